@@ -1,0 +1,76 @@
+//! `consort check`: says whether a configuration is one.
+
+use std::path::Path;
+
+use crate::commands::Output;
+use crate::config::{Config, Env, FILE_NAME};
+use crate::exit::Exit;
+
+/// Checks the file that was named, or the one that would be used.
+pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    match Config::find(file, env) {
+        Ok(config) => {
+            let default = Path::new(FILE_NAME);
+            let name = match file {
+                Some(file) => file.display().to_string(),
+                None if default.exists() => FILE_NAME.to_owned(),
+                None => format!("no {FILE_NAME}, so the built-in demo"),
+            };
+            writeln!(output.out, "{name}: ok ({})", summary(&config))?;
+            Ok(Exit::Done)
+        }
+        Err(mistakes) => {
+            writeln!(output.err, "{mistakes}")?;
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+fn summary(config: &Config) -> String {
+    let tasks = config.template.as_ref().map_or(0, |template| template.ensemble.tasks.len());
+    let mut parts = vec![
+        counted(config.models.len(), "model"),
+        counted(config.tools.names().count(), "tool"),
+        counted(tasks, "task"),
+    ];
+    if !config.mcp.is_empty() {
+        parts.push(counted(config.mcp.len(), "MCP server"));
+    }
+    parts.join(", ")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> (Exit, String, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        std::fs::write(&path, text).unwrap();
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = run(Some(&path), &|_| None, Output { out: &mut out, err: &mut err }).unwrap();
+        let shown =
+            |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&format!("{}/", folder.path().display()), "");
+        (exit, shown(out), shown(err))
+    }
+
+    #[test]
+    fn a_good_file_is_summed_up() {
+        let text = "[models.a]\nprovider = 'demo'\nmodel = 'm'\n[tools]\nbuiltin = ['json']\n[mcp.x]\ncommand = 'y'\n";
+        let ok = "consort.toml: ok (1 model, 1 tool, 0 tasks, 1 MCP server)\n";
+        assert_eq!(check(text), (Exit::Done, ok.to_owned(), String::new()));
+    }
+
+    #[test]
+    fn a_bad_file_is_told_line_by_line() {
+        let expected = "\
+            consort.toml:2:1: server.prot: unknown key; did you mean `port`?\n\
+            consort.toml:3:1: server.host: must be a string, not a boolean\n\
+            2 mistakes\n";
+        assert_eq!(check("[server]\nprot = 1\nhost = true\n"), (Exit::Usage, String::new(), expected.to_owned()));
+    }
+}

@@ -1,0 +1,56 @@
+//! `consort init`: writes a starter `consort.toml`, never over another one.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::commands::Output;
+use crate::config::{FILE_NAME, STARTER};
+use crate::exit::Exit;
+
+/// Writes the starter into a folder, which is made if needed.
+pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
+    let path = if dir == Path::new(".") { FILE_NAME.into() } else { dir.join(FILE_NAME) };
+    let name = path.display();
+    fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
+    match File::create_new(&path) {
+        Ok(mut file) => {
+            file.write_all(STARTER.as_bytes()).with_context(|| format!("cannot write {name}"))?;
+            writeln!(output.out, "wrote {name}")?;
+            Ok(Exit::Done)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            writeln!(output.err, "{name} exists and was left alone")?;
+            Ok(Exit::Usage)
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot write {name}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn init(dir: &Path) -> (Exit, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = run(dir, Output { out: &mut out, err: &mut err }).unwrap();
+        (exit, String::from_utf8([out, err].concat()).unwrap())
+    }
+
+    #[test]
+    fn the_starter_is_written_once_and_is_the_demo() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("new/folder");
+        let path = dir.join(FILE_NAME);
+        assert_eq!(init(&dir), (Exit::Done, format!("wrote {}\n", path.display())));
+        let config = Config::load(&path, &|_| None).unwrap();
+        assert_eq!(config.template, Config::demo().template);
+
+        fs::write(&path, "mine").unwrap();
+        assert_eq!(init(&dir), (Exit::Usage, format!("{} exists and was left alone\n", path.display())));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    }
+}

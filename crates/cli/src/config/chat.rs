@@ -1,0 +1,92 @@
+//! `[chat]`: what a conversation may use.
+
+use std::time::Duration;
+
+use consort_core::budget::Limits;
+use consort_core::catalog::Permission;
+
+use super::budget;
+use super::fields::Fields;
+use super::models::{OPENAI_URL, WEB};
+use super::secret::{Address, Secret};
+use super::tools::PERMISSIONS;
+use super::values::{address, at_least, duration, duration_or_zero, flag, secret, text, word};
+
+/// Conversations.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Chat {
+    /// The alias asked; absent only when there are no models.
+    pub(crate) model: Option<String>,
+    /// What may be done without asking: the default, and the most a message may ask for.
+    pub(crate) permission_mode: PermissionMode,
+    /// Classes of tools on the belt.
+    pub(crate) classes: Vec<Permission>,
+    /// MCP servers whose tools are on the belt.
+    pub(crate) mcp: Vec<String>,
+    /// Whether chat in the editor can build workflows.
+    pub(crate) workflow_registry: bool,
+    /// How long a question for permission stays open.
+    pub(crate) approval_timeout: Duration,
+    /// How long a turn goes on after its last client has left.
+    pub(crate) detach_grace: Duration,
+    /// Turns at the same time.
+    pub(crate) max_concurrent_turns: usize,
+    /// What documents are searched with, besides their words.
+    pub(crate) embeddings: Option<Embeddings>,
+    /// What a turn may use.
+    pub(crate) limits: Limits,
+}
+
+/// What may be done without asking, least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PermissionMode {
+    /// Nothing that has an effect, not even when asked.
+    Plan,
+    /// Whatever stays in the workspace.
+    #[default]
+    Default,
+    /// Everything.
+    Auto,
+}
+
+/// A model that turns text into vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Embeddings {
+    /// What the provider calls it.
+    pub(crate) model: String,
+    /// Where it is served.
+    pub(crate) base_url: Address,
+    /// What it is paid with.
+    pub(crate) api_key: Option<Secret>,
+}
+
+const PERMISSION_MODES: &[(&str, PermissionMode)] =
+    &[("plan", PermissionMode::Plan), ("default", PermissionMode::Default), ("auto", PermissionMode::Auto)];
+
+const CLASSES: &[Permission] =
+    &[Permission::Safe, Permission::Knowledge, Permission::Subagent, Permission::Network, Permission::WorkspaceWrite];
+
+/// Reads `[chat]`; without a model the catalog's first is asked.
+pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
+    let ten_minutes = Duration::from_mins(10);
+    Chat {
+        model: fields.read("model", text).or(first_model.map(str::to_owned)),
+        permission_mode: fields.read("permission_mode", word(PERMISSION_MODES)).unwrap_or_default(),
+        classes: fields.each("classes", word(PERMISSIONS)).unwrap_or_else(|| CLASSES.to_vec()),
+        mcp: fields.names("mcp", text),
+        workflow_registry: fields.read("workflow_registry", flag).unwrap_or(true),
+        approval_timeout: fields.read("approval_timeout", duration).unwrap_or(ten_minutes),
+        detach_grace: fields.read("detach_grace", duration_or_zero).unwrap_or(ten_minutes),
+        max_concurrent_turns: fields.read("max_concurrent_turns", at_least(1)).unwrap_or(64),
+        embeddings: fields.table("embeddings", embeddings),
+        limits: fields.section("budget", |fields| budget::read(fields, &budget::CHAT)),
+    }
+}
+
+fn embeddings(fields: &mut Fields<'_>) -> Embeddings {
+    Embeddings {
+        model: fields.need("model", text).unwrap_or_default(),
+        base_url: fields.read("base_url", address(WEB)).unwrap_or_else(|| Address::new(OPENAI_URL)),
+        api_key: fields.read("api_key", secret),
+    }
+}

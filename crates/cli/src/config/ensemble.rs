@@ -1,0 +1,182 @@
+//! `[ensemble]`: the template every run starts from, and what of it peers may use.
+
+use std::path::PathBuf;
+
+use consort_core::agent::Agent;
+use consort_core::draft::{Draft, Ensemble};
+use consort_core::request::{REVIEW_POLICIES, REVIEW_RULES};
+use consort_core::spec::{OnError, Review, Workflow};
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::tools::millis;
+use super::typed::Typed;
+use super::values::{Parsed, Rate, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
+
+/// An ensemble with what only the server needs to know about it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Template {
+    /// What a run starts from.
+    pub(crate) ensemble: Ensemble,
+    /// What only some tasks have, one entry per task.
+    pub(crate) extras: Vec<Extras>,
+    /// How often its models may be called, if that is limited.
+    pub(crate) rate: Option<Rate>,
+    /// How often work may be handed on.
+    pub(crate) max_delegation_depth: u32,
+    /// What peers may use.
+    pub(crate) shares: Vec<Share>,
+}
+
+/// What only some tasks have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Extras {
+    /// Memory scopes shared across runs.
+    pub(crate) memory: Vec<String>,
+    /// Whether the agent looks back on its work.
+    pub(crate) reflection: bool,
+}
+
+/// Something peers may use.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Share {
+    /// What it is.
+    pub(crate) kind: ShareKind,
+    /// What peers call it.
+    pub(crate) name: String,
+    /// The name of the tool or the task.
+    pub(crate) target: String,
+    /// Labels to find it by.
+    pub(crate) tags: Vec<String>,
+}
+
+/// What can be shared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ShareKind {
+    /// A tool.
+    #[default]
+    Tool,
+    /// A task.
+    Task,
+}
+
+/// The words for workflows; not all of them run yet.
+#[derive(Clone, Copy)]
+enum WorkflowWord {
+    Runs(Workflow),
+    Hierarchical,
+}
+
+const WORKFLOWS: &[(&str, WorkflowWord)] = &[
+    ("SEQUENTIAL", WorkflowWord::Runs(Workflow::Sequential)),
+    ("PARALLEL", WorkflowWord::Runs(Workflow::Parallel)),
+    ("HIERARCHICAL", WorkflowWord::Hierarchical),
+];
+const ON_ERROR: &[(&str, OnError)] =
+    &[("FAIL_FAST", OnError::FailFast), ("CONTINUE_ON_ERROR", OnError::ContinueOnError)];
+const SHARE_KINDS: &[(&str, ShareKind)] = &[("tool", ShareKind::Tool), ("task", ShareKind::Task)];
+
+/// Reads `[ensemble]`. How long reviews wait and what a run may use stand in
+/// other sections, so they are left for the caller.
+pub(super) fn read(fields: &mut Fields<'_>) -> Template {
+    let (tasks, extras) = fields.tables("task", task).into_iter().unzip();
+    let policy = fields.read("review_policy", word(REVIEW_POLICIES)).unwrap_or_default();
+    let ensemble = Ensemble {
+        name: fields.need("name", text).unwrap_or_default(),
+        model: fields.read("model", text),
+        workflow: fields.read("workflow", workflow),
+        on_error: fields.read("on_error", word(ON_ERROR)).unwrap_or_default(),
+        review: Review { policy, ..Review::default() },
+        inputs: fields.map("inputs", scalar),
+        tasks,
+        ..Ensemble::default()
+    };
+    Template {
+        ensemble,
+        extras,
+        rate: fields.read("rate", rate),
+        max_delegation_depth: fields.read("max_delegation_depth", at_least(0)).unwrap_or(3),
+        shares: fields.tables("share", share),
+    }
+}
+
+fn workflow(value: &Typed) -> Parsed<Workflow> {
+    match word(WORKFLOWS)(value)? {
+        WorkflowWord::Runs(workflow) => Ok(workflow),
+        WorkflowWord::Hierarchical => Err("this version runs SEQUENTIAL and PARALLEL, not yet HIERARCHICAL".to_owned()),
+    }
+}
+
+fn task(fields: &mut Fields<'_>) -> (Draft, Extras) {
+    let description = fields.need("description", text).unwrap_or_default();
+    let draft = Draft {
+        name: fields.read("name", text),
+        expected_output: fields.read("expected_output", text),
+        additional_context: fields.read("additional_context", text),
+        agent: fields.table("agent", |fields| agent(fields, &description)),
+        model: fields.read("model", text),
+        tools: fields.names("tools", text),
+        context: fields.names("context", reference),
+        max_iterations: fields.read("max_iterations", at_least(1)),
+        output_schema: output_schema(fields),
+        review: fields.read("review", word(REVIEW_RULES)),
+        review_before: fields.read("review_before", flag).unwrap_or(false),
+        review_timeout_ms: fields.read("review_timeout", duration_or_zero).map(millis),
+        description,
+    };
+    let memory = fields.each("memory", text).unwrap_or_default();
+    (draft, Extras { memory, reflection: fields.read("reflection", flag).unwrap_or(false) })
+}
+
+/// An agent of the file; what it wants is the task unless it is said.
+fn agent(fields: &mut Fields<'_>, description: &str) -> Agent {
+    Agent {
+        role: fields.need("role", text).unwrap_or_default(),
+        goal: fields.read("goal", text).unwrap_or_else(|| description.to_owned()),
+        background: fields.read("background", text).unwrap_or_default(),
+        allow_delegation: fields.read("allow_delegation", flag).unwrap_or(false),
+    }
+}
+
+fn reference(value: &Typed) -> Parsed<String> {
+    match value {
+        Typed::Text(_) => text(value),
+        Typed::Whole(position) if *position >= 0 => Ok(format!("${position}")),
+        Typed::Whole(_) | Typed::Decimal(_) | Typed::Flag(_) | Typed::Moment(_) => no_reference(value),
+        Typed::List(_) | Typed::Table(_) => no_reference(value),
+    }
+}
+
+fn no_reference(value: &Typed) -> Parsed<String> {
+    refused(value, "the name of a task (\"$name\") or its position from 0")
+}
+
+fn output_schema(fields: &mut Fields<'_>) -> Option<Value> {
+    let inline = fields.read("output_schema", object);
+    let file = fields.path("output_schema_file");
+    if fields.has("output_schema") && fields.has("output_schema_file") {
+        fields.mistake("output_schema_file", "a task has `output_schema` or `output_schema_file`, not both");
+    }
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("is not JSON: {error}"))
+    };
+    match file.map(read) {
+        None => inline,
+        Some(Ok(schema)) => Some(schema),
+        Some(Err(message)) => {
+            fields.mistake("output_schema_file", message);
+            None
+        }
+    }
+}
+
+fn share(fields: &mut Fields<'_>) -> Share {
+    let name = fields.need("name", text).unwrap_or_default();
+    Share {
+        kind: fields.need("kind", word(SHARE_KINDS)).unwrap_or_default(),
+        target: fields.read("target", text).unwrap_or_else(|| name.clone()),
+        tags: fields.each("tags", text).unwrap_or_default(),
+        name,
+    }
+}

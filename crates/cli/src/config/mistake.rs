@@ -1,0 +1,87 @@
+//! Everything wrong with a configuration file, each mistake with the line,
+//! the column and the key it is about, in the order of the file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a file is no configuration; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mistakes {
+    /// The file, as it was named.
+    pub(crate) file: PathBuf,
+    /// The mistakes, first lines first.
+    pub(crate) list: Vec<Mistake>,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    /// Where it is; absent when it is about the file as a whole.
+    pub(crate) position: Option<Position>,
+    /// The key it is about (`ensemble.task[1].tools[0]`); empty for bad syntax.
+    pub(crate) key: String,
+    /// What is wrong, and what is allowed.
+    pub(crate) message: String,
+}
+
+/// A place in a text, counted from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    /// The line.
+    pub(crate) line: usize,
+    /// The column.
+    pub(crate) column: usize,
+}
+
+impl Position {
+    /// The place of a byte of the text.
+    pub(crate) fn of(byte: usize, text: &str) -> Position {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        Position { line, column: before.chars().count() - before.get(..line_start).unwrap_or("").chars().count() + 1 }
+    }
+}
+
+impl Mistakes {
+    /// The mistake of naming a file that cannot be read.
+    pub(crate) fn unreadable(file: &Path, reason: &std::io::Error) -> Mistakes {
+        let message = format!("cannot be read: {reason}");
+        let list = vec![Mistake { position: None, key: String::new(), message }];
+        Mistakes { file: file.to_owned(), list }
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for mistake in &self.list {
+            write!(out, "{}:", self.file.display())?;
+            if let Some(Position { line, column }) = mistake.position {
+                write!(out, "{line}:{column}:")?;
+            }
+            if !mistake.key.is_empty() {
+                write!(out, " {}:", mistake.key)?;
+            }
+            writeln!(out, " {}", mistake.message)?;
+        }
+        match self.list.len() {
+            1 => out.write_str("1 mistake"),
+            count => write!(out, "{count} mistakes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_characters_not_bytes() {
+        let text = "a = 'ü'\nß = 'x'\n";
+        let at = |needle: &str| Position::of(text.find(needle).unwrap(), text);
+        assert_eq!(at("a"), Position { line: 1, column: 1 });
+        assert_eq!(at("= 'x'"), Position { line: 2, column: 3 });
+    }
+}

@@ -1,0 +1,128 @@
+//! `consort.toml`, in two steps: [`typed`] is what the file says, [`Config`]
+//! what it means. Every mistake is reported at once, with its line and key.
+//!
+//! [`typed`], [`notes`], [`fields`] and [`values`] read any such file; then
+//! there is a file per section, and [`references`] checks one against another.
+
+mod budget;
+mod chat;
+mod ensemble;
+mod fields;
+mod mcp;
+mod mistake;
+mod models;
+mod network;
+mod notes;
+mod references;
+mod secret;
+mod server;
+mod tools;
+mod typed;
+mod values;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use consort_core::budget::Limits;
+
+use chat::Chat;
+use ensemble::Template;
+use fields::{Fields, read_all};
+use mcp::Mcp;
+pub(crate) use mistake::Mistakes;
+use models::Model;
+use network::Network;
+use server::Server;
+use tools::{Tools, millis};
+pub(crate) use variables::Env;
+
+/// The file that is read when none is named.
+pub(crate) const FILE_NAME: &str = "consort.toml";
+/// The file `consort init` writes, which is also what runs without a file.
+pub(crate) const STARTER: &str = include_str!("starter.toml");
+
+/// What Consort was told to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    /// Where the server listens, and its limits.
+    pub(crate) server: Server,
+    /// The folder everything is kept in.
+    pub(crate) store: PathBuf,
+    /// The catalog, in the order of the file.
+    pub(crate) models: Vec<Model>,
+    /// What agents can call.
+    pub(crate) tools: Tools,
+    /// Servers with more tools, in the order of the file.
+    pub(crate) mcp: Vec<Mcp>,
+    /// What a run starts from, if there is an ensemble.
+    pub(crate) template: Option<Template>,
+    /// The network.
+    pub(crate) network: Network,
+    /// Conversations.
+    pub(crate) chat: Chat,
+    /// What a run may use.
+    pub(crate) run_limits: Limits,
+}
+
+impl Config {
+    /// The file that was named, else the one in this folder, else the demo.
+    pub(crate) fn find(file: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
+        match file {
+            Some(file) => Config::load(file, env),
+            None if Path::new(FILE_NAME).exists() => Config::load(Path::new(FILE_NAME), env),
+            None => Ok(Config::demo()),
+        }
+    }
+
+    /// Reads a file.
+    pub(crate) fn load(file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
+        let text = std::fs::read_to_string(file).map_err(|reason| Mistakes::unreadable(file, &reason))?;
+        Config::parse(&text, file, env)
+    }
+
+    /// What runs without a file: offline, no key needed.
+    pub(crate) fn demo() -> Config {
+        let demo = Config::parse(STARTER, Path::new(FILE_NAME), &|_| None);
+        // A test holds that the starter has no mistakes.
+        demo.unwrap_or_else(|_| read_all(&[], &mut notes::Notes::default(), config))
+    }
+
+    fn parse(text: &str, file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
+        let (table, mut notes) = typed::read(text, file, env)?;
+        let mut config = read_all(&table, &mut notes, config);
+        config.tools.builtin.retain(|builtin| builtin.needs().is_none_or(|key| notes.has(key)));
+        references::check(&config, &mut notes);
+        notes.verdict(config, file, text)
+    }
+}
+
+/// Reads a whole file. What tasks may use and how long their reviews wait
+/// stands outside `[ensemble]` and is put into it here.
+fn config(fields: &mut Fields<'_>) -> Config {
+    let server = fields.section("server", server::read);
+    let models = fields.entries("models", models::read);
+    let run_limits = fields.section("run", |run| run.section("budget", |b| budget::read(b, &Limits::default())));
+    let mut template = fields.table("ensemble", ensemble::read);
+    if let Some(Template { ensemble, .. }) = &mut template {
+        ensemble.limits = run_limits;
+        ensemble.review.timeout_ms = millis(server.review_timeout);
+        ensemble.review.on_timeout = server.on_timeout;
+    }
+    let name = template.as_ref().map_or("consort", |template| template.ensemble.name.as_str());
+    let first_model = models.first().map(|model| model.info.alias.as_str());
+    Config {
+        store: fields
+            .section("store", |store| store.path("path").unwrap_or_else(|| store.folder().join("consort-data"))),
+        tools: fields.section("tools", tools::read),
+        mcp: fields.entries("mcp", mcp::read),
+        network: fields.section("network", |network| network::read(network, name)),
+        chat: fields.section("chat", |chat| chat::read(chat, first_model)),
+        server,
+        models,
+        template,
+        run_limits,
+    }
+}

@@ -1,0 +1,194 @@
+//! What one part of the file says about another: aliases, tools, tasks and
+//! servers that must exist, names that must differ, tasks that must have an
+//! order.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use consort_core::catalog::{ModelInfo, Price, ToolInfo};
+use consort_core::compile::{Catalog, compile};
+use consort_core::draft::Request;
+use consort_core::mistake::{Code, Mistake};
+
+use super::Config;
+use super::ensemble::{Share, ShareKind, Template};
+use super::notes::Notes;
+use super::tools::{Builtin, GIVEN, is_plain};
+use super::typed::inside;
+
+/// Notes every reference that leads nowhere.
+pub(super) fn check(config: &Config, notes: &mut Notes) {
+    let mut check = Check { config, notes };
+    check.keys();
+    check.models();
+    check.chat();
+    if let Some(template) = &config.template {
+        check.tasks(template);
+        check.shares(template);
+        check.order(template);
+    }
+}
+
+struct Check<'a> {
+    config: &'a Config,
+    notes: &'a mut Notes,
+}
+
+impl Check<'_> {
+    fn keys(&mut self) {
+        let names = self.config.server.api_keys.iter().map(|key| key.name.as_str());
+        for index in repeated(names) {
+            self.notes.mistake(format!("server.api_key[{index}].name"), "another key has this name");
+        }
+        if self.config.server.is_open() {
+            let message = "other machines could connect: add an [[server.api_key]] or bind to 127.0.0.1";
+            self.notes.mistake("server.host", message);
+        }
+    }
+
+    fn models(&mut self) {
+        for model in &self.config.models {
+            let place = inside("models", &model.info.alias);
+            for (index, alias) in model.info.fallback.iter().enumerate() {
+                let place = format!("{place}.fallback[{index}]");
+                if *alias == model.info.alias {
+                    self.notes.mistake(place, "a model cannot fall back to itself");
+                } else {
+                    self.alias(place, alias);
+                }
+            }
+        }
+    }
+
+    fn chat(&mut self) {
+        if let Some(alias) = &self.config.chat.model {
+            self.alias("chat.model".to_owned(), alias);
+        }
+        let servers: Vec<&str> = self.config.mcp.iter().map(|server| server.name.as_str()).collect();
+        for (index, name) in self.config.chat.mcp.iter().enumerate() {
+            if !servers.contains(&name.as_str()) {
+                self.unknown(format!("chat.mcp[{index}]"), "MCP server", name, &servers);
+            }
+        }
+    }
+
+    fn tasks(&mut self, template: &Template) {
+        if let Some(alias) = &template.ensemble.model {
+            self.alias("ensemble.model".to_owned(), alias);
+        }
+        for (index, task) in template.ensemble.tasks.iter().enumerate() {
+            let place = format!("ensemble.task[{index}]");
+            if let Some(alias) = &task.model {
+                self.alias(format!("{place}.model"), alias);
+            }
+            for (index, name) in task.tools.iter().enumerate() {
+                self.tool(format!("{place}.tools[{index}]"), name);
+            }
+        }
+    }
+
+    fn shares(&mut self, template: &Template) {
+        for index in repeated(template.shares.iter().map(|share| share.name.as_str())) {
+            self.notes.mistake(format!("ensemble.share[{index}].name"), "something else is shared under this name");
+        }
+        for (index, share) in template.shares.iter().enumerate() {
+            let place = format!("ensemble.share[{index}]");
+            if !self.notes.faulty(&format!("{place}.kind")) && !share.target.is_empty() {
+                self.target(&place, share, template);
+            }
+        }
+    }
+
+    fn target(&mut self, place: &str, share: &Share, template: &Template) {
+        let named = if self.notes.has(&format!("{place}.target")) { "target" } else { "name" };
+        let place = format!("{place}.{named}");
+        match share.kind {
+            ShareKind::Tool => self.tool(place, &share.target),
+            ShareKind::Task => {
+                let tasks: Vec<&str> = template.ensemble.tasks.iter().filter_map(|task| task.name.as_deref()).collect();
+                if !tasks.contains(&share.target.as_str()) {
+                    self.unknown(place, "task", &share.target, &tasks);
+                }
+            }
+        }
+    }
+
+    /// What the compiler of runs finds wrong; values for templates may come with a run.
+    fn order(&mut self, template: &Template) {
+        let catalog = self.catalog(template);
+        let Err(mistakes) = compile(Some(&template.ensemble), Request::default(), &catalog) else { return };
+        let mistakes = mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput);
+        let mistakes: Vec<_> = mistakes.map(|mistake| (self.place(&mistake), mistake.message)).collect();
+        self.notes.found(mistakes);
+    }
+
+    /// Everything tasks may name, those included that exist only at run time.
+    fn catalog(&self, template: &Template) -> Catalog {
+        let mut models: Vec<_> = self.config.models.iter().map(|model| model.info.clone()).collect();
+        if models.is_empty() {
+            // An empty catalog is allowed; it only means that nothing can run yet.
+            let price = Some(Price { input: 0, output: 0, cached_input: 0 });
+            models.push(Arc::new(ModelInfo { price, ..ModelInfo::new("", "") }));
+        }
+        let named = template.ensemble.tasks.iter().flat_map(|task| &task.tools);
+        Catalog { models, tools: named.map(|name| Arc::new(ToolInfo::new(name, ""))).collect() }
+    }
+
+    /// The key of the file that a place in a run stands for.
+    fn place(&self, mistake: &Mistake) -> String {
+        let place = match mistake.place.strip_prefix("tasks") {
+            Some(rest) => format!("ensemble.task{rest}"),
+            None => inside("ensemble", &mistake.place),
+        };
+        match place.strip_suffix(".outputSchema") {
+            Some(task) if self.notes.has(&format!("{task}.output_schema_file")) => format!("{task}.output_schema_file"),
+            Some(task) => format!("{task}.output_schema"),
+            None => place,
+        }
+    }
+
+    fn alias(&mut self, place: String, alias: &str) {
+        let known: Vec<&str> = self.config.models.iter().map(|model| model.info.alias.as_str()).collect();
+        if !known.contains(&alias) {
+            self.unknown(place, "model", alias, &known);
+        }
+    }
+
+    /// A tool that exists, or may once the servers and peers that have it are there.
+    fn tool(&mut self, place: String, name: &str) {
+        let known: Vec<&str> = self.config.tools.names().collect();
+        if known.contains(&name) || GIVEN.contains(&name) || is_remote(name) {
+            return;
+        }
+        match Builtin::named(name).map(Builtin::needs) {
+            Some(Some(key)) if !self.notes.has(key) => self.notes.mistake(place, format!("`{name}` needs `{key}`")),
+            Some(_) => self.notes.mistake(place, format!("`{name}` is not in `tools.builtin`")),
+            None if self.config.mcp.is_empty() => self.unknown(place, "tool", name, &known),
+            None => {}
+        }
+    }
+
+    fn unknown(&mut self, place: String, what: &str, name: &str, known: &[&str]) {
+        let allowed = match known {
+            [] => "none is named in this file".to_owned(),
+            known => format!("allowed are {}", known.join(", ")),
+        };
+        self.notes.found([(place, format!("unknown {what} `{name}`; {allowed}"))]);
+    }
+}
+
+/// Tools of the network: all, those with a tag, or one of a peer's.
+fn is_remote(name: &str) -> bool {
+    match (name.strip_prefix("network:"), name.split_once('.')) {
+        (Some(which), _) => which == "*" || which.strip_prefix('#').is_some_and(|tag| !tag.trim().is_empty()),
+        (None, Some((peer, capability))) => is_plain(peer) && !capability.trim().is_empty(),
+        (None, None) => false,
+    }
+}
+
+/// Positions of names that stand earlier in the list as well.
+fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let named = names.enumerate().filter(|(_, name)| !name.is_empty());
+    named.filter(|(_, name)| !seen.insert(*name)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,151 @@
+//! `[server]`: where the server listens, who may connect, and its limits.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use consort_core::spec::OnTimeout;
+
+use super::fields::Fields;
+use super::typed::Typed;
+use super::values::{Parsed, address, at_least, duration, duration_or_zero, text, whole, word};
+
+/// The server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Server {
+    /// The address it binds to.
+    pub(crate) host: String,
+    /// The port; 0 = any free one.
+    pub(crate) port: u16,
+    /// Runs at the same time.
+    pub(crate) max_concurrent_runs: usize,
+    /// Runs that may wait for their turn.
+    pub(crate) max_queued_runs: usize,
+    /// Finished runs that are kept.
+    pub(crate) max_retained_completed_runs: usize,
+    /// Runs in the snapshot a late client gets.
+    pub(crate) max_retained_runs: usize,
+    /// Iterations per task in that snapshot.
+    pub(crate) max_snapshot_iterations: usize,
+    /// How long a review waits; zero = for ever.
+    pub(crate) review_timeout: Duration,
+    /// What happens when nobody answers a review in time.
+    pub(crate) on_timeout: OnTimeout,
+    /// The folder of the workspace tools; without it there are none.
+    pub(crate) workspace: Option<PathBuf>,
+    /// Where traces are written, if anywhere.
+    pub(crate) trace_dir: Option<PathBuf>,
+    /// Web pages, besides its own, that may talk to it.
+    pub(crate) allowed_origins: Vec<String>,
+    /// Bytes of a request's body at most.
+    pub(crate) max_body_bytes: usize,
+    /// Bytes of a frame from a client at most.
+    pub(crate) max_frame_bytes: usize,
+    /// How long running work may take to reach a safe point when draining.
+    pub(crate) drain_timeout: Duration,
+    /// How long a tool that cannot be aborted may take after a cancel.
+    pub(crate) cancel_grace: Duration,
+    /// Who may connect; everybody on this machine when empty.
+    pub(crate) api_keys: Vec<ApiKey>,
+}
+
+/// A key somebody may connect with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ApiKey {
+    /// Whose it is.
+    pub(crate) name: String,
+    /// The SHA-256 of the key.
+    pub(crate) sha256: [u8; 32],
+    /// What it allows.
+    pub(crate) scopes: Vec<Scope>,
+}
+
+/// What a key allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// To look.
+    Read,
+    /// To start and steer runs, and to chat.
+    Run,
+    /// To decide reviews and approvals.
+    Review,
+    /// To call tools directly.
+    Tools,
+    /// To link ensembles.
+    Peer,
+    /// Everything.
+    Admin,
+}
+
+const SCOPES: &[(&str, Scope)] = &[
+    ("read", Scope::Read),
+    ("run", Scope::Run),
+    ("review", Scope::Review),
+    ("tools", Scope::Tools),
+    ("peer", Scope::Peer),
+    ("admin", Scope::Admin),
+];
+
+const ON_TIMEOUT: &[(&str, OnTimeout)] =
+    &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
+
+impl Server {
+    /// True when other machines could connect and nothing would stop them.
+    pub(crate) fn is_open(&self) -> bool {
+        let loopback = match self.host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => self.host == "localhost",
+        };
+        !loopback && self.api_keys.is_empty()
+    }
+}
+
+/// Reads `[server]`.
+pub(super) fn read(fields: &mut Fields<'_>) -> Server {
+    Server {
+        host: fields.read("host", text).unwrap_or_else(|| "127.0.0.1".to_owned()),
+        port: fields.read("port", whole(0..=u16::MAX)).unwrap_or(7329),
+        max_concurrent_runs: fields.read("max_concurrent_runs", at_least(1)).unwrap_or(5),
+        max_queued_runs: fields.read("max_queued_runs", at_least(0)).unwrap_or(0),
+        max_retained_completed_runs: fields.read("max_retained_completed_runs", at_least(0)).unwrap_or(100),
+        max_retained_runs: fields.read("max_retained_runs", at_least(0)).unwrap_or(10),
+        max_snapshot_iterations: fields.read("max_snapshot_iterations", at_least(0)).unwrap_or(5),
+        review_timeout: fields.read("review_timeout", duration_or_zero).unwrap_or(Duration::from_mins(5)),
+        on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)).unwrap_or_default(),
+        workspace: fields.path("workspace"),
+        trace_dir: fields.path("trace_dir"),
+        allowed_origins: fields.each("allowed_origins", origin).unwrap_or_default(),
+        max_body_bytes: fields.read("max_body_bytes", at_least(1024)).unwrap_or(1_048_576),
+        max_frame_bytes: fields.read("max_frame_bytes", at_least(1024)).unwrap_or(1_048_576),
+        drain_timeout: fields.read("drain_timeout", duration).unwrap_or(Duration::from_mins(5)),
+        cancel_grace: fields.read("cancel_grace", duration_or_zero).unwrap_or(Duration::from_secs(5)),
+        api_keys: fields.tables("api_key", api_key),
+    }
+}
+
+fn api_key(fields: &mut Fields<'_>) -> ApiKey {
+    ApiKey {
+        name: fields.need("name", text).unwrap_or_default(),
+        sha256: fields.need("key_sha256", sha256).unwrap_or_default(),
+        scopes: fields.each("scopes", word(SCOPES)).unwrap_or_else(|| vec![Scope::Read, Scope::Run]),
+    }
+}
+
+fn sha256(value: &Typed) -> Parsed<[u8; 32]> {
+    let wrong = || "must be a SHA-256 in 64 hexadecimal digits".to_owned();
+    let digits: Vec<u32> = text(value)?.chars().map(|c| c.to_digit(16)).collect::<Option<_>>().ok_or_else(wrong)?;
+    let byte = |pair: &[u32]| pair.iter().fold(0, |byte, digit| byte * 16 + digit);
+    let bytes: Result<Vec<u8>, _> = digits.chunks(2).map(|pair| u8::try_from(byte(pair))).collect();
+    match bytes {
+        Ok(bytes) if digits.len() == 64 => bytes.try_into().map_err(|_| wrong()),
+        Ok(_) | Err(_) => Err(wrong()),
+    }
+}
+
+fn origin(value: &Typed) -> Parsed<String> {
+    let address = address(&["http", "https"])(value)?;
+    let origin = url::Url::parse(address.as_str()).map(|url| url.origin().ascii_serialization());
+    origin.ok().filter(|origin| origin == address.as_str()).ok_or_else(|| {
+        "must be an origin such as \"https://example.org\": no path, no slash at the end, no default port".to_owned()
+    })
+}

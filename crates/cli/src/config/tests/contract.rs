@@ -1,0 +1,204 @@
+//! The contract's own example means what the contract says, and every value it
+//! shows is the default unless it says otherwise.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::agent::Agent;
+use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
+use consort_core::draft::{Draft, Ensemble};
+use consort_core::schema::Schema;
+use consort_core::spec::{ReviewRule, Workflow};
+use serde_json::json;
+
+use super::{CONTRACT, SECRET, parse};
+use crate::config::Config;
+use crate::config::chat::{Chat, Embeddings};
+use crate::config::ensemble::{Extras, Share, ShareKind, Template};
+use crate::config::mcp::{Mcp, ToolTraits, Transport};
+use crate::config::models::{Model, Provider};
+use crate::config::network::{Network, Peer};
+use crate::config::secret::{Address, Secret};
+use crate::config::server::{ApiKey, Scope, Server};
+use crate::config::tools::{Builtin, HttpTool, Tools, WebSearch};
+use crate::config::values::Rate;
+
+fn secret() -> Option<Secret> {
+    Some(Secret::new(SECRET.to_owned()))
+}
+
+fn a_minute(count: u32) -> Option<Rate> {
+    Some(Rate { count, per: Duration::from_secs(60) })
+}
+
+fn server(default: Server) -> Server {
+    let mut sha256 = [0; 32];
+    for (byte, pair) in sha256.iter_mut().zip(HASH.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    }
+    Server {
+        workspace: Some("home/./workspace".into()),
+        trace_dir: Some("home/./traces".into()),
+        api_keys: vec![ApiKey { name: "ci".to_owned(), sha256, scopes: vec![Scope::Read, Scope::Run] }],
+        ..default
+    }
+}
+
+const HASH: &str = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
+
+fn models() -> Vec<Model> {
+    let price = Price { input: 3_000_000_000, output: 15_000_000_000, cached_input: 300_000_000 };
+    let fallback = vec!["haiku".to_owned()];
+    let sonnet = ModelInfo { fallback, price: Some(price), ..ModelInfo::new("sonnet", "anthropic") };
+    let haiku = Model {
+        info: Arc::new(ModelInfo::new("haiku", "anthropic")),
+        provider: Provider::Anthropic,
+        model: "claude-haiku-4-5".to_owned(),
+        base_url: Address::new("https://api.anthropic.com"),
+        api_key: None,
+        timeout: Duration::from_secs(120),
+        max_concurrency: 64,
+        rate: None,
+    };
+    let sonnet = Model {
+        info: Arc::new(sonnet),
+        model: "claude-sonnet-4-5".to_owned(),
+        base_url: Address::new("https://models.example.org"),
+        api_key: secret(),
+        rate: a_minute(600),
+        ..haiku.clone()
+    };
+    vec![sonnet, haiku]
+}
+
+fn tools(default: Tools) -> Tools {
+    let schema = json!({ "type": "object", "properties": { "item": { "type": "string" } }, "required": ["item"] });
+    let check_stock = ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Network,
+        effect: EffectClass::Once,
+        lock: Some("stock".to_owned()),
+        cancel: CancelClass::Finish,
+        ..ToolInfo::new("check_stock", "Checks the stock of an item")
+    };
+    let url = Address::new("http://127.0.0.1:9001/stock");
+    Tools {
+        builtin: vec![
+            Builtin::Calculator,
+            Builtin::Datetime,
+            Builtin::Json,
+            Builtin::HttpFetch,
+            Builtin::WebSearch,
+            Builtin::ReadFile,
+            Builtin::ListFiles,
+            Builtin::WriteFile,
+            Builtin::EditFile,
+            Builtin::HumanInput,
+        ],
+        web_search: Some(WebSearch {
+            url: Address::new("https://search.example.org/search?q={query}"),
+            api_key: secret(),
+        }),
+        http: vec![HttpTool { info: Arc::new(check_stock), url }],
+        ..default
+    }
+}
+
+fn mcp() -> Mcp {
+    let append_line = ToolTraits {
+        effect: Some(EffectClass::Once),
+        permission: Some(Permission::Network),
+        parallel_safe: Some(false),
+        lock: Some("lines".to_owned()),
+    };
+    Mcp {
+        name: "files".to_owned(),
+        transport: Transport::Command {
+            command: "python3".to_owned(),
+            args: vec![Secret::new("server.py".to_owned())],
+            env: BTreeMap::new(),
+            folder: "home/".into(),
+        },
+        timeout: Duration::from_secs(60),
+        tools: BTreeMap::from([("append_line".to_owned(), append_line)]),
+    }
+}
+
+fn template() -> Template {
+    let agent = Agent {
+        role: "Researcher".to_owned(),
+        goal: "Find out".to_owned(),
+        background: "Curious".to_owned(),
+        allow_delegation: false,
+    };
+    let task = Draft {
+        name: Some("researcher".to_owned()),
+        description: "Research {topic} in {year}".to_owned(),
+        expected_output: Some("A report".to_owned()),
+        additional_context: Some("Cite sources".to_owned()),
+        agent: Some(agent),
+        model: Some("sonnet".to_owned()),
+        tools: vec!["calculator".to_owned()],
+        max_iterations: Some(25),
+        output_schema: Some(json!({ "type": "object" })),
+        review: Some(ReviewRule::Required),
+        review_timeout_ms: Some(300_000),
+        ..Draft::default()
+    };
+    let ensemble = Ensemble {
+        name: "research".to_owned(),
+        model: Some("sonnet".to_owned()),
+        workflow: Some(Workflow::Sequential),
+        inputs: BTreeMap::from([("year".to_owned(), "2026".to_owned())]),
+        tasks: vec![task],
+        ..Ensemble::default()
+    };
+    let share = Share {
+        kind: ShareKind::Tool,
+        name: "check-inventory".to_owned(),
+        target: "check_stock".to_owned(),
+        tags: vec!["food".to_owned(), "stock".to_owned()],
+    };
+    Template {
+        ensemble,
+        extras: vec![Extras::default()],
+        rate: a_minute(60),
+        max_delegation_depth: 3,
+        shares: vec![share],
+    }
+}
+
+#[test]
+fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
+    let default = parse("", Path::new("home")).unwrap();
+    let pantry = Peer { name: "pantry".to_owned(), url: Address::new("ws://10.0.0.7:7329/ws"), key: None };
+    let network = Network {
+        name: "kitchen".to_owned(),
+        realm: Some("downtown".to_owned()),
+        peers: vec![pantry],
+        ..default.network
+    };
+    let base_url = Address::new("https://embed.example.org/v1");
+    let embeddings = Embeddings { model: "embed".to_owned(), base_url, api_key: secret() };
+    let expected = Config {
+        server: server(default.server),
+        store: "home/./consort-data".into(),
+        models: models(),
+        tools: tools(default.tools),
+        mcp: vec![mcp()],
+        template: Some(template()),
+        network,
+        chat: Chat { model: Some("sonnet".to_owned()), embeddings: Some(embeddings), ..default.chat },
+        run_limits: default.run_limits,
+    };
+    assert_eq!(parse(CONTRACT, Path::new("home")), Ok(expected));
+}
+
+#[test]
+fn secrets_are_not_in_debug_but_can_be_had() {
+    let config = parse(CONTRACT, Path::new("home")).unwrap();
+    assert!(!format!("{config:?}").contains(SECRET));
+    assert_eq!(config.models[0].api_key.as_ref().unwrap().reveal(), SECRET);
+}

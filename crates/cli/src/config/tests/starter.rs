@@ -1,0 +1,72 @@
+//! The starter is true to the types: as it is, and with every setting that it
+//! has switched off switched on.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{CONTRACT, SECRET};
+use crate::config::server::Server;
+use crate::config::typed::{self, Table};
+use crate::config::{Config, FILE_NAME, STARTER};
+
+/// The starter with every `#` taken away that has a setting right behind it.
+fn switched_on() -> String {
+    let on = |line: &'static str| match line.strip_prefix('#') {
+        Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+        Some(_) | None => line,
+    };
+    STARTER.lines().map(on).collect::<Vec<_>>().join("\n")
+}
+
+fn set(_: &str) -> Option<String> {
+    Some(SECRET.to_owned())
+}
+
+#[test]
+fn the_demo_is_the_starter_and_needs_no_key() {
+    let demo = Config::demo();
+    assert_eq!(Config::parse(STARTER, Path::new(FILE_NAME), &|_| None), Ok(demo.clone()));
+    let template = demo.template.unwrap();
+    assert_eq!((demo.models.len(), template.ensemble.tasks.len()), (1, 3));
+    assert!(template.ensemble.tasks.iter().any(|task| task.tools == ["calculator"]));
+}
+
+#[test]
+fn every_setting_of_the_starter_is_known_and_those_of_the_server_are_defaults() {
+    let on = Config::parse(&switched_on(), Path::new(FILE_NAME), &set).unwrap();
+    let demo = Config::demo();
+    assert_eq!((on.chat.limits, on.run_limits), (demo.chat.limits, demo.run_limits));
+    assert_eq!((on.models.len(), on.mcp.len(), on.network.peers.len()), (4, 2, 2));
+    let Server { workspace, trace_dir, api_keys, .. } = on.server.clone();
+    assert_eq!(on.server, Server { workspace, trace_dir, api_keys, ..demo.server });
+}
+
+#[test]
+fn every_key_of_the_contract_is_in_the_starter() {
+    let keys = |text: &str| {
+        let (table, _notes) = typed::read(text, Path::new(FILE_NAME), &set).unwrap();
+        let mut keys = BTreeSet::new();
+        collect(&table, &mut keys);
+        keys
+    };
+    let (contract, starter) = (keys(CONTRACT), keys(&switched_on()));
+    let chosen = ["haiku", "year"].map(str::to_owned);
+    let missing: Vec<_> = contract.difference(&starter).filter(|key| !chosen.contains(key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn collect(table: &Table, keys: &mut BTreeSet<String>) {
+    for (name, value) in table {
+        keys.insert(name.clone());
+        collect_value(value, keys);
+    }
+}
+
+fn collect_value(value: &typed::Typed, keys: &mut BTreeSet<String>) {
+    match value {
+        typed::Typed::Table(inner) => collect(inner, keys),
+        typed::Typed::List(items) => items.iter().for_each(|item| collect_value(item, keys)),
+        typed::Typed::Text(_) | typed::Typed::Whole(_) | typed::Typed::Decimal(_) => {}
+        typed::Typed::Flag(_) | typed::Typed::Moment(_) => {}
+    }
+}

@@ -1,0 +1,202 @@
+//! `[tools]`: the built-in ones, web search, and tools behind an HTTP endpoint.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo, plain_input};
+use consort_core::id::Millis;
+use consort_core::schema::Schema;
+
+use super::fields::Fields;
+use super::models::WEB;
+use super::secret::{Address, Secret};
+use super::typed::Typed;
+use super::values::{Parsed, address, duration, flag, object, secret, text, word};
+
+/// What agents can call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tools {
+    /// The built-in tools that are on.
+    pub(crate) builtin: Vec<Builtin>,
+    /// Classes that may be called directly, without an agent.
+    pub(crate) direct: Vec<Permission>,
+    /// Whether a model or a client may name addresses of the private network.
+    pub(crate) allow_private_addresses: bool,
+    /// Where the web is searched.
+    pub(crate) web_search: Option<WebSearch>,
+    /// Tools behind HTTP endpoints.
+    pub(crate) http: Vec<HttpTool>,
+}
+
+/// Where the web is searched.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WebSearch {
+    /// The address, with `{query}` in it.
+    pub(crate) url: Address,
+    /// What it is paid with.
+    pub(crate) api_key: Option<Secret>,
+}
+
+/// A tool behind an HTTP endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HttpTool {
+    /// What a run knows about it.
+    pub(crate) info: Arc<ToolInfo>,
+    /// Where its calls are posted.
+    pub(crate) url: Address,
+}
+
+/// The tools that come with Consort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    /// Does sums.
+    Calculator,
+    /// Tells the time.
+    Datetime,
+    /// Looks things up in JSON.
+    Json,
+    /// Fetches a page.
+    HttpFetch,
+    /// Searches the web.
+    WebSearch,
+    /// Reads a file of the workspace.
+    ReadFile,
+    /// Lists files of the workspace.
+    ListFiles,
+    /// Writes a file of the workspace.
+    WriteFile,
+    /// Changes a file of the workspace.
+    EditFile,
+    /// Asks a person.
+    HumanInput,
+}
+
+const BUILTIN: &[(&str, Builtin)] = &[
+    ("calculator", Builtin::Calculator),
+    ("datetime", Builtin::Datetime),
+    ("json", Builtin::Json),
+    ("http_fetch", Builtin::HttpFetch),
+    ("web_search", Builtin::WebSearch),
+    ("read_file", Builtin::ReadFile),
+    ("list_files", Builtin::ListFiles),
+    ("write_file", Builtin::WriteFile),
+    ("edit_file", Builtin::EditFile),
+    ("human_input", Builtin::HumanInput),
+];
+
+/// Words for permission classes.
+pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
+    ("safe", Permission::Safe),
+    ("knowledge", Permission::Knowledge),
+    ("network", Permission::Network),
+    ("workspace_write", Permission::WorkspaceWrite),
+    ("editor_mutate", Permission::EditorMutate),
+    ("subagent", Permission::Subagent),
+    ("secrets", Permission::Secrets),
+];
+
+/// Words for what doing a call twice would mean.
+pub(super) const EFFECTS: &[(&str, EffectClass)] =
+    &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
+
+/// Names that tasks may list without any configuration, and nobody else may take.
+pub(super) const GIVEN: &[&str] =
+    &["run_subtask", "memory_list", "memory_read", "memory_write", "search_collections", "read_result"];
+/// Names of tools that only chat has.
+const CHAT_ONLY: &[&str] = &["finish_subtask", "build_workflow"];
+
+impl Builtin {
+    /// The tool of this name.
+    pub(crate) fn named(name: &str) -> Option<Builtin> {
+        BUILTIN.iter().find(|(word, _)| *word == name).map(|(_, builtin)| *builtin)
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        BUILTIN.iter().find(|(_, builtin)| *builtin == self).map_or("", |(word, _)| word)
+    }
+
+    /// The key without which it is absent, if there is one.
+    pub(crate) fn needs(self) -> Option<&'static str> {
+        match self {
+            Builtin::WebSearch => Some("tools.web_search"),
+            Builtin::ReadFile | Builtin::ListFiles | Builtin::WriteFile | Builtin::EditFile => Some("server.workspace"),
+            Builtin::Calculator | Builtin::Datetime | Builtin::Json | Builtin::HttpFetch | Builtin::HumanInput => None,
+        }
+    }
+}
+
+impl Tools {
+    /// The names of all of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let builtin = self.builtin.iter().map(|builtin| builtin.name());
+        builtin.chain(self.http.iter().map(|tool| tool.info.name.as_str()))
+    }
+}
+
+/// Reads `[tools]`.
+pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
+    let all = || BUILTIN.iter().map(|(_, builtin)| *builtin).collect();
+    let direct = || vec![Permission::Safe, Permission::Knowledge, Permission::Network];
+    let builtin: Vec<Builtin> = fields.each("builtin", word(BUILTIN)).unwrap_or_else(all);
+    let taken = |name: &str| {
+        let reserved = GIVEN.contains(&name) || CHAT_ONLY.contains(&name);
+        reserved || builtin.iter().any(|builtin| builtin.name() == name)
+    };
+    Tools {
+        direct: fields.each("direct", word(PERMISSIONS)).unwrap_or_else(direct),
+        allow_private_addresses: fields.read("allow_private_addresses", flag).unwrap_or(false),
+        web_search: fields.table("web_search", web_search),
+        http: fields.entries("http", |name, fields| {
+            if taken(name) {
+                fields.mistake_here("a built-in tool has this name");
+            }
+            http_tool(name, fields)
+        }),
+        builtin,
+    }
+}
+
+fn web_search(fields: &mut Fields<'_>) -> WebSearch {
+    WebSearch { url: fields.need("url", search_address).unwrap_or_default(), api_key: fields.read("api_key", secret) }
+}
+
+fn search_address(value: &Typed) -> Parsed<Address> {
+    let url = address(WEB)(value)?;
+    if url.as_str().contains("{query}") { Ok(url) } else { Err("must have `{query}` in it".to_owned()) }
+}
+
+fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
+    if !is_plain(name) {
+        fields.mistake_here("the name of a tool has only letters, digits, `_` and `-`");
+    }
+    let effect = fields.read("effect", word(EFFECTS)).unwrap_or(EffectClass::Once);
+    let info = ToolInfo {
+        name: name.to_owned(),
+        description: fields.need("description", text).unwrap_or_default(),
+        schema: schema(fields).unwrap_or_else(|| Schema::new(plain_input())),
+        permission: fields.read("permission", word(PERMISSIONS)).unwrap_or(Permission::Network),
+        effect,
+        parallel_safe: fields.read("parallel_safe", flag).unwrap_or(true),
+        lock: fields.read("lock", text),
+        timeout_ms: millis(fields.read("timeout", duration).unwrap_or(Duration::from_secs(30))),
+        // Half of what must happen once is worse than a short wait.
+        cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
+    };
+    HttpTool { info: Arc::new(info), url: fields.need("url", address(WEB)).unwrap_or_default() }
+}
+
+fn schema(fields: &mut Fields<'_>) -> Option<Schema> {
+    let json = fields.read("input_schema", object)?;
+    Schema::parse(json).map_err(|reason| fields.found("input_schema", reason)).ok()
+}
+
+/// True for names that need no quoting anywhere; a dot would mean a peer's tool.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// A duration in milliseconds, as core counts.
+pub(super) fn millis(duration: Duration) -> Millis {
+    Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
+}

@@ -1,0 +1,277 @@
+//! Single values: each function takes what was typed and gives what is meant,
+//! or says what would have been allowed.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use consort_core::catalog::NanoUsd;
+use serde_json::{Map, Number, Value};
+
+use super::secret::{Address, Secret};
+use super::typed::Typed;
+
+/// What is meant, or what is wrong.
+pub(crate) type Parsed<T> = Result<T, String>;
+
+/// Longer waits are mistakes, and would overflow clocks.
+const DURATION_MAX: Duration = Duration::from_hours(24 * 365);
+/// A dollar is a billion of its billionths.
+const NANO_DIGITS: i32 = 9;
+/// Characters of a string a message quotes.
+const QUOTED_MAX: usize = 60;
+
+/// So many in so much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// How many.
+    pub(crate) count: u32,
+    /// In how much time.
+    pub(crate) per: Duration,
+}
+
+/// A string that is not blank.
+pub(crate) fn text(value: &Typed) -> Parsed<String> {
+    let text = string(value, "a string")?;
+    if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// A string that must stay hidden.
+pub(crate) fn secret(value: &Typed) -> Parsed<Secret> {
+    text(value).map(Secret::new)
+}
+
+/// True or false.
+pub(crate) fn flag(value: &Typed) -> Parsed<bool> {
+    let Typed::Flag(flag) = value else { return refused(value, "true or false") };
+    Ok(*flag)
+}
+
+/// A whole number within limits.
+pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&Typed) -> Parsed<T>
+where
+    T: TryFrom<i64> + PartialOrd + Display,
+{
+    move |value| {
+        let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
+        let Typed::Whole(number) = value else { return refused(value, &wanted()) };
+        let fits = T::try_from(*number).ok().filter(|number| range.contains(number));
+        fits.ok_or_else(|| format!("must be {}, not {number}", wanted()))
+    }
+}
+
+/// A whole number with no upper limit of its own.
+pub(crate) fn at_least<T>(least: T) -> impl Fn(&Typed) -> Parsed<T>
+where
+    T: TryFrom<i64> + PartialOrd + Display,
+{
+    move |value| {
+        let wanted = || format!("a whole number of at least {least}");
+        let Typed::Whole(number) = value else { return refused(value, &wanted()) };
+        let fits = T::try_from(*number).ok().filter(|number| *number >= least);
+        fits.ok_or_else(|| format!("must be {}, not {number}", wanted()))
+    }
+}
+
+/// One of some words.
+pub(crate) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Typed) -> Parsed<T> {
+    move |value| {
+        let allowed = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let wanted = format!("one of {allowed}");
+        let text = string(value, &wanted)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))
+    }
+}
+
+/// A time above zero, such as `"30s"`.
+pub(crate) fn duration(value: &Typed) -> Parsed<Duration> {
+    let duration = duration_or_zero(value)?;
+    if duration.is_zero() { Err("must be longer than \"0s\"".to_owned()) } else { Ok(duration) }
+}
+
+/// A time, where none means something too.
+pub(crate) fn duration_or_zero(value: &Typed) -> Parsed<Duration> {
+    let wanted = "a duration such as \"500ms\", \"30s\", \"5m\" or \"2h\"";
+    let text = string(value, wanted)?;
+    let duration = parse_duration(text).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))?;
+    if duration > DURATION_MAX { Err("must be at most \"8760h\"".to_owned()) } else { Ok(duration) }
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.find(|c: char| !c.is_ascii_digit())?)?;
+    let number: u64 = digits.parse().ok()?;
+    let unit_ms = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.saturating_mul(unit_ms)))
+}
+
+/// A rate, such as `"600/min"`.
+pub(crate) fn rate(value: &Typed) -> Parsed<Rate> {
+    let wanted = "a rate such as \"10/s\", \"600/min\" or \"1000/h\"";
+    let text = string(value, wanted)?;
+    parse_rate(text).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))
+}
+
+fn parse_rate(text: &str) -> Option<Rate> {
+    let (count, unit) = text.split_once('/')?;
+    let seconds = match unit.trim() {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3_600,
+        _ => return None,
+    };
+    let count: u32 = count.trim().parse().ok().filter(|count| *count > 0)?;
+    Some(Rate { count, per: Duration::from_secs(seconds) })
+}
+
+/// US dollars, exact to the billionth.
+pub(crate) fn usd(value: &Typed) -> Parsed<NanoUsd> {
+    let nano = match value {
+        Typed::Whole(number) => parse_usd(&number.to_string()),
+        Typed::Decimal(number) => parse_usd(number),
+        Typed::Text(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) | Typed::Table(_) => {
+            return refused(value, "an amount of US dollars");
+        }
+    };
+    nano.ok_or_else(|| "must be an amount of US dollars from 0 to 18446744073 with at most 9 decimals".to_owned())
+}
+
+/// The digits decide, not a float made of them.
+fn parse_usd(text: &str) -> Option<NanoUsd> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (units, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", units.strip_prefix('+').unwrap_or(units));
+    let number: u128 = digits.parse().ok()?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let shift = exponent.checked_add(NANO_DIGITS)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let power = 10_u128.checked_pow(shift.unsigned_abs())?;
+    let nano =
+        if shift < 0 { number.is_multiple_of(power).then_some(number / power)? } else { number.checked_mul(power)? };
+    NanoUsd::try_from(nano).ok()
+}
+
+/// An address whose protocol is one of these.
+pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> Parsed<Address> {
+    move |value| {
+        let wanted = format!("an address that starts with {}://", protocols.join(":// or "));
+        let text = string(value, &wanted)?;
+        let url = url::Url::parse(text).ok().filter(|url| url.has_host() && protocols.contains(&url.scheme()));
+        url.map(|_| Address::new(text)).ok_or_else(|| format!("must be {wanted}"))
+    }
+}
+
+/// Anything with one value, as text.
+pub(crate) fn scalar(value: &Typed) -> Parsed<String> {
+    match value {
+        Typed::Text(text) => Ok(text.meant.clone()),
+        Typed::Whole(number) => Ok(number.to_string()),
+        Typed::Decimal(number) => Ok(number.clone()),
+        Typed::Flag(flag) => Ok(flag.to_string()),
+        Typed::Moment(moment) => Ok(moment.clone()),
+        Typed::List(_) | Typed::Table(_) => refused(value, "a string"),
+    }
+}
+
+/// Anything at all, as JSON.
+pub(crate) fn json(value: &Typed) -> Parsed<Value> {
+    Ok(match value {
+        Typed::Text(text) => Value::String(text.meant.clone()),
+        Typed::Whole(number) => Value::from(*number),
+        Typed::Decimal(number) => {
+            let float = number.parse().ok().and_then(Number::from_f64);
+            Value::Number(float.ok_or_else(|| format!("`{number}` cannot be written as JSON"))?)
+        }
+        Typed::Flag(flag) => Value::Bool(*flag),
+        Typed::Moment(moment) => Value::String(moment.clone()),
+        Typed::List(items) => Value::Array(items.iter().map(json).collect::<Parsed<_>>()?),
+        Typed::Table(table) => {
+            let entry = |(name, value): &(String, Typed)| Ok((name.clone(), json(value)?));
+            Value::Object(table.iter().map(entry).collect::<Parsed<Map<_, _>>>()?)
+        }
+    })
+}
+
+/// A table, as JSON.
+pub(crate) fn object(value: &Typed) -> Parsed<Value> {
+    let Typed::Table(_) = value else { return refused(value, "a table") };
+    json(value)
+}
+
+fn string<'a>(value: &'a Typed, wanted: &str) -> Parsed<&'a str> {
+    let Typed::Text(text) = value else { return refused(value, wanted) };
+    Ok(&text.meant)
+}
+
+/// The refusal of a value of the wrong type.
+pub(crate) fn refused<T>(value: &Typed, wanted: &str) -> Parsed<T> {
+    Err(format!("must be {wanted}, not {}", value.kind()))
+}
+
+/// A string as it was typed, so that variables stay closed.
+pub(crate) fn quoted(value: &Typed) -> String {
+    match value {
+        Typed::Text(text) if text.typed.chars().count() > QUOTED_MAX => {
+            format!("\"{}…\"", text.typed.chars().take(QUOTED_MAX).collect::<String>())
+        }
+        Typed::Text(text) => format!("\"{}\"", text.typed),
+        Typed::Whole(_) | Typed::Decimal(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) | Typed::Table(_) => {
+            value.kind().to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_exact_to_the_billionth() {
+        let cases = [
+            ("3", Some(3_000_000_000)),
+            ("0.3", Some(300_000_000)),
+            ("+15.0", Some(15_000_000_000)),
+            ("1e-3", Some(1_000_000)),
+            ("0.0375E2", Some(3_750_000_000)),
+            ("0.000000001", Some(1)),
+            ("0.0000000010", Some(1)),
+            ("18446744073.709551615", Some(u64::MAX)),
+            ("18446744073.709551616", None),
+            ("0.0000000001", None),
+            ("-1", None),
+            ("-0.5", None),
+            ("inf", None),
+            ("nan", None),
+            ("1e999999999", None),
+            ("1e-2147483648", None),
+        ];
+        for (text, nano) in cases {
+            assert_eq!(parse_usd(text), nano, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_have_one_number_and_one_unit() {
+        let good = [("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("0s", 0)];
+        for (text, ms) in good {
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(ms)), "{text}");
+        }
+        for bad in ["", "30", "s", "-1s", "1.5s", "30 s", "1h30m", "2d", "99999999999999999999s", "٣s"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_have_a_count_and_a_unit() {
+        assert_eq!(parse_rate("600/min"), Some(Rate { count: 600, per: Duration::from_secs(60) }));
+        assert_eq!(parse_rate("10 / s"), Some(Rate { count: 10, per: Duration::from_secs(1) }));
+        for bad in ["", "600", "600/", "/min", "0/min", "-1/s", "1.5/s", "600/day"] {
+            assert_eq!(parse_rate(bad), None, "{bad}");
+        }
+    }
+}

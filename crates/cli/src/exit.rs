@@ -1,0 +1,26 @@
+//! How a command ended, as the shell sees it.
+
+use std::process::ExitCode;
+
+/// The exit statuses of every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It is done.
+    Done = 0,
+    /// The run or the call failed.
+    Failed = 1,
+    /// Wrong usage or configuration.
+    Usage = 2,
+    /// The server could not be reached.
+    #[expect(dead_code, reason = "for the commands that talk to a server")]
+    Unreachable = 3,
+    /// Interrupted.
+    #[expect(dead_code, reason = "for the commands that take a while")]
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

@@ -1,0 +1,56 @@
+//! `consort`: runs ensembles of language-model agents and lets people and
+//! programs steer them. This file is the contents page: one line per command.
+
+mod commands;
+mod config;
+mod exit;
+
+use std::io::{stderr, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::Output;
+use crate::exit::Exit;
+
+#[derive(Parser)]
+#[command(name = "consort", version, about, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write a commented starter consort.toml
+    Init {
+        /// The folder to write it to, made if needed
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Check a configuration, naming file, line and key of each mistake
+    Check {
+        /// The file; default: ./consort.toml, else the built-in demo
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // The one place that reads the environment.
+    let env = |name: &str| std::env::var(name).ok();
+    let output = Output { out: &mut stdout(), err: &mut stderr() };
+    let ended = match cli.command {
+        Command::Init { dir } => commands::init::run(&dir, output),
+        Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("consort: {error:#}");
+            Exit::Failed.into()
+        }
+    }
+}

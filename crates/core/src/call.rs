@@ -1,0 +1,161 @@
+//! Making the calls a model asked for: checked, paid for, dispatched, handed to
+//! a subtask, or answered with what is wrong with them.
+
+use serde_json::Value;
+
+use crate::budget::Breach;
+use crate::calls::{Calls, Slot};
+use crate::catalog::{EffectClass, ToolInfo};
+use crate::event::Fact;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::next::{Effect, Grants, Plan};
+use crate::prompt;
+use crate::run::Run;
+use crate::subtask::{self, Order};
+use crate::turn::{Phase, Turn};
+
+/// What a call that cannot be made is answered with.
+const NOT_OFFERED: &str = "no tools can be called in this turn";
+
+impl Run {
+    /// Moves a turn's calls on, as far as they need no lock.
+    pub(crate) fn call(&self, id: &Id, turn: &Turn, plan: &mut Plan) -> Result<(), Breach> {
+        let Phase::Calling(calls) = &turn.phase else { return Ok(()) };
+        if self.paused {
+            return Ok(());
+        }
+        if turn.last {
+            self.fail(id, "MAX_ITERATIONS: the last permitted turn asked for tools instead of answering", plan);
+            return Ok(());
+        }
+        pay(calls, plan)?;
+        for (index, call, slot) in calls.todo() {
+            self.make(&id.call(turn.round, index), turn, (call, slot), plan)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the calls whose locks are granted; says which locks are wanted.
+    pub(crate) fn take_locks(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        for (name, queue) in &self.wants.locks {
+            let first = queue.first().and_then(|id| self.turns.get_key_value(id));
+            match first {
+                Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, plan)?,
+                Some(_) => plan.need_lock(name),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A new call is dispatched; an orphaned one is settled by its class.
+    fn make(&self, id: &Id, turn: &Turn, (call, slot): (&Call, &Slot), plan: &mut Plan) -> Result<(), Breach> {
+        if call.tool == subtask::RUN && turn.tool(subtask::RUN).is_some() {
+            return self.delegate(id, turn, call, plan);
+        }
+        match check(turn, call) {
+            Err(reason) => plan.record(not_made(id, reason)),
+            Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once => {
+                plan.record(self.given_up(id));
+            }
+            Ok((tool, args)) => {
+                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args };
+                plan.act(Fact::ToolDispatched { call: id.clone() }, effect);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a subtask, or says why not.
+    fn delegate(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+        let order = serde_json::from_str(call.args.as_str())
+            .map_err(|error| format!("invalid_arguments: not JSON: {error}"))
+            .and_then(|args: Value| Order::parse(&args));
+        let (depth, max) = (id.depth(), self.spec.limits.depth);
+        let order = match order {
+            Ok(_) if depth > max => {
+                Err(format!("max_recursion_depth_reached: subtasks may nest {max} deep; do this part yourself"))
+            }
+            other => other,
+        };
+        let order = match order {
+            Ok(order) => order,
+            Err(reason) => {
+                plan.record(not_made(id, reason));
+                return Ok(());
+            }
+        };
+        plan.budget.claim_subtask()?;
+        let wanted = order.tools.filter(|tools| !tools.is_empty());
+        let names = turn.tools.iter().map(|tool| tool.name.clone());
+        let inherited = |name: &String| match name.as_str() {
+            subtask::RUN => depth < max,
+            _ => wanted.as_ref().is_none_or(|wanted| wanted.contains(name)),
+        };
+        let tools: Vec<String> = names.filter(inherited).collect();
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return Ok(()) };
+        let system = prompt::subtask_system(task, &order.title).into();
+        let fact = Fact::SubtaskStarted {
+            call: id.clone(),
+            title: order.title,
+            system,
+            user: order.instructions.into(),
+            tools,
+        };
+        plan.record(fact);
+        Ok(())
+    }
+
+    /// Calls a dead owner left behind, when nothing may be begun any more.
+    pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let Phase::Calling(calls) = &turn.phase else { return };
+        for (index, _, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
+            plan.record(self.given_up(&id.call(turn.round, index)));
+        }
+    }
+
+    /// How a call ends that nobody waits for any more: a read has certainly
+    /// done no harm, anything else may or may not have happened.
+    pub(crate) fn given_up(&self, call: &Id) -> Fact {
+        let class = self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool)).map(|tool| tool.effect);
+        let outcome = match class {
+            Some(EffectClass::Read) => Outcome::failed("stopped before it answered"),
+            Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
+        };
+        Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0 }
+    }
+}
+
+/// The calls of one reply are paid for together, or none of them is made.
+fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
+    if calls.claimed {
+        return Ok(());
+    }
+    plan.budget.claim_tools(calls.len() as u64)
+}
+
+/// The tool and its arguments, or in words for the model what is wrong.
+fn check<'a>(turn: &'a Turn, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
+    if turn.tools.is_empty() {
+        return Err(NOT_OFFERED.to_owned());
+    }
+    let tool = turn.tool(&call.tool).ok_or_else(|| unknown(turn, &call.tool))?;
+    let args: Value = serde_json::from_str(call.args.as_str()).map_err(|error| {
+        format!("invalid_tool_arguments: the arguments are not JSON ({error}); call the tool again with a JSON object")
+    })?;
+    let violations = tool.schema.violations(&args);
+    if violations.is_empty() {
+        return Ok((tool, args));
+    }
+    Err(format!("invalid_tool_arguments: {}", violations.join("; ")))
+}
+
+fn unknown(turn: &Turn, name: &str) -> String {
+    let names: Vec<&str> = turn.tools.iter().map(|tool| tool.name.as_str()).collect();
+    format!("there is no tool called `{name}`; you have: {}", names.join(", "))
+}
+
+fn not_made(call: &Id, reason: String) -> Fact {
+    Fact::ToolReturned { call: call.clone(), outcome: Outcome::failed(reason), duration_ms: 0 }
+}

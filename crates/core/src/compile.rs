@@ -1,0 +1,393 @@
+//! From what people wrote to what will run: overrides applied, templates
+//! resolved, names and agents given, every reference checked. All mistakes are
+//! reported at once; what passes here cannot fail for being malformed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::agent::Agent;
+use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
+use crate::graph;
+use crate::mistake::{Code, Mistake, listed};
+use crate::schema::Schema;
+use crate::spec::{Options, Spec, Task, Workflow};
+use crate::subtask;
+use crate::template;
+
+/// What an answer should be when the task does not say.
+const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
+/// Model calls a task may make when it does not say.
+const MAX_ITERATIONS: u32 = 25;
+/// Characters of a description an override may be keyed by.
+const KEY_CHARS: usize = 50;
+/// Words and characters of a name made from a description.
+const NAME_WORDS: usize = 6;
+const NAME_CHARS: usize = 40;
+
+/// The models and tools a run can choose from, in the order they were given.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Models.
+    pub models: Vec<Arc<ModelInfo>>,
+    /// Tools.
+    pub tools: Vec<Arc<ToolInfo>>,
+}
+
+/// A run ready to be accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// What to do.
+    pub spec: Spec,
+    /// The models it uses, fallbacks included.
+    pub models: Models,
+    /// The tools it uses.
+    pub belt: Belt,
+    /// What was odd but no mistake.
+    pub warnings: Vec<String>,
+}
+
+/// Turns an ensemble and a request into a run.
+pub fn compile(ensemble: Option<&Ensemble>, request: Request, catalog: &Catalog) -> Result<Compiled, Vec<Mistake>> {
+    let dynamic = request.tasks.is_some();
+    if ensemble.is_none() && !dynamic {
+        return Err(vec![Mistake::new(Code::NotConfigured, "", "no ensemble is configured: send `tasks` of your own")]);
+    }
+    if catalog.models.is_empty() {
+        return Err(vec![Mistake::new(Code::NotConfigured, "", "no models are configured")]);
+    }
+    let ensemble = ensemble.cloned().unwrap_or_else(|| Ensemble { name: "run".to_owned(), ..Ensemble::default() });
+    let mut compiler = Compiler { catalog, mistakes: Vec::new(), warnings: Vec::new() };
+    let spec = compiler.spec(ensemble, request);
+    let compiled =
+        Compiled { models: compiler.models(&spec), belt: compiler.belt(&spec), spec, warnings: compiler.warnings };
+    if compiler.mistakes.is_empty() { Ok(compiled) } else { Err(compiler.mistakes) }
+}
+
+struct Compiler<'a> {
+    catalog: &'a Catalog,
+    mistakes: Vec<Mistake>,
+    warnings: Vec<String>,
+}
+
+impl Compiler<'_> {
+    fn mistake(&mut self, code: Code, place: impl Into<String>, message: impl Into<String>) {
+        self.mistakes.push(Mistake::new(code, place, message));
+    }
+
+    fn spec(&mut self, ensemble: Ensemble, request: Request) -> Spec {
+        let dynamic = request.tasks.is_some();
+        let mut drafts = request.tasks.unwrap_or(ensemble.tasks);
+        if drafts.is_empty() {
+            self.mistake(Code::BadRequest, "tasks", "a run needs at least one task");
+        }
+        if !dynamic {
+            self.override_tasks(&mut drafts, request.overrides.unwrap_or_default());
+        }
+        let declared = if dynamic { None } else { ensemble.workflow };
+        let inferred = if drafts.iter().any(|draft| !draft.context.is_empty()) {
+            Workflow::Parallel
+        } else {
+            Workflow::Sequential
+        };
+        let mut inputs = ensemble.inputs;
+        inputs.extend(request.inputs);
+        let first = self.catalog.models.first().map(|model| model.alias.clone()).unwrap_or_default();
+        let mut review = ensemble.review;
+        review.policy = request.options.review_policy.unwrap_or(review.policy);
+        let mut spec = Spec {
+            name: ensemble.name,
+            workflow: request.options.workflow.or(declared).unwrap_or(inferred),
+            on_error: ensemble.on_error,
+            model: ensemble.model.unwrap_or(first),
+            tasks: self.tasks(drafts, &inputs),
+            review,
+            limits: ensemble.limits,
+            options: options(&request.options),
+            inputs,
+            tags: request.tags,
+        };
+        self.check_model(&spec.model, "model");
+        self.check_order(&mut spec);
+        spec
+    }
+
+    fn override_tasks(&mut self, drafts: &mut [Draft], overrides: Vec<(String, Override)>) {
+        let mut overridden = BTreeSet::new();
+        for (key, change) in overrides {
+            let place = format!("taskOverrides.{key}");
+            match matching(drafts, &key).as_slice() {
+                [only] if overridden.insert(*only) => {
+                    self.check_removed(&change, &place);
+                    drafts.get_mut(*only).into_iter().for_each(|draft| apply(draft, change.clone()));
+                }
+                [_] => self.mistake(Code::InvalidTaskOverride, place, "another key changes the same task"),
+                [] => {
+                    let names = drafts.iter().map(|draft| draft.name.as_deref().unwrap_or(&draft.description));
+                    let message = format!("No task matching '{key}'. Available: {}", listed(names));
+                    self.mistake(Code::InvalidTaskOverride, place, message);
+                }
+                [_, _, ..] => {
+                    self.mistake(Code::InvalidTaskOverride, place, format!("'{key}' matches more than one task"))
+                }
+            }
+        }
+    }
+
+    fn check_removed(&mut self, change: &Override, place: &str) {
+        for (index, name) in change.remove_tools.iter().enumerate() {
+            self.check_tool(name, format!("{place}.tools.remove[{index}]"));
+        }
+    }
+
+    fn tasks(&mut self, drafts: Vec<Draft>, inputs: &BTreeMap<String, String>) -> Vec<Task> {
+        let names = self.names(&drafts);
+        let positions: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+        let mut missing = BTreeSet::new();
+        let mut tasks = Vec::with_capacity(drafts.len());
+        for (index, draft) in drafts.into_iter().enumerate() {
+            let place = format!("tasks[{index}]");
+            let context = self.context(&draft.context, &positions, names.len(), &place);
+            let name = names.get(index).cloned().unwrap_or_default();
+            let mut fill = |text: &str| {
+                template::resolve(text, inputs).unwrap_or_else(|names| {
+                    missing.extend(names);
+                    String::new()
+                })
+            };
+            let filled = filled(&draft, &mut fill);
+            tasks.push(self.task(Task { name, context, ..filled }, draft, &place));
+        }
+        if !missing.is_empty() {
+            let names = missing.iter().map(String::as_str);
+            let message = format!("these template variables have no value: {}", listed(names));
+            self.mistake(Code::MissingInput, "inputs", message);
+        }
+        tasks
+    }
+
+    /// Checks what does not depend on other tasks.
+    fn task(&mut self, task: Task, draft: Draft, place: &str) -> Task {
+        if task.description.trim().is_empty() && !draft.description.contains('{') {
+            self.mistake(Code::BadRequest, format!("{place}.description"), "must not be blank");
+        }
+        if let Some(alias) = &draft.model {
+            self.check_model(alias, &format!("{place}.model"));
+        }
+        for (index, name) in draft.tools.iter().enumerate() {
+            self.check_tool(name, format!("{place}.tools[{index}]"));
+        }
+        if draft.max_iterations == Some(0) {
+            self.mistake(Code::BadRequest, format!("{place}.max_iterations"), "must be above 0");
+        }
+        let output_schema = draft.output_schema.and_then(|json| match Schema::parse(json) {
+            Ok(schema) => Some(schema),
+            Err(reason) => {
+                self.mistake(Code::InvalidSchema, format!("{place}.outputSchema"), reason);
+                None
+            }
+        });
+        let max_iterations = draft.max_iterations.unwrap_or(MAX_ITERATIONS);
+        Task { output_schema, max_iterations, ..task }
+    }
+
+    /// Every task's name: given, or made from its description; unique.
+    fn names(&mut self, drafts: &[Draft]) -> Vec<String> {
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        for (index, draft) in drafts.iter().enumerate() {
+            match draft.name.as_deref() {
+                Some(name) if name.trim().is_empty() => {
+                    self.mistake(Code::BadRequest, format!("tasks[{index}].name"), "must not be blank");
+                }
+                Some(name) if !taken.insert(name.to_owned()) => {
+                    let message = format!("two tasks are called '{name}'");
+                    self.mistake(Code::BadRequest, format!("tasks[{index}].name"), message);
+                }
+                Some(_) | None => {}
+            }
+        }
+        let mut name = |draft: &Draft| match &draft.name {
+            Some(name) => name.clone(),
+            None => unused(&slug(&draft.description), &mut taken),
+        };
+        drafts.iter().map(&mut name).collect()
+    }
+
+    fn context(
+        &mut self,
+        references: &[String],
+        positions: &HashMap<&str, usize>,
+        count: usize,
+        place: &str,
+    ) -> Vec<usize> {
+        let mut context = Vec::with_capacity(references.len());
+        for (index, reference) in references.iter().enumerate() {
+            let name = reference.strip_prefix('$').unwrap_or(reference);
+            let position = match name.parse::<usize>() {
+                Ok(position) => (position < count).then_some(position),
+                Err(_) => positions.get(name).copied(),
+            };
+            match position {
+                Some(position) if context.contains(&position) => {}
+                Some(position) => context.push(position),
+                None => {
+                    let mut names: Vec<&str> = positions.keys().copied().collect();
+                    names.sort_unstable();
+                    let message = format!("no task '{name}'. Available: {}", listed(names));
+                    self.mistake(Code::BadRequest, format!("{place}.context[{index}]"), message);
+                }
+            }
+        }
+        context
+    }
+
+    /// Some order must exist, and in a sequence it must be the declared one.
+    fn check_order(&mut self, spec: &mut Spec) {
+        let inputs: Vec<Vec<usize>> = spec.tasks.iter().map(|task| task.context.clone()).collect();
+        let name = |position: &usize| spec.tasks.get(*position).map_or("?", |task| task.name.as_str());
+        if let Some(circle) = graph::cycle(&inputs) {
+            let names: Vec<&str> = circle.iter().map(name).collect();
+            let message = format!("tasks wait on each other: {}", names.join(" → "));
+            return self.mistake(Code::CircularDependency, "tasks", message);
+        }
+        if spec.workflow == Workflow::Parallel {
+            return;
+        }
+        let late = inputs.iter().enumerate().flat_map(|(task, inputs)| inputs.iter().map(move |input| (task, *input)));
+        let late: Vec<String> = late
+            .filter(|(task, input)| input > task)
+            .map(|(task, input)| {
+                format!("'{}' reads '{}', which comes later in the sequence", name(&task), name(&input))
+            })
+            .collect();
+        for message in late {
+            self.mistake(Code::BadRequest, "tasks", message);
+        }
+    }
+
+    fn check_model(&mut self, alias: &str, place: &str) {
+        if !self.catalog.models.iter().any(|model| model.alias == alias) {
+            let known = listed(self.catalog.models.iter().map(|model| model.alias.as_str()));
+            self.mistake(Code::InvalidModel, place, format!("Unknown model '{alias}'. Available: {known}"));
+        }
+    }
+
+    fn check_tool(&mut self, name: &str, place: String) {
+        if name != subtask::RUN && !self.catalog.tools.iter().any(|tool| tool.name == name) {
+            let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
+            self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
+        }
+    }
+
+    /// The models the tasks name, and whatever those fall back to.
+    fn models(&mut self, spec: &Spec) -> Models {
+        let mut wanted: Vec<&str> = spec.tasks.iter().filter_map(|task| task.model.as_deref()).collect();
+        wanted.push(&spec.model);
+        let mut models = Models::new();
+        while let Some(alias) = wanted.pop() {
+            let Some(model) = self.catalog.models.iter().find(|model| model.alias == alias) else { continue };
+            if models.insert(alias.to_owned(), model.clone()).is_none() {
+                wanted.extend(model.fallback.iter().map(String::as_str));
+            }
+        }
+        if spec.limits.cost > 0 {
+            for model in models.values().filter(|model| model.price.is_none()) {
+                let message = format!("model '{}' has no price, so the run's cost limit cannot be kept", model.alias);
+                self.mistake(Code::InvalidModel, "model", message);
+            }
+        }
+        models
+    }
+
+    fn belt(&mut self, spec: &Spec) -> Belt {
+        let named: BTreeSet<&str> = spec.tasks.iter().flat_map(|task| &task.tools).map(String::as_str).collect();
+        if named.contains(subtask::RUN) && spec.limits.depth == 0 {
+            self.warnings.push(format!("`{}` is not offered: the run's budget allows no subtasks", subtask::RUN));
+        }
+        let tools = self.catalog.tools.iter().filter(|tool| named.contains(tool.name.as_str()));
+        let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
+        if named.contains(subtask::RUN) && spec.limits.depth > 0 {
+            belt.insert(subtask::RUN.to_owned(), Arc::new(subtask::info()));
+        }
+        belt
+    }
+}
+
+/// The parts of a draft that hold templates, filled in; the rest as drafted.
+fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
+    let description = fill(&draft.description);
+    let agent = match &draft.agent {
+        None => Agent::derive(&description),
+        Some(agent) => Agent {
+            role: fill(&agent.role),
+            goal: fill(&agent.goal),
+            background: fill(&agent.background),
+            allow_delegation: agent.allow_delegation,
+        },
+    };
+    Task {
+        expected_output: draft.expected_output.as_deref().map_or_else(|| EXPECTED_OUTPUT.to_owned(), &mut *fill),
+        additional_context: draft.additional_context.as_deref().map(&mut *fill),
+        description,
+        agent,
+        model: draft.model.clone(),
+        tools: draft.tools.clone(),
+        review: draft.review,
+        review_before: draft.review_before,
+        review_timeout_ms: draft.review_timeout_ms,
+        ..Task::default()
+    }
+}
+
+/// The tasks a key stands for: by name, else by the start of the description.
+fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
+    let same = |text: &str| text.to_lowercase() == key.to_lowercase();
+    let by_name = |draft: &Draft| draft.name.as_deref().is_some_and(same);
+    let by_start = |draft: &Draft| same(&draft.description.chars().take(KEY_CHARS).collect::<String>());
+    let find = |matches: &dyn Fn(&Draft) -> bool| -> Vec<usize> {
+        drafts.iter().enumerate().filter(|(_, draft)| matches(draft)).map(|(index, _)| index).collect()
+    };
+    let named = find(&by_name);
+    if named.is_empty() { find(&by_start) } else { named }
+}
+
+fn apply(draft: &mut Draft, change: Override) {
+    draft.description = change.description.unwrap_or(std::mem::take(&mut draft.description));
+    draft.expected_output = change.expected_output.or(draft.expected_output.take());
+    draft.model = change.model.or(draft.model.take());
+    draft.max_iterations = change.max_iterations.or(draft.max_iterations);
+    draft.additional_context = change.additional_context.or(draft.additional_context.take());
+    for name in change.add_tools {
+        if !draft.tools.contains(&name) {
+            draft.tools.push(name);
+        }
+    }
+    draft.tools.retain(|name| !change.remove_tools.contains(name));
+}
+
+fn options(request: &RequestOptions) -> Options {
+    let fallback = Options::default();
+    let length = |length: Option<i64>, fallback: Option<usize>| length.map_or(fallback, |n| usize::try_from(n).ok());
+    Options {
+        max_tool_output: length(request.max_tool_output_length, fallback.max_tool_output),
+        tool_log_truncate: length(request.tool_log_truncate_length, fallback.tool_log_truncate),
+        verbose: request.verbose.unwrap_or(fallback.verbose),
+        capture: request.capture_mode.unwrap_or(fallback.capture),
+    }
+}
+
+/// `Research AI, in depth!` becomes `research-ai-in-depth`.
+fn slug(description: &str) -> String {
+    let word = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let words = description.split_whitespace().map(word).filter(|word| !word.is_empty()).take(NAME_WORDS);
+    let slug: String = words.collect::<Vec<_>>().join("-").chars().take(NAME_CHARS).collect();
+    if slug.is_empty() { "task".to_owned() } else { slug }
+}
+
+fn unused(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+    let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+    let free = free.unwrap_or_else(|| name.to_owned());
+    taken.insert(free.clone());
+    free
+}

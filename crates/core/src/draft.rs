@@ -1,0 +1,115 @@
+//! What people write: an ensemble and a request for one run of it, with
+//! defaults open, templates unresolved and references by name.
+//! [`compile`](crate::compile) turns both into a [`Spec`](crate::spec::Spec).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::budget::Limits;
+use crate::id::Millis;
+use crate::spec::{CaptureMode, OnError, Review, ReviewPolicy, ReviewRule, Workflow};
+
+/// An ensemble: the template every run of it starts from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ensemble {
+    /// What it is called.
+    pub name: String,
+    /// The alias asked where a task names none; the catalog's first when absent.
+    pub model: Option<String>,
+    /// In which order tasks run; inferred when absent.
+    pub workflow: Option<Workflow>,
+    /// What a failed task means for the others.
+    pub on_error: OnError,
+    /// How people take part.
+    pub review: Review,
+    /// What a run may use.
+    pub limits: Limits,
+    /// Defaults for template variables.
+    pub inputs: BTreeMap<String, String>,
+    /// The tasks.
+    pub tasks: Vec<Draft>,
+}
+
+/// A task as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// Its name; made from the description when absent.
+    pub name: Option<String>,
+    /// What to do.
+    pub description: String,
+    /// What the answer should be.
+    pub expected_output: Option<String>,
+    /// More to know.
+    pub additional_context: Option<String>,
+    /// Who does it; derived from the description when absent.
+    pub agent: Option<Agent>,
+    /// The alias to ask.
+    pub model: Option<String>,
+    /// Names of tools.
+    pub tools: Vec<String>,
+    /// References to tasks whose outputs it reads: `$name` or `$0`.
+    pub context: Vec<String>,
+    /// Model calls it may make.
+    pub max_iterations: Option<u32>,
+    /// What its output must look like.
+    pub output_schema: Option<Value>,
+    /// Its own word on reviews.
+    pub review: Option<ReviewRule>,
+    /// Whether a person is asked before it starts.
+    pub review_before: bool,
+    /// How long its reviews wait.
+    pub review_timeout_ms: Option<Millis>,
+}
+
+/// A request for one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Values for template variables.
+    pub inputs: BTreeMap<String, String>,
+    /// Labels for finding the run again.
+    pub tags: BTreeMap<String, String>,
+    /// Tasks of its own, instead of the ensemble's.
+    pub tasks: Option<Vec<Draft>>,
+    /// Changes to the ensemble's tasks, by the key as written.
+    pub overrides: Option<Vec<(String, Override)>>,
+    /// Changes to the ensemble's options.
+    pub options: RequestOptions,
+}
+
+/// A change to one task of the ensemble, for one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Override {
+    /// Another description.
+    pub description: Option<String>,
+    /// Another expected output.
+    pub expected_output: Option<String>,
+    /// Another model.
+    pub model: Option<String>,
+    /// Another limit on model calls.
+    pub max_iterations: Option<u32>,
+    /// More to know.
+    pub additional_context: Option<String>,
+    /// Tools added, unless they are there.
+    pub add_tools: Vec<String>,
+    /// Tools taken away, after adding.
+    pub remove_tools: Vec<String>,
+}
+
+/// The six options of a request; absent ones keep what the ensemble says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestOptions {
+    /// Characters of a tool's output the model is shown; -1 = all.
+    pub max_tool_output_length: Option<i64>,
+    /// Characters of a tool's output in log lines; -1 = all.
+    pub tool_log_truncate_length: Option<i64>,
+    /// In which order tasks run.
+    pub workflow: Option<Workflow>,
+    /// Whether prompts and replies are logged.
+    pub verbose: Option<bool>,
+    /// Whose output is looked at.
+    pub review_policy: Option<ReviewPolicy>,
+    /// What an exported trace holds.
+    pub capture_mode: Option<CaptureMode>,
+}

@@ -1,0 +1,302 @@
+//! What happened: the only thing that is ever stored. An event's number is its
+//! position in the run's stream, from 0, so it is not part of the event. No
+//! event repeats what an earlier one holds.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Breach, Claim};
+use crate::catalog::{Belt, ModelInfo, Models};
+use crate::id::{Id, Millis};
+use crate::message::{Failure, Outcome, Part, Reply, Usage};
+use crate::spec::{OnTimeout, Spec};
+use crate::text::Text;
+
+/// A fact and when it was decided. `at` never decreases within a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub fact: Fact,
+}
+
+/// One fact about a run. Each has exactly one frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "fields are named after the types that document them")]
+pub enum Fact {
+    /// The run exists. What it may use is stored, so an upgrade does not change it.
+    RunAccepted { ensemble_id: String, spec: Arc<Spec>, models: Models, belt: Belt },
+    /// Somebody took the run; whatever the owner before had under way is orphaned.
+    RunAdopted { epoch: u64 },
+    /// Its first task is about to begin.
+    RunStarted,
+    /// A task began.
+    TaskStarted { turn: Id },
+    /// What the model will be told first.
+    PromptBuilt { turn: Id, system: Text, user: Text },
+    /// The model is about to be asked; `claim` is taken out of the budget.
+    ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64, last: Last },
+    /// The same question is about to be asked once more.
+    ModelRetried { turn: Id, attempt: u32, claim: Claim, max_output: u64 },
+    /// The model answered.
+    ModelReplied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
+    /// What the answer took out of the budget: as the provider says, or else
+    /// all that was set aside.
+    UsageCounted { turn: Id, used: Claim },
+    /// The model did not answer, and what follows from that. Words it had
+    /// already said are void.
+    ModelFailed { turn: Id, failure: Failure, then: AfterFailure },
+    /// The oldest exchanges no longer fit and are not sent any more.
+    HistoryDropped { turn: Id, exchanges: usize },
+    /// The answer breaks its schema and is sent back.
+    OutputRejected { turn: Id, violations: Vec<String> },
+    /// The model made the same failing call again and again, and is told so.
+    LoopNoticed { turn: Id, tool: String, times: u32 },
+    /// A tool is about to be called.
+    ToolDispatched { call: Id },
+    /// A call became a turn of its own.
+    SubtaskStarted { call: Id, title: String, system: Text, user: Text, tools: Vec<String> },
+    /// The call is over, whether a tool, a subtask or nobody did it.
+    ToolReturned { call: Id, outcome: Outcome, duration_ms: u64 },
+    /// Something waits for a person.
+    ReviewOpened { review: u32, turn: Id, timing: Timing, due: Option<Millis>, on_timeout: OnTimeout },
+    /// A person's decision: the first one holds.
+    ReviewDecided { review: u32, decision: Decision, by: String },
+    /// Nobody decided in time.
+    ReviewTimedOut { review: u32, action: OnTimeout },
+    /// There is nothing to decide any more.
+    ReviewClosed { review: u32 },
+    /// The task has its output.
+    TaskCompleted { turn: Id },
+    /// The task gave up or was stopped.
+    TaskFailed { turn: Id, reason: String, cancelled: bool },
+    /// The task will not run.
+    TaskSkipped { turn: Id, reason: String },
+    /// Somebody has something to say to the agents.
+    DirectiveGiven { directive: Directive },
+    /// An agent reads it with its next model call.
+    DirectiveDelivered { directive: u32, turn: Id, round: u32 },
+    /// Every later model call of the run goes to this model.
+    ModelSwitched { models: Vec<Arc<ModelInfo>>, previous: String, by: String },
+    /// Somebody wants the run to stop.
+    CancelRequested { mode: CancelMode, by: String },
+    /// Nothing new is begun until the run is resumed.
+    RunPaused { by: String },
+    /// The run goes on.
+    RunResumed { by: String },
+    /// The next step would pass a limit.
+    BudgetExceeded { breach: Breach },
+    /// Nothing of this run happens any more.
+    RunEnded { end: End },
+}
+
+/// Whether a round is the last one a turn may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Last {
+    /// More may follow.
+    No,
+    /// Tools are not offered, and the model is told to answer.
+    Yes,
+}
+
+/// What follows a model's failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterFailure {
+    /// It is asked again at this time.
+    Retry {
+        /// When.
+        at: Millis,
+    },
+    /// Another model is asked.
+    Fallback {
+        /// Its alias.
+        model: String,
+    },
+    /// It is asked again with a shorter history.
+    Shorten,
+    /// The turn fails.
+    GiveUp,
+}
+
+/// When a review takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Timing {
+    /// Before the task starts.
+    BeforeExecution,
+    /// When its output is there.
+    AfterExecution,
+}
+
+/// What a reviewer said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "word", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Decision {
+    /// Go on.
+    Continue,
+    /// Go on with this output instead.
+    Edit {
+        /// The output that counts.
+        output: Text,
+    },
+    /// Stop here; what there is stands.
+    ExitEarly,
+    /// Do it again.
+    Reject {
+        /// What should be better.
+        feedback: Text,
+    },
+}
+
+impl Decision {
+    /// The word on the wire.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Decision::Continue => "CONTINUE",
+            Decision::Edit { .. } => "EDIT",
+            Decision::ExitEarly => "EXIT_EARLY",
+            Decision::Reject { .. } => "REJECT",
+        }
+    }
+}
+
+/// Something said to the agents of a run while they work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directive {
+    /// A task's name or an agent's role; everybody when absent.
+    pub target: Option<String>,
+    /// The words.
+    pub content: Text,
+    /// More important ones are read first.
+    pub priority: Priority,
+    /// Who says so.
+    pub from: String,
+    /// When it was given.
+    pub created_at: Millis,
+    /// When it stops mattering.
+    pub expires_at: Option<Millis>,
+}
+
+/// How important a directive is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Priority {
+    /// Read last.
+    Low,
+    /// As usual.
+    #[default]
+    Normal,
+    /// Read first.
+    High,
+}
+
+/// How soon a stopped run stops; a later, stronger request strengthens it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelMode {
+    /// Tasks under way finish, no other starts.
+    #[default]
+    AfterTask,
+    /// Model calls under way and the tools they ask for finish, no other starts.
+    AfterIteration,
+    /// Model streams and tools are dropped.
+    Now,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum End {
+    /// It did what it could.
+    Completed {
+        /// Why no more was done.
+        exit: Exit,
+    },
+    /// A task failed or a limit was reached.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+/// Why a completed run did no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Exit {
+    /// Everything was done.
+    Completed,
+    /// A reviewer said it was enough.
+    UserExitEarly,
+    /// A review timed out.
+    Timeout,
+}
+
+impl End {
+    /// The run's status.
+    pub fn status(&self) -> &'static str {
+        match self {
+            End::Completed { .. } => "COMPLETED",
+            End::Failed { .. } => "FAILED",
+            End::Cancelled => "CANCELLED",
+        }
+    }
+
+    /// Why it ended, in the words of `ensemble_completed`.
+    pub fn exit_reason(&self) -> &'static str {
+        match self {
+            End::Completed { exit: Exit::Completed } => "COMPLETED",
+            End::Completed { exit: Exit::UserExitEarly } => "USER_EXIT_EARLY",
+            End::Completed { exit: Exit::Timeout } => "TIMEOUT",
+            End::Failed { .. } => "ERROR",
+            End::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+impl Fact {
+    /// Every text that may be large, for the codec that stores those apart.
+    pub fn texts_mut(&mut self) -> Vec<&mut Text> {
+        match self {
+            Fact::PromptBuilt { system, user, .. } | Fact::SubtaskStarted { system, user, .. } => vec![system, user],
+            Fact::ModelReplied { reply, .. } => Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect(),
+            Fact::ToolReturned { outcome: Outcome::Answer { text, .. } | Outcome::Failed { text }, .. } => vec![text],
+            Fact::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
+            Fact::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
+            Fact::DirectiveGiven { directive } => vec![&mut directive.content],
+            Fact::ToolReturned { outcome: Outcome::Unknown { .. } | Outcome::Subtask, .. }
+            | Fact::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
+            | Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunStarted
+            | Fact::TaskStarted { .. }
+            | Fact::ModelAsked { .. }
+            | Fact::ModelRetried { .. }
+            | Fact::UsageCounted { .. }
+            | Fact::ModelFailed { .. }
+            | Fact::HistoryDropped { .. }
+            | Fact::OutputRejected { .. }
+            | Fact::LoopNoticed { .. }
+            | Fact::ToolDispatched { .. }
+            | Fact::ReviewOpened { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::TaskCompleted { .. }
+            | Fact::TaskFailed { .. }
+            | Fact::TaskSkipped { .. }
+            | Fact::DirectiveDelivered { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::RunEnded { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What watchers see: one frame per event. A frame is a rendering of the event
+//! *and the state right after it*, so it may quote what earlier events hold.
+//! Names follow the protocol; where it had no frame for a fact, ours is named
+//! after the fact.
+
+use serde_json::{Map, Value, json};
+
+use crate::budget::{Breach, Reason};
+use crate::calls::Slot;
+use crate::event::{AfterFailure, Decision, Directive, Event, Fact, Timing};
+use crate::id::Id;
+use crate::message::{Call, Message, Outcome, Reply};
+use crate::output;
+use crate::run::{How, Run};
+use crate::time::iso;
+use crate::turn::Used;
+use crate::view::{cost_text, usd};
+
+/// Messages quoted in the frame of a model call.
+const QUOTED_MAX: usize = 20;
+/// Characters of a prompt quoted in the frame of a task's input.
+const PROMPT_CHARS_MAX: usize = 8000;
+
+impl Run {
+    /// The frame of `event`, which was just applied to this run as its `seq`th.
+    pub fn frame(&self, run: &str, seq: u64, event: &Event) -> Value {
+        let mut frame = Map::new();
+        let (kind, fields) = self.fields(run, event);
+        frame.insert("type".to_owned(), kind.into());
+        frame.insert("runId".to_owned(), run.into());
+        frame.insert("seq".to_owned(), seq.into());
+        if let Value::Object(fields) = fields {
+            frame.extend(fields.into_iter().filter(|(_, value)| !is_absent(value)));
+        }
+        frame.insert("at".to_owned(), iso(event.at).into());
+        Value::Object(frame)
+    }
+
+    /// What the frame of a live token says beside the token.
+    pub fn token_frame(&self, run: &str, turn: &Id) -> Map<String, Value> {
+        let mut frame = Map::new();
+        frame.insert("type".to_owned(), "token".into());
+        frame.insert("runId".to_owned(), run.into());
+        if let Value::Object(place) = self.place(turn) {
+            frame.extend(place);
+        }
+        frame
+    }
+
+    // sizes: allow fn-length fields — the one place that lists every frame
+    #[expect(clippy::too_many_lines, reason = "the one place that lists every frame")]
+    fn fields(&self, run: &str, event: &Event) -> (&'static str, Value) {
+        let at = || iso(event.at);
+        match &event.fact {
+            Fact::RunAccepted { .. } => ("run_accepted", self.accepted_fields()),
+            Fact::RunAdopted { epoch } => ("run_adopted", json!({ "epoch": epoch })),
+            Fact::RunStarted => {
+                let (total, workflow) = (self.spec.tasks.len(), self.spec.workflow.word());
+                let fields = json!({ "ensembleId": self.ensemble_id, "startedAt": at(), "totalTasks": total, "workflow": workflow });
+                ("ensemble_started", fields)
+            }
+            Fact::TaskStarted { turn } => {
+                ("task_started", self.at_task(turn, json!({ "totalTasks": self.spec.tasks.len(), "startedAt": at() })))
+            }
+            Fact::PromptBuilt { turn, user, .. } => ("task_input", self.input(turn, user.as_str(), &at())),
+            Fact::ModelAsked { turn, round, model, .. } => {
+                ("llm_iteration_started", self.iteration(turn, *round, model))
+            }
+            Fact::ModelRetried { turn, attempt, .. } => {
+                ("model_retried", self.at_call(turn, json!({ "attempt": attempt })))
+            }
+            Fact::ModelReplied { turn, reply, usage, latency_ms } => {
+                let usage = usage.unwrap_or_default();
+                let mut fields = self.at_answer(turn, reply);
+                merge(
+                    &mut fields,
+                    json!({ "inputTokens": usage.input, "outputTokens": usage.output, "latencyMs": latency_ms }),
+                );
+                ("llm_iteration_completed", fields)
+            }
+            Fact::UsageCounted { turn, .. } => ("metrics_snapshot", self.metrics_of(turn)),
+            Fact::ModelFailed { turn, failure, then } => {
+                let fields = json!({ "error": failure.kind, "message": failure.message, "then": after(then) });
+                ("model_failed", self.at_call(turn, fields))
+            }
+            Fact::HistoryDropped { turn, exchanges } => {
+                ("history_dropped", self.at_call(turn, json!({ "exchanges": exchanges })))
+            }
+            Fact::OutputRejected { turn, violations } => {
+                ("output_rejected", self.at_call(turn, json!({ "violations": violations })))
+            }
+            Fact::LoopNoticed { turn, tool, times } => {
+                ("loop_noticed", self.at_call(turn, json!({ "toolName": tool, "times": times })))
+            }
+            Fact::ToolDispatched { call } => {
+                let (name, args) = self.asked_call(call);
+                (
+                    "tool_dispatched",
+                    self.at_turn_of(call, json!({ "callId": call, "toolName": name, "toolArguments": args })),
+                )
+            }
+            Fact::SubtaskStarted { call, title, user, tools, .. } => {
+                let fields = json!({ "callId": call, "title": title, "instructions": user, "toolNames": tools, "depth": call.depth() });
+                ("subtask_started", self.at_turn_of(call, fields))
+            }
+            Fact::ToolReturned { call, outcome, duration_ms } => {
+                ("tool_called", self.called(call, outcome, *duration_ms))
+            }
+            Fact::ReviewOpened { review, .. } => ("review_requested", self.review_fields(run, *review)),
+            Fact::ReviewDecided { review, decision, by } => {
+                let (revised, feedback) = said(decision);
+                let fields = json!({ "reviewId": review_id(run, *review), "decision": decision.word(), "by": by,
+                    "revisedOutput": revised, "feedback": feedback });
+                ("review_decided", fields)
+            }
+            Fact::ReviewTimedOut { review, action } => {
+                ("review_timed_out", json!({ "reviewId": review_id(run, *review), "action": action }))
+            }
+            Fact::ReviewClosed { review } => ("review_closed", json!({ "reviewId": review_id(run, *review) })),
+            Fact::TaskCompleted { turn } => ("task_completed", self.completed_fields(turn, &at())),
+            Fact::TaskFailed { turn, reason, cancelled } => {
+                let cancelled = cancelled.then_some(true);
+                (
+                    "task_failed",
+                    self.at_task(turn, json!({ "failedAt": at(), "reason": reason, "cancelled": cancelled })),
+                )
+            }
+            Fact::TaskSkipped { turn, reason } => ("task_skipped", self.at_task(turn, json!({ "reason": reason }))),
+            Fact::DirectiveGiven { directive } => ("directive_active", self.directive_fields(run, directive)),
+            Fact::DirectiveDelivered { directive, turn, round } => {
+                let id = directive_id(run, *directive);
+                let fields = json!({ "directiveId": id, "taskIndex": turn.task_index() + 1, "iterationIndex": round });
+                ("directive_delivered", fields)
+            }
+            Fact::ModelSwitched { previous, by, .. } => ("model_switched", self.switched_fields(previous, by)),
+            Fact::CancelRequested { mode, by } => ("cancel_requested", json!({ "mode": mode, "by": by })),
+            Fact::RunPaused { by } => ("run_paused", json!({ "by": by })),
+            Fact::RunResumed { by } => ("run_resumed", json!({ "by": by })),
+            Fact::BudgetExceeded { breach } => ("budget_exceeded", breached(breach)),
+            Fact::RunEnded { end } => {
+                let fields = json!({ "ensembleId": self.ensemble_id, "completedAt": at(),
+                    "durationMs": self.duration_ms(event.at), "exitReason": end.exit_reason(),
+                    "totalTokens": self.total_tokens(), "totalToolCalls": self.totals.tool_calls, "error": self.error() });
+                ("ensemble_completed", fields)
+            }
+        }
+    }
+
+    fn accepted_fields(&self) -> Value {
+        let task = |(index, task): (usize, &crate::spec::Task)| {
+            let context: Vec<usize> = task.context.iter().map(|position| position + 1).collect();
+            json!({ "taskIndex": index + 1, "name": task.name, "agentRole": task.agent.role, "context": context })
+        };
+        let tasks: Vec<Value> = self.spec.tasks.iter().enumerate().map(task).collect();
+        json!({ "ensemble": self.spec.name, "workflow": self.spec.workflow.word(), "totalTasks": tasks.len(), "tasks": tasks })
+    }
+
+    /// Which agent and task a turn stands for. A subtask goes by its own title,
+    /// so that its conversation is told apart from its parent's.
+    fn place(&self, turn: &Id) -> Value {
+        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return json!({}) };
+        let title = self.turns.get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title.as_str());
+        let description = title.unwrap_or(&task.description);
+        json!({ "taskIndex": turn.task_index() + 1, "agentRole": task.agent.role, "taskDescription": description, "turnId": turn })
+    }
+
+    fn at_task(&self, turn: &Id, fields: Value) -> Value {
+        let name = self.spec.tasks.get(turn.task_index()).map(|task| task.name.as_str());
+        let mut place = self.place(turn);
+        merge(&mut place, json!({ "taskName": name }));
+        merge(&mut place, fields);
+        place
+    }
+
+    /// At a model call that is wanted or under way.
+    fn at_call(&self, turn: &Id, fields: Value) -> Value {
+        let state = self.turns.get(turn);
+        let mut place = self.place(turn);
+        merge(
+            &mut place,
+            json!({ "iterationIndex": state.map(|turn| turn.round), "model": state.map(|turn| turn.model.as_str()) }),
+        );
+        merge(&mut place, fields);
+        place
+    }
+
+    /// At a model call that has just been answered.
+    fn at_answer(&self, turn: &Id, reply: &Reply) -> Value {
+        let calls: Vec<Value> =
+            reply.calls().map(|call| json!({ "name": call.tool, "arguments": call.args })).collect();
+        let (kind, text) = (if calls.is_empty() { "FINAL_ANSWER" } else { "TOOL_CALLS" }, reply.text());
+        let round = self.turns.get(turn).map(|state| state.round - u32::from(calls.is_empty()));
+        let mut place = self.place(turn);
+        let requests = (!calls.is_empty()).then_some(calls);
+        let text = Some(text).filter(|text| requests.is_none() || !text.is_empty());
+        merge(
+            &mut place,
+            json!({ "iterationIndex": round, "responseType": kind, "responseText": text, "toolRequests": requests }),
+        );
+        place
+    }
+
+    fn at_turn_of(&self, call: &Id, fields: Value) -> Value {
+        let turn = call.parent().map_or_else(|| call.clone(), |(turn, _)| turn);
+        let mut place = self.place(&turn);
+        merge(&mut place, fields);
+        place
+    }
+
+    fn input(&self, turn: &Id, user: &str, at: &str) -> Value {
+        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return json!({}) };
+        let tools: Vec<&str> = self
+            .turns
+            .get(turn)
+            .into_iter()
+            .flat_map(|turn| turn.tools.iter())
+            .map(|tool| tool.name.as_str())
+            .collect();
+        let fields = json!({ "expectedOutput": task.expected_output, "agentGoal": task.agent.goal,
+            "agentBackground": task.agent.background, "toolNames": tools, "assembledContext": shortened(user), "sentAt": at });
+        self.at_task(turn, fields)
+    }
+
+    fn iteration(&self, turn: &Id, round: u32, model: &str) -> Value {
+        let all = self.turns.get(turn).map(|turn| turn.messages.as_slice()).unwrap_or_default();
+        let newest = all.get(all.len().saturating_sub(QUOTED_MAX)..).unwrap_or_default();
+        let quoted: Vec<Value> = newest.iter().map(quote).collect();
+        let mut place = self.place(turn);
+        merge(
+            &mut place,
+            json!({ "iterationIndex": round, "model": model, "messages": quoted, "totalMessageCount": all.len() }),
+        );
+        place
+    }
+
+    fn metrics_of(&self, turn: &Id) -> Value {
+        let used = self.turns.get(turn).map(|turn| turn.used).unwrap_or_default();
+        let model = self.turns.get(turn).map(|turn| turn.model.as_str());
+        let priced = model.is_some_and(|alias| !self.unpriced.contains(alias));
+        let cost = priced.then(|| cost_text(used.input_cost + used.output_cost));
+        let tokens = |count: u64| if used.unknown { json!(-1) } else { json!(count) };
+        let fields = json!({ "inputTokens": tokens(used.usage.input), "outputTokens": tokens(used.usage.output),
+            "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms, "iterationCount": used.llm_calls, "costEstimate": cost });
+        let mut place = self.place(turn);
+        merge(&mut place, fields);
+        place
+    }
+
+    /// The name and arguments of a call, as the model asked for it.
+    fn asked_call(&self, call: &Id) -> (String, String) {
+        let found = call.parent().and_then(|(turn, index)| {
+            let reply = self.turns.get(&turn)?.messages.iter().rev().find_map(|message| match message {
+                Message::Assistant(reply) => Some(reply),
+                Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+            })?;
+            reply.calls().nth(index).map(|Call { tool, args, .. }| (tool.clone(), args.to_string()))
+        });
+        found.unwrap_or_default()
+    }
+
+    fn called(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> Value {
+        let (name, args) = self.asked_call(call);
+        let (ok, result, data) = match outcome {
+            Outcome::Answer { text, data } => (true, text.to_string(), data.clone()),
+            Outcome::Subtask => (true, self.result_of(call), None),
+            Outcome::Failed { text } => (false, format!("Error: {text}"), None),
+            Outcome::Unknown { .. } => (false, format!("Error: {}", output::shown(outcome, &self.spec).0), None),
+        };
+        let fields = json!({ "callId": call, "toolName": name, "durationMs": duration_ms,
+            "outcome": if ok { "SUCCESS" } else { "FAILURE" }, "toolArguments": args, "toolResult": result, "structuredResult": data });
+        self.at_turn_of(call, fields)
+    }
+
+    /// What a subtask answered: in its slot, or already told to the model.
+    fn result_of(&self, call: &Id) -> String {
+        if let Some((_, Slot::Returned(Outcome::Answer { text, .. }))) = self.slot(call) {
+            return text.to_string();
+        }
+        let turn = call.parent().and_then(|(turn, _)| self.turns.get(&turn));
+        let told = turn.into_iter().flat_map(|turn| turn.messages.iter().rev()).find_map(|message| match message {
+            Message::Tool { call: answered, text, .. } if answered == call => Some(text.to_string()),
+            Message::System { .. } | Message::User { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        });
+        told.unwrap_or_default()
+    }
+
+    /// A review, as it is announced and listed.
+    pub(crate) fn review_fields(&self, run: &str, review: u32) -> Value {
+        let Some(state) = self.reviews.get(review as usize) else { return json!({}) };
+        let output = self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default();
+        let output = if state.timing == Timing::BeforeExecution { String::new() } else { output.to_string() };
+        let timeout_ms = state.due.map_or(0, |due| due.saturating_sub(state.opened_at));
+        let fields = json!({ "reviewId": review_id(run, review), "taskOutput": output, "timing": state.timing,
+            "timeoutMs": timeout_ms, "onTimeout": state.on_timeout, "createdAt": iso(state.opened_at), "expiresAt": state.due.map(iso) });
+        self.at_task(&state.turn, fields)
+    }
+
+    fn completed_fields(&self, turn: &Id, at: &str) -> Value {
+        let Some(ended) = self.tasks.get(&turn.task_index()) else { return json!({}) };
+        let (output, parsed) = match &ended.how {
+            How::Completed { output, parsed } => (Some(output.to_string()), parsed.clone()),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (None, None),
+        };
+        let Used { started_at, tool_calls, .. } = ended.used;
+        let fields = json!({ "totalTasks": self.spec.tasks.len(), "completedAt": at,
+            "durationMs": ended.at.saturating_sub(started_at), "tokenCount": ended.used.tokens(),
+            "toolCallCount": tool_calls, "output": output, "parsedOutput": parsed });
+        self.at_task(turn, fields)
+    }
+
+    fn directive_fields(&self, run: &str, directive: &Directive) -> Value {
+        let number = u32::try_from(self.directives.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        json!({ "directiveId": directive_id(run, number), "from": directive.from, "content": directive.content,
+            "target": directive.target, "priority": directive.priority, "expiresAt": directive.expires_at.map(iso) })
+    }
+
+    /// The switch holds from the next model call of the first task under way.
+    fn switched_fields(&self, previous: &str, by: &str) -> Value {
+        let first = self.turns.iter().find(|(id, _)| id.parent().is_none());
+        let (task, round) = first.map_or((0, 0), |(id, turn)| {
+            let under_way = u32::from(turn.phase == crate::turn::Phase::Asked);
+            (id.task_index() + 1, turn.round + under_way)
+        });
+        json!({ "model": self.switched, "previousModel": previous, "taskIndex": task, "iterationIndex": round, "by": by })
+    }
+}
+
+/// The public id of a review.
+pub fn review_id(run: &str, review: u32) -> String {
+    format!("{run}-review-{review}")
+}
+
+/// The run and number in a review's public id.
+pub fn parse_review_id(id: &str) -> Option<(&str, u32)> {
+    let (run, number) = id.rsplit_once("-review-")?;
+    Some((run, number.parse().ok()?))
+}
+
+/// The public id of a directive.
+pub fn directive_id(run: &str, directive: u32) -> String {
+    format!("{run}-directive-{directive}")
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Value::Object(into), Value::Object(from)) = (into, from) {
+        into.extend(from);
+    }
+}
+
+/// `null` means absent in a frame of ours.
+fn is_absent(value: &Value) -> bool {
+    value.is_null()
+}
+
+fn after(then: &AfterFailure) -> Value {
+    match then {
+        AfterFailure::Retry { at } => json!({ "action": "retry", "at": iso(*at) }),
+        AfterFailure::Fallback { model } => json!({ "action": "fallback", "model": model }),
+        AfterFailure::Shorten => json!({ "action": "shorten" }),
+        AfterFailure::GiveUp => json!({ "action": "give_up" }),
+    }
+}
+
+fn said(decision: &Decision) -> (Option<&str>, Option<&str>) {
+    match decision {
+        Decision::Edit { output } => (Some(output.as_str()), None),
+        Decision::Reject { feedback } => (None, Some(feedback.as_str())),
+        Decision::Continue | Decision::ExitEarly => (None, None),
+    }
+}
+
+fn breached(breach: &Breach) -> Value {
+    match breach.reason {
+        Reason::Cost => json!({ "reason": "cost", "limit": usd(breach.limit), "observed": usd(breach.observed) }),
+        Reason::Subtasks | Reason::LlmCalls | Reason::ToolCalls | Reason::WallClock | Reason::Tokens => {
+            json!({ "reason": breach.reason, "limit": breach.limit, "observed": breach.observed })
+        }
+    }
+}
+
+fn quote(message: &Message) -> Value {
+    match message {
+        Message::System { text } => json!({ "role": "system", "content": text, "toolCalls": null, "toolName": null }),
+        Message::User { text } => json!({ "role": "user", "content": text, "toolCalls": null, "toolName": null }),
+        Message::Tool { name, text, .. } => {
+            json!({ "role": "tool", "content": text, "toolCalls": null, "toolName": name })
+        }
+        Message::Assistant(reply) => {
+            let calls: Vec<Value> =
+                reply.calls().map(|call| json!({ "name": call.tool, "arguments": call.args })).collect();
+            let (text, calls) = (reply.text(), (!calls.is_empty()).then_some(calls));
+            let text = Some(text).filter(|text| calls.is_none() || !text.is_empty());
+            json!({ "role": "assistant", "content": text, "toolCalls": calls, "toolName": null })
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(PROMPT_CHARS_MAX) {
+        Some((at, _)) => format!("{}... [truncated]", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Ids say where a thing is, so nobody has to make them up: task `2`, the
+//! second call of its first round `2.0.1`, and the subtask which that call
+//! started, also `2.0.1`. Replaying a log meets the same ids again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970, always handed in from outside.
+pub type Millis = u64;
+
+/// The place of a turn or a call within its run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Id(Arc<str>);
+
+impl Id {
+    /// The id of the turn that works on the task at this position, from 0.
+    /// It reads as the `taskIndex` people see, which counts from 1.
+    pub fn task(index: usize) -> Id {
+        Id((index + 1).to_string().into())
+    }
+
+    /// The id of call `index` in round `round` of this turn.
+    pub fn call(&self, round: u32, index: usize) -> Id {
+        Id(format!("{self}.{round}.{index}").into())
+    }
+
+    /// The turn a call belongs to and its index there; `None` for a task.
+    pub fn parent(&self) -> Option<(Id, usize)> {
+        let (rest, index) = self.0.rsplit_once('.')?;
+        let (turn, _round) = rest.rsplit_once('.')?;
+        Some((turn.into(), index.parse().ok()?))
+    }
+
+    /// The position, from 0, of the task this belongs to, at whatever depth.
+    pub fn task_index(&self) -> usize {
+        let root = self.0.split_once('.').map_or(&*self.0, |(root, _)| root);
+        root.parse::<usize>().map_or(0, |number| number.saturating_sub(1))
+    }
+
+    /// How many subtasks a turn of this id is nested in.
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.0.matches('.').count() / 2).unwrap_or(u32::MAX)
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Id {
+        Id(text.into())
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_knows_its_turn_and_its_task() {
+        let call = Id::task(1).call(0, 1);
+        assert_eq!(call.as_str(), "2.0.1");
+        assert_eq!(call.call(2, 0).parent(), Some((call.clone(), 0)));
+        assert_eq!(Id::task(1).parent(), None);
+        assert_eq!((call.call(2, 0).task_index(), call.depth(), call.call(2, 0).depth()), (1, 1, 2));
+    }
+}

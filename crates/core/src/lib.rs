@@ -1,0 +1,49 @@
+//! What a run *is*, as plain data and pure functions: nothing here waits,
+//! reads a clock, touches a socket or makes up an id.
+//!
+//! # Layout, in reading order
+//! - [`id`]: places as names; [`text`]: text that may be large; [`time`]
+//! - what people ask for: [`draft`] as written, [`request`] as JSON,
+//!   [`template`] and [`agent`] filled in by [`compile`], which reports every
+//!   [`mistake`] at once and gives a [`spec`]
+//! - what a run may use: [`catalog`] of models and tools, [`schema`], [`budget`]
+//! - [`message`]: what models say; [`event`]: what happened, the only thing stored
+//! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
+//!   conversation), `calls` (of one reply), `gate` (reviews), `stopwatch`
+//! - [`next`]: what to do now, with `ask` (models), `call` (tools and
+//!   [`subtask`]s), `prompt` and `output`
+//! - [`decide`]: what a request does to the run
+//! - [`view`]: a run as others see it; [`frame`]: one frame per event
+
+pub mod agent;
+mod ask;
+pub mod budget;
+mod call;
+mod calls;
+pub mod catalog;
+pub mod compile;
+pub mod decide;
+pub mod draft;
+pub mod event;
+pub mod frame;
+mod gate;
+mod graph;
+pub mod id;
+pub mod message;
+pub mod mistake;
+pub mod next;
+mod output;
+mod prompt;
+pub mod request;
+pub mod run;
+pub mod schema;
+pub mod spec;
+mod stopwatch;
+pub mod subtask;
+pub mod template;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod time;
+pub mod turn;
+pub mod view;

@@ -1,0 +1,73 @@
+//! What is wrong with a request, in words, with a code for programs. Checks
+//! collect mistakes instead of stopping at the first.
+
+use std::fmt;
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// For programs.
+    pub code: Code,
+    /// Where it is, as a path into the request (`tasks[1].tools[0]`); may be empty.
+    pub place: String,
+    /// For people: what is wrong and what is allowed.
+    pub message: String,
+}
+
+/// Kinds of mistakes, with the names they have on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Anything without a code of its own.
+    BadRequest,
+    /// A tool that does not exist.
+    InvalidTool,
+    /// A model that does not exist or may not be used.
+    InvalidModel,
+    /// An override that matches no task, or more than one.
+    InvalidTaskOverride,
+    /// Tasks that wait on each other.
+    CircularDependency,
+    /// Template variables without a value.
+    MissingInput,
+    /// An output schema that cannot be used.
+    InvalidSchema,
+    /// Nothing to run, or nothing to run it with.
+    NotConfigured,
+}
+
+impl Code {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Code::BadRequest => "BAD_REQUEST",
+            Code::InvalidTool => "INVALID_TOOL",
+            Code::InvalidModel => "INVALID_MODEL",
+            Code::InvalidTaskOverride => "INVALID_TASK_OVERRIDE",
+            Code::CircularDependency => "CIRCULAR_DEPENDENCY",
+            Code::MissingInput => "MISSING_INPUT",
+            Code::InvalidSchema => "INVALID_SCHEMA",
+            Code::NotConfigured => "NOT_CONFIGURED",
+        }
+    }
+}
+
+impl Mistake {
+    /// A mistake.
+    pub fn new(code: Code, place: impl Into<String>, message: impl Into<String>) -> Mistake {
+        Mistake { code, place: place.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => out.write_str(&self.message),
+            place => write!(out, "{place}: {}", self.message),
+        }
+    }
+}
+
+/// `[a, b]`, the way available names are listed.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    format!("[{}]", names.into_iter().collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,414 @@
+//! What to do now. A [`Step`] is an event and, for some, an effect: the type
+//! says that nothing is done before the fact that it will be done is stored.
+//! There is no code here for the time after a crash: an orphaned call is a
+//! call that wants something, like any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::budget::{Breach, Budget, Reason};
+use crate::catalog::ToolInfo;
+use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
+use crate::id::{Id, Millis};
+use crate::message::{Message, Outcome};
+use crate::output;
+use crate::prompt::{self, Input, Opening, Revision};
+use crate::run::{How, Run, Timer};
+use crate::spec::{OnTimeout, ReviewPolicy, ReviewRule, Task};
+use crate::turn::{Phase, Turn};
+
+/// What `next` has to say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Next {
+    /// Record these, then do what they call for. Empty: wait.
+    pub steps: Vec<Step>,
+    /// Ask again at this time at the latest.
+    pub timer: Option<Millis>,
+    /// What could be done if it were granted.
+    pub needs: Needs,
+}
+
+/// One fact to record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Stored first.
+    pub event: Event,
+    /// Done once it is stored.
+    pub then: Option<Effect>,
+}
+
+/// Something only the outside world can do; each ends in one report.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ask a model. Uses up one granted slot of it.
+    Ask(Box<Question>),
+    /// Call a tool. Uses up the granted lock, if it has one.
+    Call {
+        /// The call's place, and part of the key of an idempotent one.
+        id: Id,
+        /// What to call.
+        tool: Arc<ToolInfo>,
+        /// What to call it with: fits the tool's schema.
+        args: Value,
+    },
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Who asks.
+    pub turn: Id,
+    /// The task it asks for.
+    pub task: String,
+    /// Whom.
+    pub model: String,
+    /// The how-manieth question of the turn, from 0.
+    pub round: u32,
+    /// The how-manieth attempt at it, from 0.
+    pub attempt: u32,
+    /// The conversation so far.
+    pub messages: Arc<Vec<Message>>,
+    /// What may be called.
+    pub tools: Arc<[Arc<ToolInfo>]>,
+    /// Tokens the answer may have.
+    pub max_output: u64,
+}
+
+impl Effect {
+    /// The turn or call this is done for.
+    pub fn id(&self) -> &Id {
+        match self {
+            Effect::Ask(question) => &question.turn,
+            Effect::Call { id, .. } => id,
+        }
+    }
+}
+
+/// What the run must hold before it may act: model slots and locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// How many turns want to ask each model.
+    pub models: BTreeMap<String, usize>,
+    /// Locks that calls want.
+    pub locks: BTreeSet<String>,
+}
+
+/// What the run holds: slots not yet used, locks not yet used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Free slots by model.
+    pub models: BTreeMap<String, usize>,
+    /// Locks.
+    pub locks: BTreeSet<String>,
+}
+
+/// Steps being collected. Claims made in one pass count against each other.
+pub(crate) struct Plan {
+    pub(crate) at: Millis,
+    pub(crate) budget: Budget,
+    steps: Vec<Step>,
+    needs: Needs,
+    asked: BTreeMap<String, usize>,
+}
+
+impl Plan {
+    pub(crate) fn record(&mut self, fact: Fact) {
+        self.steps.push(Step { event: Event { at: self.at, fact }, then: None });
+    }
+
+    pub(crate) fn act(&mut self, fact: Fact, effect: Effect) {
+        if let Effect::Ask(question) = &effect {
+            *self.asked.entry(question.model.clone()).or_default() += 1;
+        }
+        self.steps.push(Step { event: Event { at: self.at, fact }, then: Some(effect) });
+    }
+}
+
+impl Plan {
+    /// How often this pass asks the model.
+    pub(crate) fn asked(&self, alias: &str) -> usize {
+        self.asked.get(alias).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn need_model(&mut self, alias: &str, turns: usize) {
+        *self.needs.models.entry(alias.to_owned()).or_default() += turns;
+    }
+
+    pub(crate) fn need_lock(&mut self, name: &str) {
+        self.needs.locks.insert(name.to_owned());
+    }
+
+    fn recorded(&self, is: fn(&Fact) -> bool) -> usize {
+        self.steps.iter().filter(|step| is(&step.event.fact)).count()
+    }
+}
+
+impl Run {
+    /// What should happen now, with what is granted. Changes nothing; ask again
+    /// after applying it.
+    pub fn next(&self, now: Millis, grants: &Grants) -> Next {
+        if self.ended() || self.epoch == 0 {
+            return Next::default();
+        }
+        let mut plan = Plan {
+            at: now.max(self.at),
+            budget: self.budget,
+            steps: Vec::new(),
+            needs: Needs::default(),
+            asked: BTreeMap::new(),
+        };
+        let advanced = match &self.stop {
+            Some((end, CancelMode::Now)) => {
+                self.wind_up(end, &mut plan);
+                Ok(())
+            }
+            Some(_) | None => self.advance(grants, &mut plan),
+        };
+        if let Err(breach) = advanced {
+            plan.steps.clear();
+            plan.record(Fact::BudgetExceeded { breach });
+        }
+        Next { steps: plan.steps, timer: self.timer(plan.at), needs: plan.needs }
+    }
+
+    fn timer(&self, now: Millis) -> Option<Millis> {
+        let limit = Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0 && self.stop.is_none());
+        let clock = limit.and_then(|limit| self.clock.due(limit));
+        // What is due already and not yet done waits for a grant, not for time.
+        let first = self.timers.iter().map(|(due, _)| *due).find(|due| *due > now);
+        first.into_iter().chain(clock).min()
+    }
+
+    fn advance(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        self.check_clock(plan)?;
+        self.close_reviews(plan);
+        self.expire(plan);
+        if !self.paused {
+            self.start_tasks(plan);
+        }
+        for (id, turn) in self.wants.attention.iter().filter_map(|id| self.turns.get_key_value(id)) {
+            self.attend(id, turn, plan)?;
+        }
+        if !self.paused {
+            self.ask_models(grants, plan)?;
+            self.take_locks(grants, plan)?;
+        }
+        if plan.steps.is_empty() && self.turns.is_empty() {
+            self.finish(plan);
+        }
+        Ok(())
+    }
+
+    fn check_clock(&self, plan: &Plan) -> Result<(), Breach> {
+        let (limit, observed) = (self.spec.limits.wall_clock_ms, self.clock.read(plan.at));
+        if limit == 0 || observed < limit {
+            return Ok(());
+        }
+        Err(Breach { reason: Reason::WallClock, limit, observed })
+    }
+
+    /// A cancelled run has nothing left to decide.
+    fn close_reviews(&self, plan: &mut Plan) {
+        if let Some((End::Cancelled, _)) = self.stop {
+            self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        }
+    }
+
+    fn expire(&self, plan: &mut Plan) {
+        let now = plan.at;
+        for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
+            if let Timer::Review(review) = timer
+                && !matches!(self.stop, Some((End::Cancelled, _)))
+                && let Some(state) = self.reviews.get(*review as usize)
+            {
+                plan.record(Fact::ReviewTimedOut { review: *review, action: state.on_timeout });
+            }
+        }
+    }
+
+    fn start_tasks(&self, plan: &mut Plan) {
+        if let Some((End::Cancelled, _)) = self.stop {
+            return;
+        }
+        for task in self.graph.doomed() {
+            let reason = "a task it reads from failed".to_owned();
+            plan.record(Fact::TaskSkipped { turn: Id::task(task), reason });
+        }
+        if self.stop.is_some() {
+            return;
+        }
+        for task in self.graph.ready() {
+            if self.started_at.is_none() && plan.steps.is_empty() {
+                plan.record(Fact::RunStarted);
+            }
+            let turn = Id::task(task);
+            match self.spec.tasks.get(task) {
+                Some(spec) if spec.review_before => self.open_review(&turn, Timing::BeforeExecution, spec, plan),
+                Some(_) | None => plan.record(Fact::TaskStarted { turn }),
+            }
+        }
+    }
+
+    fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
+        let opened = plan.recorded(|fact| matches!(fact, Fact::ReviewOpened { .. }));
+        let timeout = task.review_timeout_ms.unwrap_or(self.spec.review.timeout_ms);
+        let due = (timeout > 0).then(|| plan.at.saturating_add(timeout));
+        let review = u32::try_from(self.reviews.len() + opened).unwrap_or(u32::MAX);
+        let on_timeout: OnTimeout = self.spec.review.on_timeout;
+        plan.record(Fact::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
+    }
+
+    /// What a turn wants that needs nothing from outside.
+    fn attend(&self, id: &Id, turn: &Turn, plan: &mut Plan) -> Result<(), Breach> {
+        match &turn.phase {
+            Phase::Start if self.stop.is_some() => {
+                plan.record(Fact::TaskSkipped { turn: id.clone(), reason: "the run was ended before it".to_owned() });
+            }
+            Phase::Start if !self.paused => plan.record(Fact::TaskStarted { turn: id.clone() }),
+            Phase::Prompt if !self.paused => self.open(id, turn, plan),
+            Phase::Calling(_) => return self.call(id, turn, plan),
+            Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
+            Phase::Approved(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
+            Phase::Skipping(reason) => plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
+            Phase::Failing(reason) => self.fail(id, reason, plan),
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Ask
+            | Phase::Asked
+            | Phase::Backoff { .. }
+            | Phase::Reviewing { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Writes a task's opening, with whatever people have said to it so far.
+    fn open(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let directives = self.undelivered(id, turn, plan.at);
+        for (number, _) in &directives {
+            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round });
+        }
+        let input = |position: &usize| match &self.tasks.get(position)?.how {
+            How::Completed { output, .. } => {
+                self.spec.tasks.get(*position).map(|task| Input { task, output: output.as_str() })
+            }
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        };
+        let revision = turn.revision.as_ref().map(|(feedback, previous)| Revision {
+            attempt: turn.rejections + 1,
+            feedback: feedback.as_str(),
+            previous: previous.as_str(),
+        });
+        let opening = Opening {
+            task,
+            inputs: task.context.iter().filter_map(input).collect(),
+            revision,
+            directives: directives.into_iter().map(|(_, directive)| directive).collect(),
+        };
+        let (system, user) = (prompt::system(task).into(), prompt::user(&opening).into());
+        plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
+    }
+
+    /// A task's answer is checked, reviewed and taken; a subtask's goes back to
+    /// the call that asked for it.
+    fn answered(&self, id: &Id, turn: &Turn, answer: &str, plan: &mut Plan) {
+        if id.parent().is_some() {
+            return self.answer_call(id, turn, answer, plan);
+        }
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        if let Some(schema) = &task.output_schema
+            && let Err(violations) = output::parse(answer, schema)
+        {
+            return self.send_back(id, turn, violations, plan);
+        }
+        if self.reviewed(task, plan) {
+            return self.open_review(id, Timing::AfterExecution, task, plan);
+        }
+        plan.record(Fact::TaskCompleted { turn: id.clone() });
+    }
+
+    fn send_back(&self, id: &Id, turn: &Turn, violations: Vec<String>, plan: &mut Plan) {
+        let retries = self.spec.limits.schema_retries;
+        if turn.schema_failures >= retries || self.stop.as_ref().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask)
+        {
+            let reason =
+                format!("the output does not fit its schema after {retries} corrections: {}", violations.join("; "));
+            return self.fail(id, &reason, plan);
+        }
+        plan.record(Fact::OutputRejected { turn: id.clone(), violations });
+    }
+
+    fn answer_call(&self, id: &Id, turn: &Turn, answer: &str, plan: &mut Plan) {
+        if answer.trim().is_empty() {
+            return self.fail(id, "subtask_no_result: the subtask answered nothing", plan);
+        }
+        let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms });
+    }
+
+    fn reviewed(&self, task: &Task, plan: &Plan) -> bool {
+        if matches!(self.stop, Some((End::Cancelled, _))) {
+            return false;
+        }
+        match (task.review, self.spec.review.policy) {
+            (Some(ReviewRule::Required), _) | (None, ReviewPolicy::AfterEveryTask) => true,
+            (Some(ReviewRule::Skip), _) | (None, ReviewPolicy::Never) => false,
+            (None, ReviewPolicy::AfterLastTask) => {
+                self.graph.left() == 1 + plan.recorded(|fact| matches!(fact, Fact::TaskCompleted { .. }))
+            }
+        }
+    }
+
+    /// A failed task is recorded; a failed subtask is its parent's business.
+    pub(crate) fn fail(&self, id: &Id, reason: &str, plan: &mut Plan) {
+        let cancelled = reason == CANCELLED;
+        match (id.parent(), self.turns.get(id)) {
+            (Some(_), Some(turn)) => {
+                let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+                let outcome = Outcome::failed(format!("the subtask '{}' failed: {reason}", turn.title));
+                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
+            }
+            (Some(_) | None, _) => {
+                plan.record(Fact::TaskFailed { turn: id.clone(), reason: reason.to_owned(), cancelled });
+            }
+        }
+    }
+
+    /// Nothing is left to do: says how it went.
+    fn finish(&self, plan: &mut Plan) {
+        let total = self.spec.tasks.len();
+        let end = match &self.stop {
+            Some((end, _)) => end.clone(),
+            None if self.failed > 0 => End::Failed { error: format!("{} of {total} tasks failed", self.failed) },
+            None => End::Completed { exit: Exit::Completed },
+        };
+        plan.record(Fact::RunEnded { end });
+    }
+
+    /// Ends a run that is to stop at once, but only when nothing of it is under
+    /// way any more.
+    fn wind_up(&self, end: &End, plan: &mut Plan) {
+        for (id, turn) in &self.turns {
+            self.give_up_orphans(id, turn, plan);
+        }
+        if !plan.steps.is_empty() || self.in_flight > 0 {
+            return;
+        }
+        self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        let reason = match end {
+            End::Cancelled => CANCELLED,
+            End::Failed { error } => error,
+            End::Completed { .. } => "the run was ended",
+        };
+        // A child sorts after its parent, so going backwards ends it first.
+        for id in self.turns.keys().rev() {
+            self.fail(id, reason, plan);
+        }
+        plan.record(Fact::RunEnded { end: end.clone() });
+    }
+}
+
+/// Why a task that was stopped by a cancel failed.
+pub(crate) const CANCELLED: &str = "Cancelled";

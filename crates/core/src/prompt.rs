@@ -1,0 +1,139 @@
+//! What a model is told first. Sections come in a fixed order, each only when
+//! it has content.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::event::Directive;
+use crate::message::Message;
+use crate::spec::Task;
+use crate::time::iso;
+
+/// What an agent is always told.
+const STANDING: &str = "Work on the task you are given and answer with exactly what is expected, \
+    complete and correct, without preamble or commentary. Use tools only where they help.";
+
+/// The heading above what people say while agents work.
+const DIRECTIVES: &str = "## Active Directives";
+
+/// A task's output, as another task reads it.
+pub(crate) struct Input<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) output: &'a str,
+}
+
+/// Why a task is done again.
+pub(crate) struct Revision<'a> {
+    pub(crate) attempt: u32,
+    pub(crate) feedback: &'a str,
+    pub(crate) previous: &'a str,
+}
+
+/// Everything the opening of a task is made of.
+pub(crate) struct Opening<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) inputs: Vec<Input<'a>>,
+    pub(crate) revision: Option<Revision<'a>>,
+    pub(crate) directives: Vec<&'a Directive>,
+}
+
+/// The system message of a task's agent.
+pub(crate) fn system(task: &Task) -> String {
+    let agent = &task.agent;
+    let mut text = format!("You are {}.", agent.role);
+    for line in [&agent.background, &agent.goal] {
+        if !line.is_empty() {
+            let lead = if std::ptr::eq(line, &agent.goal) { "Your goal: " } else { "" };
+            let _infallible = write!(text, "\n{lead}{line}");
+        }
+    }
+    let _infallible = write!(text, "\n\n{STANDING}");
+    text
+}
+
+/// The user message of a task.
+pub(crate) fn user(opening: &Opening<'_>) -> String {
+    let task = opening.task;
+    let mut sections = Vec::new();
+    if !opening.inputs.is_empty() {
+        sections.push(format!("## Context from Previous Tasks\n{}", context(&opening.inputs)));
+    }
+    if let Some(Revision { attempt, feedback, previous }) = &opening.revision {
+        let mut text = format!("## Revision Instructions (Attempt {attempt})\n{feedback}");
+        if !previous.is_empty() {
+            let _infallible = write!(text, "\n\nYour previous output was:\n---\n{previous}\n---");
+        }
+        sections.push(text);
+    }
+    if !opening.directives.is_empty() {
+        sections.push(directives(&opening.directives));
+    }
+    sections.push(format!("## Task\n{}", task.description));
+    if let Some(more) = &task.additional_context {
+        sections.push(format!("## Additional Context\n{more}"));
+    }
+    sections.push(format!("## Expected Output\n{}", task.expected_output));
+    if let Some(schema) = &task.output_schema {
+        sections.push(output_format(schema.json()));
+    }
+    sections.join("\n\n")
+}
+
+/// The section that shows what a person says while agents work.
+pub(crate) fn directives(directives: &[&Directive]) -> String {
+    let line =
+        |directive: &&Directive| format!("[{} | {}] {}", directive.from, iso(directive.created_at), directive.content);
+    format!("{DIRECTIVES}\n{}", directives.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether a message is what a person said while the agents worked.
+pub(crate) fn is_directive(message: &Message) -> bool {
+    matches!(message, Message::User { text } if text.as_str().starts_with(DIRECTIVES))
+}
+
+/// What the agent of a subtask is told about itself.
+pub(crate) fn subtask_system(task: &Task, title: &str) -> String {
+    let role = &task.agent.role;
+    format!(
+        "You are {role}, working on one part of a larger task: {title}\n\n{STANDING} Your answer goes back to whoever asked for this part; nothing else you say is read."
+    )
+}
+
+/// What a model is told whose answer breaks its schema.
+pub(crate) fn repair(violations: &[String], schema: &Value) -> String {
+    let list: String = violations.iter().map(|violation| format!("\n- {violation}")).collect();
+    format!(
+        "Your answer does not fit the required format:{list}\n\nAnswer again with the whole corrected value.\n\n{}",
+        output_format(schema)
+    )
+}
+
+/// What a model is told before its last answer.
+pub(crate) const LAST_ROUND: &str =
+    "This is your last turn: no tools can be called any more. Answer now with what you know.";
+
+/// What a model is told that repeats a failing call.
+pub(crate) fn repeated(tool: &str, times: u32) -> String {
+    format!(
+        "You have called `{tool}` with the same arguments {times} times and it failed each time. It will fail again: change the arguments, use another way, or answer without it."
+    )
+}
+
+/// What stands where exchanges were dropped.
+pub(crate) fn dropped(exchanges: usize) -> String {
+    format!("[{exchanges} earlier exchanges of this conversation were left out to fit the model's context.]")
+}
+
+fn context(inputs: &[Input<'_>]) -> String {
+    let section = |Input { task, output }: &Input<'_>| {
+        format!("### {}: {}\n---\n{output}\n---", task.agent.role, task.description)
+    };
+    inputs.iter().map(section).collect::<Vec<_>>().join("\n\n")
+}
+
+fn output_format(schema: &Value) -> String {
+    format!(
+        "## Output Format\nAnswer with one JSON value and nothing else: no prose, no code fence. It must satisfy this JSON Schema:\n{schema}"
+    )
+}

@@ -1,0 +1,506 @@
+//! A run as a fold over its events. [`Run::apply`] never fails and never
+//! decides; it keeps at hand what `next` needs (ready tasks, turns that want
+//! something, timers, calls in flight), so `next` costs what is runnable and
+//! not what exists. Replaying a log rebuilds exactly the same value.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::budget::{Budget, Claim};
+use crate::calls::Slot;
+use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Last};
+use crate::gate::ReviewState;
+use crate::graph::Graph;
+use crate::id::{Id, Millis};
+use crate::message::{Call, Outcome, Reply, Usage};
+use crate::output;
+use crate::prompt;
+use crate::spec::{OnError, Spec};
+use crate::stopwatch::Stopwatch;
+use crate::text::Text;
+use crate::turn::{Phase, Turn, Used, Want};
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub(crate) ensemble_id: String,
+    pub(crate) spec: Arc<Spec>,
+    pub(crate) models: Models,
+    pub(crate) belt: Belt,
+    pub(crate) graph: Graph,
+    /// Turns under way, tasks and subtasks alike: recursion is data.
+    pub(crate) turns: BTreeMap<Id, Turn>,
+    /// What each of them wants, by what it needs for it.
+    pub(crate) wants: Wants,
+    /// When something must be looked at without anybody asking.
+    pub(crate) timers: BTreeSet<(Millis, Timer)>,
+    /// Tasks that are over, by position, and in the order they ended.
+    pub(crate) tasks: BTreeMap<usize, Ended>,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) failed: usize,
+    /// Reviews, open and decided.
+    pub(crate) reviews: Vec<ReviewState>,
+    pub(crate) open_reviews: BTreeSet<u32>,
+    pub(crate) directives: Vec<Directive>,
+    pub(crate) budget: Budget,
+    pub(crate) totals: Used,
+    pub(crate) unpriced: BTreeSet<String>,
+    /// Model and tool calls this epoch's owner has under way.
+    pub(crate) in_flight: usize,
+    pub(crate) epoch: u64,
+    pub(crate) accepted_at: Millis,
+    pub(crate) started_at: Option<Millis>,
+    pub(crate) at: Millis,
+    pub(crate) clock: Stopwatch,
+    /// The model every later call goes to.
+    pub(crate) switched: Option<String>,
+    pub(crate) cancel: Option<CancelMode>,
+    pub(crate) paused: bool,
+    /// Why nothing new may begin, and how soon: the run winds down to this end.
+    pub(crate) stop: Option<(End, CancelMode)>,
+    pub(crate) end: Option<End>,
+}
+
+/// Turns by what they need before they can go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wants {
+    pub(crate) attention: BTreeSet<Id>,
+    pub(crate) models: BTreeMap<String, BTreeSet<Id>>,
+    pub(crate) locks: BTreeMap<String, BTreeSet<Id>>,
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Review(u32),
+    Retry(Id),
+}
+
+/// A task that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) at: Millis,
+    pub(crate) used: Used,
+    pub(crate) model: String,
+}
+
+/// How a task ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum How {
+    Completed { output: Text, parsed: Option<Value> },
+    Failed { reason: String },
+    Cancelled,
+    Skipped { reason: String },
+}
+
+impl Run {
+    /// Rebuilds a run from its log.
+    pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Run {
+        let mut run = Run::default();
+        events.into_iter().for_each(|event| run.apply(event));
+        run
+    }
+
+    // sizes: allow fn-length apply — the one place that lists every fact
+    /// Moves the run past one event.
+    pub fn apply(&mut self, event: &Event) {
+        let before = self.at;
+        self.at = event.at;
+        match &event.fact {
+            Fact::RunAccepted { ensemble_id, spec, models, belt } => self.accepted(ensemble_id, spec, models, belt),
+            Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
+            Fact::RunStarted => self.started_at = Some(event.at),
+            Fact::TaskStarted { turn } => self.started(turn),
+            Fact::PromptBuilt { turn, system, user } => self.change(turn, |turn| turn.open(system, user)),
+            Fact::ModelAsked { turn, model, claim, last, .. } => self.asked(turn, model, claim, *last),
+            Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
+            Fact::ModelReplied { turn, reply, usage, latency_ms } => {
+                self.replied(turn, reply, *latency_ms);
+                self.counted(turn, usage.as_ref());
+            }
+            Fact::UsageCounted { turn, used } => self.settle(turn, used),
+            Fact::ModelFailed { turn, failure, then } => {
+                self.model_failed(turn, failure.charged, then, &failure.to_string())
+            }
+            Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
+            Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
+            Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| {
+                turn.notice = None;
+                turn.tell(prompt::repeated(tool, *times));
+            }),
+            Fact::ToolDispatched { call } => {
+                self.in_flight += 1;
+                self.claim_calls(call);
+                self.set(call, Slot::Dispatched);
+            }
+            Fact::SubtaskStarted { call, title, system, user, tools } => {
+                self.subtask(call, title, tools);
+                self.change(call, |turn| turn.open(system, user));
+            }
+            Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, *duration_ms),
+            Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
+                self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
+            }
+            Fact::ReviewDecided { review, decision, .. } => self.decided(*review, decision),
+            Fact::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
+            Fact::ReviewClosed { review } => self.closed(*review),
+            Fact::TaskCompleted { turn } => self.completed(turn),
+            Fact::TaskFailed { turn, reason, cancelled } => self.failed(turn, reason, *cancelled),
+            Fact::TaskSkipped { turn, reason } => self.skipped(turn, reason),
+            Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
+            Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
+            Fact::ModelSwitched { models, .. } => self.switched(models),
+            Fact::CancelRequested { mode, .. } => {
+                self.cancel = self.cancel.max(Some(*mode));
+                self.wind_down(End::Cancelled, *mode);
+            }
+            Fact::RunPaused { .. } => self.paused = true,
+            Fact::RunResumed { .. } => self.paused = false,
+            Fact::BudgetExceeded { .. } => {
+                self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
+            }
+            Fact::RunEnded { end } => self.end = Some(end.clone()),
+        }
+        let working = self.works();
+        self.clock.set(working, self.at);
+    }
+
+    /// True when nothing can follow.
+    pub fn ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// True when whatever is under way should be dropped.
+    pub fn stopping(&self) -> bool {
+        self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
+    }
+
+    /// How often the run was adopted.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// What was asked for.
+    pub fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    /// What the run has used and promised.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The turns under way.
+    pub fn turns(&self) -> &BTreeMap<Id, Turn> {
+        &self.turns
+    }
+
+    /// Whether time counts: not while the run is paused or only people are waited for.
+    fn works(&self) -> bool {
+        let only_people = self.in_flight == 0
+            && self.wants.is_empty()
+            && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
+            && !self.open_reviews.is_empty();
+        self.epoch > 0 && !self.ended() && !self.paused && !only_people
+    }
+
+    fn accepted(&mut self, ensemble_id: &str, spec: &Arc<Spec>, models: &Models, belt: &Belt) {
+        ensemble_id.clone_into(&mut self.ensemble_id);
+        self.spec = spec.clone();
+        self.models = models.clone();
+        self.belt = belt.clone();
+        self.graph = Graph::new(&spec.order());
+        self.budget = Budget::new(&spec.limits);
+        self.accepted_at = self.at;
+    }
+
+    fn adopted(&mut self, epoch: u64, before: Millis) {
+        self.epoch = epoch;
+        self.in_flight = 0;
+        self.clock.set(false, before);
+        let ids: Vec<Id> = self.turns.keys().cloned().collect();
+        for id in ids {
+            let claim = self.turns.get_mut(&id).and_then(Turn::orphan);
+            if let Some(claim) = claim {
+                self.budget.settle(&claim, &claim);
+            }
+            self.change(&id, |_turn| {});
+        }
+    }
+
+    fn started(&mut self, id: &Id) {
+        self.graph.start(id.task_index());
+        if !self.turns.contains_key(id) {
+            self.open_turn(id);
+        }
+        let at = self.at;
+        self.change(id, |turn| {
+            turn.used.started_at = at;
+            turn.phase = Phase::Prompt;
+        });
+    }
+
+    pub(crate) fn open_turn(&mut self, id: &Id) {
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let tools: Arc<[Arc<ToolInfo>]> = task.tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
+        let turn = Turn::new(&task.name, tools, self.at);
+        self.turns.insert(id.clone(), turn);
+    }
+
+    fn subtask(&mut self, call: &Id, title: &str, tools: &[String]) {
+        let _fits = self.budget.claim_subtask();
+        self.claim_calls(call);
+        let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
+        let turn = Turn::new(title, tools, self.at);
+        self.set(call, Slot::Delegated);
+        self.turns.insert(call.clone(), turn);
+    }
+
+    fn asked(&mut self, id: &Id, model: &str, claim: &Claim, last: Last) {
+        let _fits = self.budget.claim_call();
+        self.hold(id, claim);
+        self.change(id, |turn| {
+            model.clone_into(&mut turn.model);
+            // Asked again, it has been told already.
+            if last == Last::Yes && !turn.last && !turn.tools.is_empty() {
+                turn.tell(prompt::LAST_ROUND);
+            }
+            turn.last = last == Last::Yes;
+        });
+        self.count(id, |used| used.llm_calls += 1);
+    }
+
+    fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
+        self.hold(id, claim);
+        self.change(id, |turn| turn.attempt = attempt);
+    }
+
+    /// A model call is under way, with this much set aside for it.
+    fn hold(&mut self, id: &Id, claim: &Claim) {
+        let _fits = self.budget.claim(claim);
+        self.in_flight += 1;
+        self.clear_retry(id);
+        self.change(id, |turn| (turn.phase, turn.claim) = (Phase::Asked, *claim));
+    }
+
+    fn clear_retry(&mut self, id: &Id) {
+        if let Some(Turn { phase: Phase::Backoff { until }, .. }) = self.turns.get(id) {
+            self.timers.remove(&(*until, Timer::Retry(id.clone())));
+        }
+    }
+
+    fn replied(&mut self, id: &Id, reply: &Arc<Reply>, latency_ms: u64) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let side_by_side = self.spec.limits.parallel_per_turn;
+        self.count(id, |used| used.llm_ms += latency_ms);
+        self.change(id, |turn| turn.replied(reply, side_by_side));
+    }
+
+    fn settle(&mut self, id: &Id, used: &Claim) {
+        if let Some(turn) = self.turns.get(id) {
+            self.budget.settle(&turn.claim, used);
+        }
+    }
+
+    fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
+        let Some(turn) = self.turns.get(id) else { return };
+        let price = self.models.get(&turn.model).and_then(|model| model.price);
+        if price.is_none() {
+            self.unpriced.insert(turn.model.clone());
+        }
+        let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
+        self.count(id, |used| used.add(&usage, price.as_ref()));
+        self.change(id, |turn| turn.counted(&usage));
+    }
+
+    fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
+        let Some(Turn { phase: Phase::Asked, claim, .. }) = self.turns.get(id) else { return };
+        let claim = *claim;
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let used = if charged { claim } else { Claim::default() };
+        self.budget.settle(&claim, &used);
+        if let AfterFailure::Retry { at } = then {
+            self.timers.insert((*at, Timer::Retry(id.clone())));
+        }
+        self.change(id, |turn| match then {
+            AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
+            AfterFailure::Fallback { .. } => {
+                (turn.fallback, turn.attempt) = (turn.fallback + 1, 0);
+                turn.phase = Phase::Ask;
+            }
+            AfterFailure::Shorten => turn.phase = Phase::Ask,
+            AfterFailure::GiveUp => turn.phase = Phase::Failing(reason.to_owned()),
+        });
+    }
+
+    fn sent_back(&mut self, id: &Id, violations: &[String]) {
+        let Some(schema) = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.clone()) else {
+            return;
+        };
+        self.change(id, |turn| {
+            turn.schema_failures += 1;
+            turn.tell(prompt::repair(violations, schema.json()));
+            turn.phase = Phase::Ask;
+        });
+    }
+
+    /// The calls of a reply are paid for together, when the first is begun.
+    fn claim_calls(&mut self, call: &Id) {
+        let Some((id, _)) = call.parent() else { return };
+        let calls = self.turns.get(&id).and_then(Turn::calls);
+        if let Some(calls) = calls.filter(|calls| !calls.claimed) {
+            let _fits = self.budget.claim_tools(calls.len() as u64);
+        }
+    }
+
+    fn returned(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
+        self.claim_calls(call);
+        if let Some((_, Slot::Dispatched)) = self.slot(call) {
+            self.in_flight = self.in_flight.saturating_sub(1);
+        }
+        let outcome = match (outcome, self.close(call)) {
+            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::Answer { text, data: None },
+            (other, _) => other.clone(),
+        };
+        if let Some((turn, _)) = call.parent() {
+            self.count(&turn, |used| {
+                used.tool_calls += 1;
+                used.tool_ms += duration_ms;
+            });
+        }
+        self.set(call, Slot::Returned(outcome));
+    }
+
+    fn completed(&mut self, id: &Id) {
+        let Some(turn) = self.close(id) else { return };
+        let output = turn.output();
+        self.graph.finish(id.task_index());
+        self.outputs.push(id.task_index());
+        let schema = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.as_ref());
+        let parsed = schema.and_then(|schema| output::parse(output.as_str(), schema).ok());
+        let how = How::Completed { output, parsed };
+        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used: turn.used, model: turn.model });
+    }
+
+    fn failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
+        let turn = self.close(id);
+        let (used, model) = turn.map_or_else(Default::default, |turn| (turn.used, turn.model));
+        let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
+        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used, model });
+        self.graph.fail(id.task_index());
+        self.failed += usize::from(!cancelled);
+        if self.spec.on_error == OnError::FailFast && !cancelled {
+            let name = self.spec.tasks.get(id.task_index()).map_or("", |task| task.name.as_str());
+            let error = format!("task '{name}' failed: {reason}");
+            self.wind_down(End::Failed { error }, CancelMode::AfterTask);
+        }
+    }
+
+    fn skipped(&mut self, id: &Id, reason: &str) {
+        self.close(id);
+        let how = How::Skipped { reason: reason.to_owned() };
+        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used: Used::default(), model: String::new() });
+        self.graph.fail(id.task_index());
+    }
+
+    fn delivered(&mut self, directive: u32, id: &Id) {
+        let Some(said) = self.directives.get(directive as usize).cloned() else { return };
+        self.change(id, |turn| {
+            turn.directives.insert(directive);
+            if turn.phase == Phase::Ask {
+                turn.tell(prompt::directives(&[&said]));
+            }
+        });
+    }
+
+    fn switched(&mut self, models: &[Arc<ModelInfo>]) {
+        self.models.extend(models.iter().map(|model| (model.alias.clone(), model.clone())));
+        self.switched = models.first().map(|model| model.alias.clone());
+        let ids: Vec<Id> = self.wants.models.values().flatten().cloned().collect();
+        for turn in self.turns.values_mut() {
+            turn.fallback = 0;
+        }
+        for id in ids {
+            self.change(&id, |_turn| {});
+        }
+    }
+
+    /// Removes a turn and everything that was noted about it.
+    fn close(&mut self, id: &Id) -> Option<Turn> {
+        self.clear_retry(id);
+        self.wants.forget(id);
+        self.turns.remove(id)
+    }
+
+    /// The first reason to stop is the one that holds; the strongest mode does.
+    pub(crate) fn wind_down(&mut self, end: End, mode: CancelMode) {
+        let (end, held) = self.stop.take().unwrap_or((end, mode));
+        self.stop = Some((end, held.max(mode)));
+    }
+
+    /// Counts something for a turn and for the whole run.
+    fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
+        count(&mut self.totals);
+        if let Some(turn) = self.turns.get_mut(id) {
+            count(&mut turn.used);
+        }
+    }
+
+    pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
+        let (turn, index) = call.parent()?;
+        self.turns.get(&turn)?.calls()?.get(index)
+    }
+
+    fn set(&mut self, call: &Id, slot: Slot) {
+        let Some((id, index)) = call.parent() else { return };
+        let spec = self.spec.clone();
+        self.change(&id, |turn| turn.set(&id, index, slot, |outcome| output::shown(outcome, &spec)));
+    }
+
+    pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Turn)) {
+        let Some(turn) = self.turns.get_mut(id) else { return };
+        change(turn);
+        let want = turn.want();
+        let model = if want == Want::Model { self.alias(id) } else { String::new() };
+        self.wants.note(id, want, model);
+    }
+
+    /// The alias the turn's next model call goes to.
+    pub(crate) fn alias(&self, id: &Id) -> String {
+        let own = self.spec.tasks.get(id.task_index()).and_then(|task| task.model.as_ref());
+        let primary = self.switched.as_ref().or(own).unwrap_or(&self.spec.model);
+        let fallback = self.turns.get(id).map_or(0, |turn| turn.fallback).checked_sub(1);
+        let chain = self.models.get(primary).map(|model| model.fallback.as_slice()).unwrap_or_default();
+        fallback.and_then(|index| chain.get(index)).unwrap_or(primary).clone()
+    }
+}
+
+impl Wants {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.attention.is_empty() && self.models.is_empty() && self.locks.is_empty()
+    }
+
+    fn note(&mut self, id: &Id, want: Want, model: String) {
+        self.forget(id);
+        match want {
+            Want::Nothing => {}
+            Want::Attention => drop(self.attention.insert(id.clone())),
+            Want::Model => drop(self.models.entry(model).or_default().insert(id.clone())),
+            Want::Lock(name) => drop(self.locks.entry(name).or_default().insert(id.clone())),
+        }
+    }
+
+    fn forget(&mut self, id: &Id) {
+        self.attention.remove(id);
+        for queues in [&mut self.models, &mut self.locks] {
+            queues.retain(|_, queue| {
+                queue.remove(id);
+                !queue.is_empty()
+            });
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a run was asked to do, with nothing left open: templates resolved,
+//! agents and names given, references turned into positions. A [`Spec`] comes
+//! out of [`crate::draft`] and is stored as the first fact of its run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::budget::Limits;
+use crate::id::Millis;
+use crate::schema::Schema;
+
+/// A run as accepted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The ensemble's name.
+    pub name: String,
+    /// In which order tasks run.
+    pub workflow: Workflow,
+    /// What a failed task means for the others.
+    pub on_error: OnError,
+    /// The alias asked where a task names no model.
+    pub model: String,
+    /// The tasks, in declared order; positions in this list are their ids.
+    pub tasks: Vec<Task>,
+    /// How people take part.
+    pub review: Review,
+    /// What the run and everything under it may use.
+    pub limits: Limits,
+    /// What applies to every task of the run.
+    pub options: Options,
+    /// What templates were resolved with.
+    pub inputs: BTreeMap<String, String>,
+    /// Labels for finding the run again.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// One task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Unique in the run.
+    pub name: String,
+    /// What to do.
+    pub description: String,
+    /// What the answer should be.
+    pub expected_output: String,
+    /// More to know, beside the description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_context: Option<String>,
+    /// Who does it.
+    pub agent: Agent,
+    /// The alias to ask; the run's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Names of the tools it may call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Positions of the tasks whose outputs it reads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<usize>,
+    /// Model calls it may make in one attempt.
+    pub max_iterations: u32,
+    /// What its output must look like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Schema>,
+    /// Whether a person looks at its output; absent: the run's policy decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewRule>,
+    /// Whether a person is asked before it starts.
+    #[serde(default)]
+    pub review_before: bool,
+    /// How long reviews of this task wait; the run's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_timeout_ms: Option<Millis>,
+}
+
+/// In which order tasks run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Workflow {
+    /// One after the other, as declared.
+    #[default]
+    Sequential,
+    /// As soon as what they read is there.
+    Parallel,
+}
+
+impl Workflow {
+    /// The word for it on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Workflow::Sequential => "SEQUENTIAL",
+            Workflow::Parallel => "PARALLEL",
+        }
+    }
+}
+
+/// What a failed task means for the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum OnError {
+    /// No other task starts.
+    #[default]
+    FailFast,
+    /// Only those that need its output are skipped.
+    ContinueOnError,
+}
+
+/// How people take part in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Review {
+    /// Whose output is looked at when the task does not say.
+    pub policy: ReviewPolicy,
+    /// How long a review waits; 0 = for ever.
+    pub timeout_ms: Millis,
+    /// What happens when nobody answers in time.
+    pub on_timeout: OnTimeout,
+}
+
+impl Default for Review {
+    fn default() -> Review {
+        Review { policy: ReviewPolicy::Never, timeout_ms: 300_000, on_timeout: OnTimeout::Continue }
+    }
+}
+
+/// Whose output is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ReviewPolicy {
+    /// Nobody's.
+    #[default]
+    Never,
+    /// Every task's.
+    AfterEveryTask,
+    /// That of the task that completes the run.
+    AfterLastTask,
+}
+
+/// A task's own word on reviews.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewRule {
+    /// A person looks at the output.
+    Required,
+    /// Nobody does, whatever the policy.
+    Skip,
+}
+
+/// What happens when a review is not answered in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum OnTimeout {
+    /// As if approved.
+    #[default]
+    Continue,
+    /// No further task runs; what there is stands.
+    ExitEarly,
+    /// The run fails.
+    Fail,
+}
+
+/// Options of a run that apply to every task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// Characters of a tool's output the model is shown; all when absent.
+    pub max_tool_output: Option<usize>,
+    /// Characters of a tool's output in log lines; all when absent.
+    pub tool_log_truncate: Option<usize>,
+    /// Whether prompts and replies are logged.
+    pub verbose: bool,
+    /// What an exported trace holds.
+    pub capture: CaptureMode,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { max_tool_output: None, tool_log_truncate: Some(200), verbose: false, capture: CaptureMode::Off }
+    }
+}
+
+/// What an exported trace holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CaptureMode {
+    /// Prompts, timings and tool calls.
+    #[default]
+    Off,
+    /// Also every conversation.
+    Standard,
+    /// Also parsed tool inputs.
+    #[serde(alias = "DETAILED")]
+    Full,
+}
+
+impl Spec {
+    /// What each task waits on: what it reads and, in a sequence, the task
+    /// declared before it.
+    pub(crate) fn order(&self) -> Vec<Vec<usize>> {
+        let waits = |(position, task): (usize, &Task)| match self.workflow {
+            Workflow::Parallel => task.context.clone(),
+            Workflow::Sequential => task.context.iter().copied().chain(position.checked_sub(1)).collect(),
+        };
+        self.tasks.iter().enumerate().map(waits).collect()
+    }
+}

@@ -1,0 +1,8 @@
+//! The run as a machine: what it wants, given what happened.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one fact among many")]
+
+mod behaviour;
+mod properties;
+mod steering;
+mod world;

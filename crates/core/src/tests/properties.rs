@@ -1,0 +1,294 @@
+//! Whatever models answer, people want and machines survive, in any order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use super::world::{World, ensemble, reply, task};
+use crate::budget::Limits;
+use crate::decide::{Command, Report};
+use crate::draft::{Draft, Ensemble};
+use crate::event::{CancelMode, Decision, Directive, Fact, Priority};
+use crate::id::Id;
+use crate::message::{Failure, FailureKind, Outcome, Usage};
+use crate::next::Effect;
+use crate::spec::{OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::subtask;
+
+/// Cases each property is tried with.
+const CASES: u32 = 1500;
+/// Limits the runs below live under.
+const LIMITS: Limits = Limits {
+    depth: 2,
+    iterations_per_level: 3,
+    parallel_per_turn: 2,
+    subtasks: 4,
+    llm_calls: 24,
+    tool_calls: 30,
+    wall_clock_ms: 60_000,
+    tool_result_bytes: 200,
+    history_tokens: 2_000,
+    schema_retries: 2,
+    tokens: 20_000,
+    cost: 40_000,
+};
+
+/// Three tasks with everything a task can have.
+fn everything(on_error: OnError) -> Ensemble {
+    let schema = serde_json::json!({ "type": "object" });
+    let drafts = vec![
+        Draft { max_iterations: Some(4), review_before: true, ..task("a", &[]) },
+        Draft { output_schema: Some(schema), review: Some(ReviewRule::Required), ..task("b", &[]) },
+        task("c", &["a", "b"]),
+    ];
+    let review = Review { policy: ReviewPolicy::AfterLastTask, timeout_ms: 5_000, on_timeout: OnTimeout::Continue };
+    Ensemble { limits: LIMITS, review, on_error, ..ensemble(drafts) }
+}
+
+impl World {
+    /// One thing that can happen, chosen by a number.
+    fn choose(&mut self, choice: u16) {
+        let me = || "me".to_owned();
+        let by = choice / 64;
+        let command = match choice % 64 {
+            0 => return self.crash(),
+            1 => Command::Cancel { mode: CancelMode::AfterTask, by: me() },
+            2 if by.is_multiple_of(4) => Command::Cancel { mode: CancelMode::AfterIteration, by: me() },
+            3 if by.is_multiple_of(4) => Command::Cancel { mode: CancelMode::Now, by: me() },
+            4 => Command::Pause { by: me() },
+            5..9 => Command::Resume { by: me() },
+            9 => {
+                Command::SwitchModel { models: super::world::catalog().models.into_iter().skip(1).collect(), by: me() }
+            }
+            10 => Command::Direct { directive: directive(by) },
+            11..20 => self.review(by),
+            20..24 => return self.pass(u64::from(by) * 10),
+            _ => return self.finish_one(by),
+        };
+        let _refused = self.command(command);
+    }
+
+    fn review(&self, by: u16) -> Command {
+        let open = self.run.open_reviews.iter().next().copied().unwrap_or(0);
+        let decision = match by % 8 {
+            0 => Decision::ExitEarly,
+            1 | 2 => Decision::Reject { feedback: "again".into() },
+            3 => Decision::Edit { output: "{}".into() },
+            _ => Decision::Continue,
+        };
+        Command::Review { review: open, decision, by: "me".to_owned() }
+    }
+
+    /// Ends one effect under way.
+    fn finish_one(&mut self, by: u16) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let effect = self.waiting.swap_remove(usize::from(by) % self.waiting.len());
+        self.command(Command::Report(report(&effect, by))).unwrap();
+    }
+
+    /// Lets everything under way end well, and time pass.
+    fn finish(&mut self) {
+        for _step in 0..10_000 {
+            if self.run.ended() {
+                return;
+            }
+            match self.waiting.pop() {
+                Some(effect) => self.command(Command::Report(report(&effect, u16::MAX))).unwrap(),
+                None if self.run.paused => self.command(Command::Resume { by: String::new() }).unwrap(),
+                None => {
+                    let timer = self.run.next(self.now, &self.grants).timer;
+                    let now = timer.expect("a run that waits for nothing must end");
+                    self.pass(now - self.now);
+                }
+            }
+        }
+        panic!("the run never ends");
+    }
+}
+
+fn directive(by: u16) -> Directive {
+    let target = (by.is_multiple_of(2)).then(|| "a".to_owned());
+    Directive {
+        target,
+        content: "hurry".into(),
+        priority: Priority::High,
+        from: "me".to_owned(),
+        created_at: 1,
+        expires_at: None,
+    }
+}
+
+fn report(effect: &Effect, by: u16) -> Report {
+    let subtask = (subtask::RUN, r#"{"title":"t","instructions":"i"}"#);
+    let calls: &[(&str, &str)] = match by % 12 {
+        0 => &[("look", "{}")],
+        1 => &[("pay", "{}"), ("look", "{}"), ("put", "{}")],
+        2 => &[subtask, ("pay", "{}")],
+        3 => &[subtask, subtask, ("lock", "{}")],
+        4 => &[("gone", "{}"), ("gone", "{}"), ("look", "oops"), ("gone", "{}"), ("gone", "{}"), ("gone", "{}")],
+        _ => &[],
+    };
+    let text = if by.is_multiple_of(5) { "words" } else { "{}" };
+    match effect {
+        Effect::Call { id, .. } if by.is_multiple_of(3) => {
+            Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1 }
+        }
+        Effect::Call { id, .. } => {
+            Report::Returned { call: id.clone(), outcome: Outcome::answer("yes ".repeat(100)), duration_ms: 1 }
+        }
+        Effect::Ask(question) if by % 17 == 3 => {
+            let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
+            let failure =
+                Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: by.is_multiple_of(2) };
+            Report::Unanswered { turn: question.turn.clone(), failure, dice: u32::from(by) }
+        }
+        Effect::Ask(question) => {
+            let usage = Usage { input: 100, output: u64::from(by % 7), ..Usage::default() };
+            let usage = (by % 9 != 8).then_some(usage);
+            Report::Replied { turn: question.turn.clone(), reply: Arc::new(reply(text, calls)), usage, latency_ms: 1 }
+        }
+    }
+}
+
+/// What must hold of every log, whatever happened.
+fn check(world: &World) {
+    let (mut open, mut last) = (BTreeSet::new(), 0);
+    for event in &world.log {
+        assert!(event.at >= last, "time never goes back");
+        last = event.at;
+        match &event.fact {
+            Fact::ToolDispatched { call } => drop(open.insert(call.clone())),
+            Fact::SubtaskStarted { call, .. } => assert!(open.insert(call.clone()), "{call} started twice"),
+            Fact::ToolReturned { call, .. } => drop(open.remove(call)),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "every started call ends: {open:?}");
+    ended_once(world);
+}
+
+fn ended_once(world: &World) {
+    let mut ended: BTreeMap<Id, usize> = BTreeMap::new();
+    for event in &world.log {
+        if let Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } | Fact::TaskSkipped { turn, .. } =
+            &event.fact
+        {
+            *ended.entry(turn.clone()).or_default() += 1;
+        }
+    }
+    assert!(ended.values().all(|times| *times == 1), "a task ends once: {ended:?}");
+}
+
+fn within_limits(world: &World) {
+    let budget = world.run.budget();
+    assert!(budget.llm_calls() <= LIMITS.llm_calls && budget.tool_calls() <= LIMITS.tool_calls);
+    assert!(budget.subtasks() <= LIMITS.subtasks);
+    assert!(budget.tokens_committed() <= LIMITS.tokens, "{budget:?}");
+    assert!(budget.cost_committed() <= LIMITS.cost, "{budget:?}");
+}
+
+fn history(choices: &[u16], on_error: OnError) -> World {
+    let mut world = World::new(&everything(on_error));
+    for choice in choices {
+        if world.run.ended() {
+            break;
+        }
+        world.choose(*choice);
+        within_limits(&world);
+    }
+    world.finish();
+    within_limits(&world);
+    check(&world);
+    world
+}
+
+#[test]
+fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_occur() {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner =
+        TestRunner::new_with_rng(Config { cases: CASES, failure_persistence: None, ..Config::default() }, rng);
+    let seen = std::cell::RefCell::new(BTreeSet::new());
+    let choices = (prop::collection::vec(any::<u16>(), 0..120), any::<bool>());
+    let result = runner.run(&choices, |(choices, fast)| {
+        let on_error = if fast { OnError::FailFast } else { OnError::ContinueOnError };
+        seen.borrow_mut().extend(history(&choices, on_error).kinds(0));
+        Ok(())
+    });
+    result.unwrap();
+    let all = [
+        "run_accepted",
+        "run_adopted",
+        "ensemble_started",
+        "task_started",
+        "task_input",
+        "llm_iteration_started",
+        "model_retried",
+        "llm_iteration_completed",
+        "metrics_snapshot",
+        "model_failed",
+        "history_dropped",
+        "output_rejected",
+        "loop_noticed",
+        "tool_dispatched",
+        "subtask_started",
+        "tool_called",
+        "review_requested",
+        "review_decided",
+        "review_timed_out",
+        "review_closed",
+        "task_completed",
+        "task_failed",
+        "task_skipped",
+        "directive_active",
+        "directive_delivered",
+        "model_switched",
+        "cancel_requested",
+        "run_paused",
+        "run_resumed",
+        "budget_exceeded",
+        "ensemble_completed",
+    ];
+    let missing: Vec<_> = all.iter().filter(|kind| !seen.borrow().contains(**kind)).collect();
+    assert!(missing.is_empty(), "the generator never reaches {missing:?}");
+    assert_eq!(all.len(), 31, "one frame for every fact");
+}
+
+/// A run of parallel tasks with tools and subtasks, answered in a given order.
+fn in_order(order: &[usize]) -> (Vec<Vec<String>>, serde_json::Value) {
+    let drafts = vec![task("a", &[]), task("b", &["a"]), task("c", &["a"]), task("d", &["b", "c"])];
+    let mut world = World::new(&ensemble(drafts));
+    let (mut order, mut heard) = (order.iter().cycle(), BTreeMap::new());
+    while !world.run.ended() {
+        world.waiting.sort_by(|a, b| a.id().cmp(b.id()));
+        let pick = order.next().copied().unwrap_or(0) % world.waiting.len();
+        let place = world.waiting[pick].id().to_string();
+        match &world.waiting[pick] {
+            Effect::Call { .. } => world.returns(&place, &format!("result of {place}")),
+            Effect::Ask(question) if question.round == 0 && place.len() == 1 => {
+                world.calls(
+                    &place,
+                    &[("look", "{}"), ("put", "{}"), (subtask::RUN, r#"{"title":"t","instructions":"i"}"#)],
+                );
+            }
+            Effect::Ask(_) => {
+                heard.insert(place.clone(), [world.results(&place), world.told(&place)].concat());
+                world.answers(&place, &format!("answer of {place}"));
+            }
+        }
+    }
+    let mut tasks = world.run.detail("r")["tasks"].take();
+    tasks.as_array_mut().unwrap().iter_mut().for_each(|task| drop(task.as_object_mut().unwrap().remove("durationMs")));
+    (heard.into_values().collect(), tasks)
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 300, failure_persistence: None, ..Config::default() })]
+    #[test]
+    fn any_order_of_completions_gives_the_same_history_and_result(order in prop::collection::vec(0..7usize, 1..40)) {
+        prop_assert_eq!(in_order(&order), in_order(&[0]));
+    }
+}

@@ -1,0 +1,265 @@
+//! Cancelling, pausing, switching, directing and reviewing.
+
+use serde_json::json;
+
+use super::world::{World, ensemble, task};
+use crate::decide::{Command, Refused};
+use crate::draft::{Draft, Ensemble};
+use crate::event::{CancelMode, Decision, Directive, End, Exit, Priority};
+use crate::message::FailureKind;
+use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
+
+fn two() -> World {
+    World::new(&ensemble(vec![task("a", &[]), task("b", &[])]))
+}
+
+fn cancel(mode: CancelMode) -> Command {
+    Command::Cancel { mode, by: "me".to_owned() }
+}
+
+fn decide(world: &mut World, decision: Decision) -> Result<(), Refused> {
+    world.command(Command::Review { review: 0, decision, by: "me".to_owned() })
+}
+
+fn reviewed(draft: Draft, review: Review) -> World {
+    World::new(&Ensemble { review, ..ensemble(vec![draft, task("b", &[])]) })
+}
+
+fn required() -> Draft {
+    Draft { review: Some(ReviewRule::Required), ..task("a", &[]) }
+}
+
+fn statuses(world: &World) -> Vec<serde_json::Value> {
+    world.run.detail("r")["tasks"].as_array().unwrap().iter().map(|task| task["status"].clone()).collect()
+}
+
+#[test]
+fn cancel_after_task_finishes_the_task_and_starts_no_other() {
+    let mut world = two();
+    world.command(cancel(CancelMode::AfterTask)).unwrap();
+    world.calls("1", &[("look", "{}")]);
+    world.returns("1.0.0", "x");
+    world.answers("1", "done");
+    assert_eq!(world.run.end(), Some(&End::Cancelled));
+    assert_eq!(statuses(&world), ["COMPLETED", "CANCELLED"]);
+}
+
+#[test]
+fn cancel_after_iteration_runs_the_tools_asked_for_and_asks_no_more() {
+    let mut world = two();
+    world.command(cancel(CancelMode::AfterIteration)).unwrap();
+    world.calls("1", &[("look", "{}")]);
+    assert_eq!(world.places(), ["1.0.0"]);
+    world.returns("1.0.0", "x");
+    assert_eq!(world.run.end(), Some(&End::Cancelled));
+    let kinds = world.kinds(world.log.len() - 2);
+    assert_eq!(kinds, ["task_failed", "ensemble_completed"]);
+}
+
+#[test]
+fn cancel_now_drops_everything_and_a_stronger_mode_strengthens() {
+    let mut world = two();
+    world.calls("1", &[("pay", "{}"), ("look", "{}")]);
+    world.command(cancel(CancelMode::AfterTask)).unwrap();
+    assert_eq!(world.status(), "RUNNING");
+    world.command(cancel(CancelMode::Now)).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Cancelled));
+    assert_eq!(world.command(cancel(CancelMode::Now)), Err(Refused::Ended { status: "CANCELLED" }));
+    let mut again = two();
+    again.command(cancel(CancelMode::AfterTask)).unwrap();
+    let length = again.log.len();
+    again.command(cancel(CancelMode::AfterTask)).unwrap();
+    assert_eq!(again.log.len(), length, "the same request again changes nothing");
+}
+
+#[test]
+fn a_cancel_after_a_failure_does_not_change_how_it_ended() {
+    let mut world = World::new(&ensemble(vec![task("a", &[]), task("b", &[]), task("c", &["a", "b"])]));
+    world.fails("1", FailureKind::Refused);
+    world.fails("1", FailureKind::Refused);
+    world.command(cancel(CancelMode::Now)).unwrap();
+    assert_eq!(world.status(), "FAILED");
+}
+
+#[test]
+fn a_paused_run_begins_nothing_and_goes_on_where_it_was() {
+    let mut world = two();
+    world.command(Command::Pause { by: "me".to_owned() }).unwrap();
+    world.calls("1", &[("look", "{}")]);
+    assert_eq!(world.places(), [""; 0]);
+    assert_eq!(world.run.summary("r").row["waitingFor"], "resume");
+    world.crash();
+    assert_eq!(world.places(), [""; 0], "a restart does not resume it");
+    world.command(Command::Resume { by: "me".to_owned() }).unwrap();
+    assert_eq!(world.places(), ["1.0.0"]);
+    world.command(Command::Pause { by: "me".to_owned() }).unwrap();
+    world.command(cancel(CancelMode::AfterTask)).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Cancelled), "a paused run is cancelled at once");
+}
+
+#[test]
+fn a_switched_model_is_asked_from_the_next_call_on() {
+    let mut world =
+        World::new(&ensemble(vec![task("a", &[]), Draft { model: Some("big".to_owned()), ..task("b", &[]) }]));
+    world.calls("1", &[("look", "{}")]);
+    let small = super::world::catalog().models[1].clone();
+    world.command(Command::SwitchModel { models: vec![small], by: "me".to_owned() }).unwrap();
+    world.returns("1.0.0", "x");
+    world.crash();
+    let asked = |world: &World| match &world.waiting[0] {
+        crate::next::Effect::Ask(question) => question.model.clone(),
+        crate::next::Effect::Call { .. } => panic!("asks"),
+    };
+    assert_eq!(asked(&world), "small", "also after a restart");
+    world.answers("1", "done");
+    assert_eq!(asked(&world), "small", "a task's own model included");
+}
+
+fn directive(content: &str, target: Option<&str>, priority: Priority, ttl: Option<u64>) -> Command {
+    let target = target.map(str::to_owned);
+    let (from, expires_at) = ("ann".to_owned(), ttl.map(|ttl| 1000 + ttl));
+    Command::Direct {
+        directive: Directive { target, content: content.into(), priority, from, created_at: 1000, expires_at },
+    }
+}
+
+#[test]
+fn directives_are_read_at_the_next_call_by_priority_once_and_by_their_target() {
+    let mut world = two();
+    world.command(directive("low", None, Priority::Low, None)).unwrap();
+    world.command(directive("for b", Some("B"), Priority::Normal, None)).unwrap();
+    world.command(directive("high", Some("a"), Priority::High, None)).unwrap();
+    world.command(directive("gone", None, Priority::High, Some(5))).unwrap();
+    assert!(matches!(
+        world.command(directive("x", Some("nobody"), Priority::Low, None)),
+        Err(Refused::NoTarget { .. })
+    ));
+    world.calls("1", &[("look", "{}")]);
+    world.now += 10;
+    world.returns("1.0.0", "x");
+    let told = world.told("1");
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[1].ends_with("[ann | 1970-01-01T00:00:01.000Z] high") && told[2].ends_with("] low"), "{told:?}");
+    world.answers("1", "done");
+    let opening = world.told("2");
+    let place = |words: &str| opening[0].find(words);
+    assert!(place("for b") < place("low") && place("low") < place("## Task"), "{opening:?}");
+    assert!(place("high").is_none() && place("gone").is_none());
+    assert_eq!(world.kinds(0).iter().filter(|kind| *kind == "directive_delivered").count(), 4);
+}
+
+#[test]
+fn a_review_passes_edits_or_ends_the_run_by_its_first_decision() {
+    let mut world = reviewed(required(), Review::default());
+    world.answers("1", "draft");
+    assert_eq!((world.places(), statuses(&world)), (vec![], vec![json!("WAITING"), json!("PENDING")]));
+    decide(&mut world, Decision::Edit { output: "better".into() }).unwrap();
+    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Decided { verdict: "EDIT" }));
+    assert_eq!(world.run.answer(), Some("better"));
+
+    let mut world = reviewed(required(), Review::default());
+    world.answers("1", "draft");
+    world.crash();
+    decide(&mut world, Decision::ExitEarly).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Completed { exit: Exit::UserExitEarly }));
+    assert_eq!((world.run.answer(), statuses(&world)), (Some("draft"), vec![json!("COMPLETED"), json!("SKIPPED")]));
+}
+
+#[test]
+fn a_rejected_task_runs_again_with_the_feedback_three_times_at_most() {
+    let mut world = reviewed(required(), Review::default());
+    for attempt in 0..4 {
+        world.answers("1", &format!("draft {attempt}"));
+        let reject = Decision::Reject { feedback: "shorter".into() };
+        let review = Command::Review { review: attempt, decision: reject, by: "me".to_owned() };
+        let answer = world.command(review);
+        assert_eq!(answer, if attempt < 3 { Ok(()) } else { Err(Refused::Rejected) });
+        if attempt < 3 {
+            let told = world.told("1");
+            assert!(told[0].contains(&format!("(Attempt {})\nshorter", attempt + 2)), "{told:?}");
+            assert!(told[0].contains(&format!("draft {attempt}")), "{told:?}");
+        }
+    }
+    world.command(Command::Review { review: 3, decision: Decision::Continue, by: "me".to_owned() }).unwrap();
+    assert_eq!(world.run.answer(), Some("draft 3"));
+}
+
+#[test]
+fn an_edit_must_fit_the_task_s_schema() {
+    let draft = Draft { output_schema: Some(json!({ "type": "integer" })), ..required() };
+    let mut world = reviewed(draft, Review::default());
+    world.answers("1", "1");
+    assert!(matches!(decide(&mut world, Decision::Edit { output: "two".into() }), Err(Refused::Unfit(_))));
+    decide(&mut world, Decision::Edit { output: "2".into() }).unwrap();
+    assert_eq!(world.run.detail("r")["tasks"][0]["parsedOutput"], 2);
+}
+
+#[test]
+fn a_review_nobody_answers_does_what_was_announced() {
+    let cases = [
+        (OnTimeout::Continue, "RUNNING", None),
+        (OnTimeout::ExitEarly, "COMPLETED", Some(End::Completed { exit: Exit::Timeout })),
+        (OnTimeout::Fail, "FAILED", Some(End::Failed { error: "task 'a' failed: nobody reviewed it in time".into() })),
+    ];
+    for (on_timeout, status, end) in cases {
+        let mut world = reviewed(required(), Review { policy: ReviewPolicy::Never, timeout_ms: 100, on_timeout });
+        world.answers("1", "draft");
+        world.crash();
+        world.pass(99);
+        assert_eq!(statuses(&world)[0], "WAITING");
+        world.pass(1);
+        assert_eq!((world.status(), world.run.end()), (status, end.as_ref()));
+        assert!(decide(&mut world, Decision::Continue).is_err());
+    }
+}
+
+#[test]
+fn a_before_review_holds_the_task_back() {
+    let draft = Draft { review_before: true, ..task("a", &[]) };
+    let mut world = reviewed(draft.clone(), Review::default());
+    assert_eq!(world.places(), [""; 0]);
+    assert_eq!(world.kinds(0).last().unwrap(), "review_requested");
+    decide(&mut world, Decision::Continue).unwrap();
+    assert_eq!(world.places(), ["1"]);
+    let mut world = reviewed(draft.clone(), Review::default());
+    decide(&mut world, Decision::Reject { feedback: "mind the cost".into() }).unwrap();
+    assert!(world.told("1")[0].contains("mind the cost"));
+    let mut world = reviewed(draft, Review::default());
+    decide(&mut world, Decision::ExitEarly).unwrap();
+    assert_eq!((world.status(), statuses(&world)), ("COMPLETED", vec![json!("SKIPPED"), json!("SKIPPED")]));
+}
+
+#[test]
+fn policies_choose_whose_output_is_looked_at() {
+    let policy = |policy| Review { policy, ..Review::default() };
+    let gates = |review: Review, drafts: Vec<Draft>| {
+        let mut world = World::new(&Ensemble { review, ..ensemble(drafts) });
+        for turn in ["1", "2"] {
+            world.answers(turn, "x");
+            let open: Vec<u32> = world.run.open_reviews.iter().copied().collect();
+            for review in open {
+                world.command(Command::Review { review, decision: Decision::Continue, by: String::new() }).unwrap();
+            }
+        }
+        assert_eq!(world.status(), "COMPLETED");
+        world.run.reviews.iter().map(|review| review.turn.to_string()).collect::<Vec<_>>()
+    };
+    let plain = || vec![task("a", &[]), task("b", &[])];
+    assert_eq!(gates(policy(ReviewPolicy::Never), plain()), [""; 0]);
+    assert_eq!(gates(policy(ReviewPolicy::AfterEveryTask), plain()), ["1", "2"]);
+    assert_eq!(gates(policy(ReviewPolicy::AfterLastTask), plain()), ["2"]);
+    let skipping = vec![Draft { review: Some(ReviewRule::Skip), ..task("a", &[]) }, task("b", &[])];
+    assert_eq!(gates(policy(ReviewPolicy::AfterEveryTask), skipping), ["2"]);
+    assert_eq!(gates(policy(ReviewPolicy::Never), vec![required(), task("b", &[])]), ["1"]);
+}
+
+#[test]
+fn a_cancel_closes_open_reviews() {
+    let mut world = reviewed(required(), Review::default());
+    world.answers("1", "draft");
+    world.command(cancel(CancelMode::AfterTask)).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Cancelled));
+    let kinds = world.kinds(world.log.len() - 4);
+    assert_eq!(kinds, ["cancel_requested", "review_closed", "task_failed", "ensemble_completed"]);
+    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Ended { status: "CANCELLED" }));
+}

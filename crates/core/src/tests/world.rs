@@ -1,0 +1,245 @@
+//! A runner without a machine: effects wait here until a test ends them, and
+//! every event is also folded from its stored form, which must agree.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::budget::Limits;
+use crate::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
+use crate::compile::{Catalog, Compiled, compile};
+use crate::decide::{Command, Refused, Report};
+use crate::draft::{Draft, Ensemble, Request};
+use crate::event::{Event, Fact};
+use crate::id::{Id, Millis};
+use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
+use crate::next::{Effect, Grants};
+use crate::run::Run;
+use crate::schema::Schema;
+use crate::subtask;
+
+/// What each model may do at once in these tests.
+const SLOTS: usize = 1000;
+
+pub(super) struct World {
+    pub(super) run: Run,
+    /// The same run, folded from what would be on disk.
+    stored: Run,
+    pub(super) log: Vec<Event>,
+    pub(super) waiting: Vec<Effect>,
+    /// How often each call was dispatched.
+    pub(super) dispatched: HashMap<Id, usize>,
+    pub(super) now: Millis,
+    pub(super) grants: Grants,
+    /// What every answer uses.
+    pub(super) usage: Usage,
+}
+
+/// `look` reads, `put` is idempotent, `pay` happens once, `lock` is exclusive.
+pub(super) fn catalog() -> Catalog {
+    let tool = |name: &str, effect| ToolInfo {
+        effect,
+        schema: Schema::new(json!({ "type": "object", "properties": { "n": { "type": "integer" } } })),
+        ..ToolInfo::new(name, "a tool")
+    };
+    let lock = ToolInfo { parallel_safe: false, lock: Some("door".to_owned()), ..tool("lock", EffectClass::Once) };
+    let price = Some(Price { input: 1_000_000, output: 2_000_000, cached_input: 0 });
+    let model = |alias: &str, fallback: &[&str]| ModelInfo {
+        price,
+        max_output_tokens: 100,
+        retries: 1,
+        fallback: fallback.iter().map(|alias| (*alias).to_owned()).collect(),
+        ..ModelInfo::new(alias, "scripted")
+    };
+    Catalog {
+        models: vec![Arc::new(model("big", &["small"])), Arc::new(model("small", &[]))],
+        tools: [
+            tool("look", EffectClass::Read),
+            tool("put", EffectClass::Idempotent),
+            tool("pay", EffectClass::Once),
+            lock,
+        ]
+        .into_iter()
+        .map(Arc::new)
+        .collect(),
+    }
+}
+
+/// A task that may use everything.
+pub(super) fn task(name: &str, context: &[&str]) -> Draft {
+    Draft {
+        name: Some(name.to_owned()),
+        description: format!("Do {name}"),
+        tools: ["look", "put", "pay", "lock", subtask::RUN].map(str::to_owned).to_vec(),
+        context: context.iter().map(|name| format!("${name}")).collect(),
+        ..Draft::default()
+    }
+}
+
+pub(super) fn ensemble(tasks: Vec<Draft>) -> Ensemble {
+    let limits = Limits { depth: 2, ..Limits::default() };
+    Ensemble { name: "test".to_owned(), limits, tasks, ..Ensemble::default() }
+}
+
+pub(super) fn compiled(ensemble: &Ensemble) -> Compiled {
+    compile(Some(ensemble), Request::default(), &catalog()).unwrap()
+}
+
+impl World {
+    /// The ensemble, accepted and adopted, and moved on until it waits.
+    pub(super) fn new(ensemble: &Ensemble) -> World {
+        let Compiled { spec, models, belt, .. } = compiled(ensemble);
+        let slots = models.keys().map(|alias| (alias.clone(), SLOTS)).collect();
+        let mut world = World {
+            run: Run::default(),
+            stored: Run::default(),
+            log: Vec::new(),
+            waiting: Vec::new(),
+            dispatched: HashMap::new(),
+            now: 1000,
+            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]) },
+            usage: Usage { input: 10, output: 5, ..Usage::default() },
+        };
+        let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt };
+        world.take(Event { at: world.now, fact });
+        world.command(Command::Adopt).unwrap();
+        world
+    }
+
+    fn take(&mut self, event: Event) {
+        assert!(!self.run.ended(), "nothing follows the end");
+        self.run.apply(&event);
+        let text = serde_json::to_string(&event).unwrap();
+        self.stored.apply(&serde_json::from_str(&text).unwrap());
+        assert_eq!(self.run, self.stored, "any prefix replays to the same state");
+        let _renders = self.run.frame("run-1", self.log.len() as u64, &event);
+        self.log.push(event);
+    }
+
+    pub(super) fn command(&mut self, command: Command) -> Result<(), Refused> {
+        for event in self.run.decide(command, self.now)? {
+            self.take(event);
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Applies what the run wants until it waits.
+    pub(super) fn settle(&mut self) {
+        for _pass in 0..10_000 {
+            let steps = self.run.next(self.now, &self.grants).steps;
+            if steps.is_empty() {
+                return self.drop_stopped();
+            }
+            for step in steps {
+                self.take(step.event);
+                if let Some(Effect::Call { id, tool, .. }) = &step.then {
+                    let times = self.dispatched.entry(id.clone()).or_default();
+                    *times += 1;
+                    assert!(tool.effect != EffectClass::Once || *times == 1, "{id} was done {times} times");
+                }
+                self.waiting.extend(step.then);
+            }
+        }
+        panic!("the run never waits");
+    }
+
+    fn drop_stopped(&mut self) {
+        if self.run.stopping()
+            && let Some(effect) = self.waiting.pop()
+        {
+            self.command(Command::Report(Report::Dropped { id: effect.id().clone() })).unwrap();
+        }
+    }
+
+    /// The owner dies and another one takes over.
+    pub(super) fn crash(&mut self) {
+        self.waiting.clear();
+        self.command(Command::Adopt).unwrap();
+    }
+
+    /// Lets time pass.
+    pub(super) fn pass(&mut self, ms: Millis) {
+        self.now += ms;
+        self.settle();
+    }
+
+    fn end(&mut self, id: &str) {
+        let index = self.waiting.iter().position(|effect| effect.id().as_str() == id);
+        self.waiting.remove(index.unwrap_or_else(|| panic!("{id} does not wait: {:?}", self.places())));
+    }
+
+    /// What effects wait for, by place.
+    pub(super) fn places(&self) -> Vec<&str> {
+        self.waiting.iter().map(|effect| effect.id().as_str()).collect()
+    }
+
+    pub(super) fn answers(&mut self, turn: &str, text: &str) {
+        self.replies(turn, reply(text, &[]));
+    }
+
+    pub(super) fn calls(&mut self, turn: &str, calls: &[(&str, &str)]) {
+        self.replies(turn, reply("", calls));
+    }
+
+    pub(super) fn replies(&mut self, turn: &str, reply: Reply) {
+        self.end(turn);
+        let usage = Some(self.usage);
+        let report = Report::Replied { turn: turn.into(), reply: Arc::new(reply), usage, latency_ms: 3 };
+        self.command(Command::Report(report)).unwrap();
+    }
+
+    pub(super) fn fails(&mut self, turn: &str, kind: FailureKind) {
+        self.end(turn);
+        let failure = Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: false };
+        self.command(Command::Report(Report::Unanswered { turn: turn.into(), failure, dice: 0 })).unwrap();
+    }
+
+    pub(super) fn returns(&mut self, call: &str, text: &str) {
+        self.ends_call(call, Outcome::answer(text));
+    }
+
+    pub(super) fn ends_call(&mut self, call: &str, outcome: Outcome) {
+        self.end(call);
+        self.command(Command::Report(Report::Returned { call: call.into(), outcome, duration_ms: 1 })).unwrap();
+    }
+
+    /// The types of the last frames, after the first `skip`.
+    pub(super) fn kinds(&self, skip: usize) -> Vec<String> {
+        let mut run = Run::default();
+        let frame = |(seq, event): (usize, &Event)| {
+            run.apply(event);
+            run.frame("run-1", seq as u64, event)["type"].as_str().unwrap().to_owned()
+        };
+        self.log.iter().enumerate().map(frame).skip(skip).collect()
+    }
+
+    /// The words of every user message of a turn.
+    pub(super) fn told(&self, turn: &str) -> Vec<String> {
+        let words =
+            |message: &Message| if let Message::User { text } = message { Some(text.to_string()) } else { None };
+        self.run.turns()[&Id::from(turn)].messages.iter().filter_map(words).collect()
+    }
+
+    /// What the tools of a turn answered, as its model reads it.
+    pub(super) fn results(&self, turn: &str) -> Vec<String> {
+        let words =
+            |message: &Message| if let Message::Tool { text, .. } = message { Some(text.to_string()) } else { None };
+        self.run.turns()[&Id::from(turn)].messages.iter().filter_map(words).collect()
+    }
+
+    pub(super) fn status(&self) -> &'static str {
+        self.run.status()
+    }
+}
+
+pub(super) fn reply(text: &str, calls: &[(&str, &str)]) -> Reply {
+    let call = |(index, (tool, args)): (usize, &(&str, &str))| {
+        let (provider_id, tool, args) = (format!("call_{index}"), (*tool).to_owned(), (*args).into());
+        Part::Call(Call { provider_id, tool, args, native: None })
+    };
+    let text = (!text.is_empty()).then(|| Part::Text { text: text.into(), native: None });
+    let parts = text.into_iter().chain(calls.iter().enumerate().map(call)).collect();
+    Reply { wire: "scripted".to_owned(), parts, stop: Stop::End }
+}

@@ -1,0 +1,114 @@
+//! Text that may be large. It is shared, not copied, and a log may keep it
+//! beside the event instead of in it: then the event holds its number among
+//! the record's attachments, and nobody but the log's codec ever sees that.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Shared text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(Stored);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Here(Arc<str>),
+    Attached { attachment: usize },
+}
+
+impl Text {
+    /// The words; empty while they are detached, which only a codec sees.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Stored::Here(text) => text,
+            Stored::Attached { .. } => "",
+        }
+    }
+
+    /// The words, shared.
+    pub fn shared(&self) -> Arc<str> {
+        match &self.0 {
+            Stored::Here(text) => text.clone(),
+            Stored::Attached { .. } => Arc::default(),
+        }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.as_str().len()
+    }
+
+    /// True when there are no words.
+    pub fn is_empty(&self) -> bool {
+        self.as_str().is_empty()
+    }
+
+    /// Moves text longer than `max` bytes out, into `attachments`.
+    pub fn detach(&mut self, max: usize, attachments: &mut Vec<Arc<str>>) {
+        if let Stored::Here(text) = &self.0
+            && text.len() > max
+        {
+            attachments.push(text.clone());
+            self.0 = Stored::Attached { attachment: attachments.len() - 1 };
+        }
+    }
+
+    /// Puts detached text back; false when there is no such attachment.
+    #[must_use]
+    pub fn attach(&mut self, attachments: &[Arc<str>]) -> bool {
+        let Stored::Attached { attachment } = self.0 else { return true };
+        let found = attachments.get(attachment).cloned();
+        found.map(|text| self.0 = Stored::Here(text)).is_some()
+    }
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        "".into()
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(Stored::Here(text.into()))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(Stored::Here(text.into()))
+    }
+}
+
+impl From<Arc<str>> for Text {
+    fn from(text: Arc<str>) -> Text {
+        Text(Stored::Here(text))
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_long_text_is_moved_out_and_it_comes_back() {
+        let (mut short, mut long) = (Text::from("short"), Text::from("longer than that"));
+        let mut attachments = Vec::new();
+        short.detach(8, &mut attachments);
+        long.detach(8, &mut attachments);
+        assert_eq!(serde_json::to_string(&(&short, &long)).unwrap(), r#"["short",{"attachment":0}]"#);
+        let mut read: Text = serde_json::from_str(r#"{"attachment":0}"#).unwrap();
+        assert!(!read.clone().attach(&[]));
+        assert!(read.attach(&attachments));
+        assert_eq!(read.as_str(), "longer than that");
+    }
+}

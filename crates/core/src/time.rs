@@ -1,0 +1,44 @@
+//! Times as people read them.
+
+use crate::id::Millis;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// `2026-03-15T10:30:00.250Z`.
+pub fn iso(at: Millis) -> String {
+    let (year, month, day) = civil(at / DAY_MS);
+    let (seconds, millis) = (at % DAY_MS / 1000, at % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Year, month and day of a day since 1970, by the era arithmetic of the
+/// proleptic Gregorian calendar: years that begin in March put the leap day last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_moments_read_right() {
+        let cases = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_773_570_600_250, "2026-03-15T10:30:00.250Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        ];
+        for (at, text) in cases {
+            assert_eq!(iso(at), text);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! One conversation: ask the model, make the calls it wants, ask again, until
+//! it answers. A task and a subtask are both turns; depth and parent are in
+//! the id, so recursion is data.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::budget::Claim;
+use crate::calls::{Calls, Slot};
+use crate::catalog::{NanoUsd, Price, ToolInfo};
+use crate::id::{Id, Millis};
+use crate::message::{Message, Outcome, Reply, Usage};
+use crate::prompt;
+use crate::text::Text;
+
+/// Failing calls in a row, all alike, before the model is told.
+const REPEATS_MAX: u32 = 3;
+/// Bytes a token stands for when it has not been counted by the provider: few,
+/// so that estimates are rather too high than too low.
+const BYTES_PER_TOKEN: u64 = 3;
+/// Tokens a message costs beside its words.
+const MESSAGE_TOKENS: u64 = 8;
+
+/// A turn under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// A subtask's label; a task's is its name.
+    pub title: String,
+    /// Model calls answered so far, over all attempts.
+    pub round: u32,
+    /// The conversation, shared with whoever is asking the model.
+    pub messages: Arc<Vec<Message>>,
+    /// What it has used.
+    pub used: Used,
+    pub(crate) phase: Phase,
+    pub(crate) tools: Arc<[Arc<ToolInfo>]>,
+    /// The round in which this attempt began.
+    pub(crate) first_round: u32,
+    /// Whether its last permitted round has been asked.
+    pub(crate) last: bool,
+    /// How often the question under way was asked before.
+    pub(crate) attempt: u32,
+    /// How far down the list of fallbacks it is.
+    pub(crate) fallback: usize,
+    /// The alias that is being or was last asked.
+    pub(crate) model: String,
+    /// What was set aside for the call under way.
+    pub(crate) claim: Claim,
+    /// Directives it has read.
+    pub(crate) directives: BTreeSet<u32>,
+    /// Answers sent back because they broke their schema.
+    pub(crate) schema_failures: u32,
+    /// Why it is done again, and how often that has happened.
+    pub(crate) revision: Option<(Text, Text)>,
+    pub(crate) rejections: u32,
+    /// The last failing call and how often it was made in a row.
+    repeated: Option<(String, Text, u32)>,
+    /// What the model must be told about that.
+    pub(crate) notice: Option<(String, u32)>,
+    size: Size,
+}
+
+/// What a turn has used, its subtasks not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// When it started.
+    pub started_at: Millis,
+    /// Model calls.
+    pub llm_calls: u64,
+    /// Tool calls that have ended.
+    pub tool_calls: u64,
+    /// Tokens, as far as they are known.
+    pub usage: Usage,
+    /// Whether some model call did not say what it used.
+    pub unknown: bool,
+    /// Time models took.
+    pub llm_ms: u64,
+    /// Time tools took.
+    pub tool_ms: u64,
+    /// What reading cost.
+    pub input_cost: NanoUsd,
+    /// What writing cost.
+    pub output_cost: NanoUsd,
+}
+
+impl Used {
+    /// Adds what one model call used.
+    pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
+        self.usage.input += usage.input;
+        self.usage.output += usage.output;
+        self.usage.cached_input += usage.cached_input;
+        self.usage.reasoning += usage.reasoning;
+        self.input_cost += price.map_or(0, |price| price.input_cost(usage));
+        self.output_cost += price.map_or(0, |price| price.output_cost(usage));
+    }
+}
+
+/// How long the conversation is: counted by the provider up to its last reply,
+/// estimated from there on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Size {
+    counted: u64,
+    fresh_bytes: u64,
+    fresh_messages: u64,
+}
+
+/// What a turn waits for, or wants.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    /// Wants to be announced.
+    Start,
+    /// Wants its opening written.
+    Prompt,
+    /// Wants the model asked.
+    Ask,
+    /// Waits for the model.
+    Asked,
+    /// Wants the model asked again, but not yet.
+    Backoff { until: Millis },
+    /// Wants calls made or waits for them.
+    Calling(Calls),
+    /// Wants its answer checked, reviewed or taken.
+    Answered(Text),
+    /// Waits for a person.
+    Reviewing { review: u32, output: Text },
+    /// Wants to end well.
+    Approved(Text),
+    /// Wants to end without having run.
+    Skipping(String),
+    /// Wants to end badly.
+    Failing(String),
+}
+
+/// What a turn needs before it can go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Nothing: it waits.
+    Nothing,
+    /// Only to be looked at.
+    Attention,
+    /// A slot of the model it asks.
+    Model,
+    /// An exclusive lock.
+    Lock(String),
+}
+
+impl Turn {
+    pub(crate) fn new(title: &str, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Turn {
+        Turn {
+            title: title.to_owned(),
+            round: 0,
+            messages: Arc::default(),
+            used: Used { started_at: at, ..Used::default() },
+            phase: Phase::Start,
+            tools,
+            first_round: 0,
+            last: false,
+            attempt: 0,
+            fallback: 0,
+            model: String::new(),
+            claim: Claim::default(),
+            directives: BTreeSet::new(),
+            schema_failures: 0,
+            revision: None,
+            rejections: 0,
+            repeated: None,
+            notice: None,
+            size: Size::default(),
+        }
+    }
+
+    /// What it needs from outside before it can go on.
+    pub(crate) fn want(&self) -> Want {
+        match &self.phase {
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Answered(_)
+            | Phase::Approved(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => Want::Attention,
+            Phase::Ask => Want::Model,
+            Phase::Asked | Phase::Backoff { .. } | Phase::Reviewing { .. } => Want::Nothing,
+            Phase::Calling(calls) => match calls.todo().next() {
+                None => Want::Nothing,
+                Some((_, call, Slot::Waiting)) => self.lock(&call.tool).map_or(Want::Attention, Want::Lock),
+                Some(_) => Want::Attention,
+            },
+        }
+    }
+
+    /// Its answer, from when it is given until the turn ends.
+    pub(crate) fn output(&self) -> Text {
+        match &self.phase {
+            Phase::Answered(text) | Phase::Approved(text) | Phase::Reviewing { output: text, .. } => text.clone(),
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Ask
+            | Phase::Asked
+            | Phase::Backoff { .. }
+            | Phase::Calling(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => Text::default(),
+        }
+    }
+
+    /// The tool of this name, if the turn has it.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolInfo>> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    fn lock(&self, tool: &str) -> Option<String> {
+        self.tool(tool)?.lock.clone()
+    }
+
+    /// Tokens the next request has at a guess.
+    pub(crate) fn estimate(&self) -> u64 {
+        let Size { counted, fresh_bytes, fresh_messages } = self.size;
+        counted + fresh_bytes.div_ceil(BYTES_PER_TOKEN) + fresh_messages * MESSAGE_TOKENS
+    }
+
+    /// Rounds of this attempt that counted: answers sent back do not.
+    pub(crate) fn iterations(&self) -> u32 {
+        (self.round - self.first_round).saturating_sub(self.schema_failures)
+    }
+
+    /// Begins a conversation anew.
+    pub(crate) fn open(&mut self, system: &Text, user: &Text) {
+        self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
+        self.messages = Arc::default();
+        self.first_round = self.round;
+        (self.attempt, self.schema_failures, self.last) = (0, 0, false);
+        self.notice = None;
+        self.say(Message::System { text: system.clone() });
+        self.say(Message::User { text: user.clone() });
+        self.phase = Phase::Ask;
+    }
+
+    /// Adds what the agent is told between two rounds.
+    pub(crate) fn tell(&mut self, text: impl Into<Text>) {
+        self.say(Message::User { text: text.into() });
+    }
+
+    fn say(&mut self, message: Message) {
+        self.size.fresh_bytes += bytes(&message);
+        self.size.fresh_messages += 1;
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
+    pub(crate) fn replied(&mut self, reply: &Arc<Reply>, side_by_side: u32) {
+        self.say(Message::Assistant(reply.clone()));
+        self.attempt = 0;
+        self.phase = if reply.calls().next().is_none() {
+            self.round += 1;
+            Phase::Answered(reply.text().into())
+        } else {
+            Phase::Calling(Calls::new(reply.calls(), |name| self.tool(name).cloned(), side_by_side))
+        };
+    }
+
+    /// The provider has counted everything up to here.
+    pub(crate) fn counted(&mut self, usage: &Usage) {
+        self.size = Size { counted: usage.total(), ..Size::default() };
+    }
+
+    /// The calls under way, if any.
+    pub(crate) fn calls(&self) -> Option<&Calls> {
+        if let Phase::Calling(calls) = &self.phase { Some(calls) } else { None }
+    }
+
+    /// Moves one call on; when it was the last one, the model is due again and
+    /// reads the results in the order it asked for them.
+    pub(crate) fn set(&mut self, me: &Id, index: usize, slot: Slot, shown: impl Fn(&Outcome) -> (Text, bool)) {
+        let Phase::Calling(calls) = &mut self.phase else { return };
+        calls.set(index, slot);
+        let Some(results) = calls.results() else { return };
+        let results: Vec<(Message, bool, Text)> = results
+            .map(|(index, call, outcome)| {
+                let (text, is_error) = shown(outcome);
+                let (provider_id, name) = (call.provider_id.clone(), call.tool.clone());
+                let message = Message::Tool { call: me.call(self.round, index), provider_id, name, text, is_error };
+                (message, is_error, call.args.clone())
+            })
+            .collect();
+        for (message, is_error, args) in results {
+            if let Message::Tool { name, .. } = &message {
+                self.watch(name.clone(), args, is_error);
+            }
+            self.say(message);
+        }
+        self.round += 1;
+        self.phase = Phase::Ask;
+    }
+
+    /// Counts failing calls that are all alike.
+    fn watch(&mut self, tool: String, args: Text, is_error: bool) {
+        self.repeated = match self.repeated.take() {
+            _ if !is_error => None,
+            Some((name, same, times)) if name == tool && same == args => Some((name, same, times + 1)),
+            Some(_) | None => Some((tool, args, 1)),
+        };
+        if let Some((name, _, times)) = &self.repeated
+            && *times >= REPEATS_MAX
+        {
+            self.notice = Some((name.clone(), *times));
+        }
+    }
+
+    /// The owner is gone: whatever it had under way is nobody's. Returns what
+    /// was set aside for a model call that may or may not have happened.
+    pub(crate) fn orphan(&mut self) -> Option<Claim> {
+        match &mut self.phase {
+            Phase::Asked => {
+                self.phase = Phase::Ask;
+                Some(self.claim)
+            }
+            Phase::Calling(calls) => {
+                calls.orphan();
+                None
+            }
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Ask
+            | Phase::Backoff { .. }
+            | Phase::Answered(_)
+            | Phase::Reviewing { .. }
+            | Phase::Approved(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => None,
+        }
+    }
+
+    /// How many whole exchanges, oldest first, can be dropped: all but the last.
+    pub(crate) fn droppable(&self) -> usize {
+        self.exchanges().len().saturating_sub(1)
+    }
+
+    /// How many of the oldest exchanges must go to bring the estimate down to `max`.
+    pub(crate) fn excess(&self, max: u64) -> usize {
+        let mut over = self.estimate().saturating_sub(max);
+        let sizes = self.exchanges();
+        let droppable = sizes.len().saturating_sub(1);
+        let mut count = 0;
+        for size in sizes.into_iter().take(droppable) {
+            if over == 0 {
+                break;
+            }
+            over = over.saturating_sub(size.div_ceil(BYTES_PER_TOKEN + 1));
+            count += 1;
+        }
+        count
+    }
+
+    /// Bytes of each exchange after the opening: a reply and what answers it.
+    fn exchanges(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = Vec::new();
+        for message in self.messages.iter().skip(OPENING) {
+            match (message, sizes.last_mut()) {
+                (Message::Assistant(_), _) => sizes.push(bytes(message)),
+                (Message::System { .. } | Message::User { .. } | Message::Tool { .. }, Some(last)) => {
+                    *last += bytes(message)
+                }
+                (Message::System { .. } | Message::User { .. } | Message::Tool { .. }, None) => {}
+            }
+        }
+        sizes
+    }
+
+    /// Removes the oldest exchanges, each whole, and says so in their place.
+    pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
+        let messages = Arc::make_mut(&mut self.messages);
+        let starts: Vec<usize> = (OPENING..messages.len())
+            .filter(|index| matches!(messages.get(*index), Some(Message::Assistant(_))))
+            .collect();
+        let Some(keep_from) = starts.get(exchanges).copied() else { return };
+        let note = Message::User { text: prompt::dropped(exchanges).into() };
+        let dropped: Vec<Message> = messages.drain(OPENING..keep_from).collect();
+        // What a person said while the agents worked still holds.
+        let kept = dropped.into_iter().filter(prompt::is_directive);
+        let kept: Vec<Message> = std::iter::once(note).chain(kept).collect();
+        messages.splice(OPENING..OPENING, kept);
+        self.size = Size {
+            counted: 0,
+            fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
+            fresh_messages: self.messages.len() as u64,
+        };
+    }
+}
+
+/// Messages of the opening: system and user.
+const OPENING: usize = 2;
+
+fn bytes(message: &Message) -> u64 {
+    let length = match message {
+        Message::System { text } | Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::Assistant(reply) => reply.bytes(),
+    };
+    length as u64
+}

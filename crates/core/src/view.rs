@@ -1,0 +1,244 @@
+//! A run as others see it: a row of a list, the whole of it, its result.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::catalog::NanoUsd;
+use crate::event::End;
+use crate::id::{Id, Millis};
+use crate::run::{Ended, How, Run, Timer};
+use crate::time::iso;
+use crate::turn::{Phase, Turn, Used};
+
+const NANOS_PER_USD: u64 = 1_000_000_000;
+
+/// What a log keeps beside a stream so that lists need not read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The run's status word.
+    pub status: &'static str,
+    /// When it was submitted.
+    pub started_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+    /// Its labels.
+    pub tags: BTreeMap<String, String>,
+    /// The row, without what depends on the time of asking.
+    pub row: Value,
+}
+
+impl Run {
+    /// The run's status word.
+    pub fn status(&self) -> &'static str {
+        match &self.end {
+            Some(end) => end.status(),
+            None if self.started_at.is_some() => "RUNNING",
+            None => "ACCEPTED",
+        }
+    }
+
+    /// How the run ended, if it has.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// The run's row in lists.
+    pub fn summary(&self, run: &str) -> Summary {
+        let current = self.turns.keys().find(|id| id.parent().is_none()).map(Id::task_index);
+        let name = |index: usize| self.spec.tasks.get(index).map(|task| task.name.as_str());
+        let current = current.map(|index| json!({ "name": name(index), "index": index }));
+        let ended_at = self.end.as_ref().map(|_| self.at);
+        let mut row = json!({
+            "runId": run, "ensemble": self.spec.name, "status": self.status(), "startedAt": iso(self.accepted_at),
+            "durationMs": ended_at.map(|at| self.duration_ms(at)), "taskCount": self.spec.tasks.len(),
+            "completedTasks": self.outputs.len(), "workflow": self.spec.workflow.word(), "tags": self.spec.tags,
+            "paused": self.paused, "cancelRequested": self.cancel.is_some(), "totalTokens": self.total_tokens(),
+        });
+        let reviews: Vec<String> =
+            self.open_reviews.iter().map(|review| crate::frame::review_id(run, *review)).collect();
+        let optional = [
+            ("currentTask", current.filter(|_| self.end.is_none()).unwrap_or_default()),
+            ("waitingFor", self.waiting_for().into()),
+            ("costEstimate", self.cost()),
+            ("error", self.error().into()),
+            ("openReviews", if reviews.is_empty() { Value::Null } else { json!(reviews) }),
+        ];
+        if let Value::Object(row) = &mut row {
+            row.extend(optional.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.to_owned(), v)));
+        }
+        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags: self.spec.tags.clone(), row }
+    }
+
+    /// Everything about the run that fits one answer.
+    pub fn detail(&self, run: &str) -> Value {
+        let Summary { row, ended_at, .. } = self.summary(run);
+        let mut detail = row;
+        let tasks: Vec<Value> = (0..self.spec.tasks.len()).map(|index| self.task_view(index)).collect();
+        let reviews: Vec<Value> = self.open_reviews.iter().map(|review| self.review_fields(run, *review)).collect();
+        if let Value::Object(detail) = &mut detail {
+            detail.insert("inputs".to_owned(), json!(self.spec.inputs));
+            detail.insert("model".to_owned(), json!(self.switched.as_ref().unwrap_or(&self.spec.model)));
+            detail.insert("tasks".to_owned(), tasks.into());
+            detail.insert("metrics".to_owned(), self.metrics());
+            detail.insert("pendingReviews".to_owned(), reviews.into());
+            detail.extend(ended_at.map(|at| ("completedAt".to_owned(), iso(at).into())));
+        }
+        detail
+    }
+
+    /// The frame that follows the last event: what came of the run.
+    pub fn result(&self, run: &str) -> Value {
+        let output = |index: &usize| {
+            let (task, ended) = (self.spec.tasks.get(*index)?, self.tasks.get(index)?);
+            let How::Completed { output, .. } = &ended.how else { return None };
+            Some(json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() }))
+        };
+        let outputs: Vec<Value> = self.outputs.iter().filter_map(output).collect();
+        let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
+            "durationMs": self.duration_ms(self.at), "metrics": self.metrics() });
+        if let (Value::Object(result), Some(error)) = (&mut result, self.error()) {
+            result.insert("error".to_owned(), error.into());
+        }
+        result
+    }
+
+    /// The output of the task that completed last.
+    pub fn answer(&self) -> Option<&str> {
+        let ended = self.tasks.get(self.outputs.last()?)?;
+        if let How::Completed { output, .. } = &ended.how { Some(output.as_str()) } else { None }
+    }
+
+    /// Why the run failed.
+    pub fn error(&self) -> Option<&str> {
+        if let Some(End::Failed { error }) = &self.end { Some(error) } else { None }
+    }
+
+    /// Tokens used; -1 when some model did not say.
+    pub fn total_tokens(&self) -> i64 {
+        self.totals.tokens()
+    }
+
+    /// What the run has used altogether.
+    pub fn totals(&self) -> &Used {
+        &self.totals
+    }
+
+    pub(crate) fn duration_ms(&self, at: Millis) -> Millis {
+        at.saturating_sub(self.accepted_at)
+    }
+
+    fn metrics(&self) -> Value {
+        let used = &self.totals;
+        let mut metrics = json!({ "totalTokens": used.tokens(), "totalToolCalls": used.tool_calls,
+            "inputTokens": used.usage.input, "outputTokens": used.usage.output, "cachedInputTokens": used.usage.cached_input,
+            "reasoningTokens": used.usage.reasoning, "llmCalls": used.llm_calls, "subtasks": self.budget.subtasks(),
+            "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms });
+        if let Value::Object(metrics) = &mut metrics {
+            let cost = self.cost();
+            match cost.is_null() {
+                false => drop(metrics.insert("costEstimate".to_owned(), cost)),
+                true => drop(metrics.insert("unpriced".to_owned(), json!(self.unpriced))),
+            }
+        }
+        metrics
+    }
+
+    /// What the run has cost, when every model it asked has a price.
+    fn cost(&self) -> Value {
+        if !self.unpriced.is_empty() || self.totals.unknown || self.totals.llm_calls == 0 {
+            return Value::Null;
+        }
+        json!({ "inputCost": usd(self.totals.input_cost), "outputCost": usd(self.totals.output_cost) })
+    }
+
+    /// Why nothing happens just now.
+    fn waiting_for(&self) -> Option<&'static str> {
+        if self.ended() || self.in_flight > 0 {
+            return None;
+        }
+        let retrying = self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
+        match () {
+            () if self.epoch == 0 => Some("queue"),
+            () if self.paused => Some("resume"),
+            () if !self.wants.models.is_empty() => Some("model"),
+            () if !self.wants.locks.is_empty() => Some("lock"),
+            () if retrying => Some("retry"),
+            () if !self.open_reviews.is_empty() => Some("review"),
+            () => None,
+        }
+    }
+
+    fn task_view(&self, index: usize) -> Value {
+        let Some(task) = self.spec.tasks.get(index) else { return Value::Null };
+        let turn = self.turns.get(&Id::task(index));
+        let mut view = json!({ "name": task.name, "description": task.description, "taskDescription": task.description,
+            "agentRole": task.agent.role, "status": self.task_status(turn, self.tasks.get(&index)) });
+        let fields = match (self.tasks.get(&index), turn) {
+            (Some(ended), _) => ended.fields(),
+            (None, Some(turn)) => json!({ "model": turn.model, "tokenCount": turn.used.tokens(),
+                "toolCallCount": turn.used.tool_calls, "startedAt": iso(turn.used.started_at), "subtasks": self.subtasks(&Id::task(index)) }),
+            (None, None) => json!({}),
+        };
+        if let (Value::Object(view), Value::Object(fields)) = (&mut view, fields) {
+            view.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        view
+    }
+
+    /// The subtasks under way below a turn.
+    fn subtasks(&self, parent: &Id) -> Value {
+        let prefix = format!("{parent}.");
+        let below = self.turns.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        let view = |(id, turn): (&Id, &Turn)| json!({ "id": id, "title": turn.title, "depth": id.depth(), "tokenCount": turn.used.tokens(), "toolCallCount": turn.used.tool_calls });
+        let views: Vec<Value> = below.map(view).collect();
+        if views.is_empty() { Value::Null } else { views.into() }
+    }
+
+    fn task_status(&self, turn: Option<&Turn>, ended: Option<&Ended>) -> &'static str {
+        match (ended.map(|ended| &ended.how), turn.map(|turn| &turn.phase), &self.end) {
+            (Some(How::Completed { .. }), _, _) => "COMPLETED",
+            (Some(How::Failed { .. }), _, _) => "FAILED",
+            (Some(How::Cancelled), _, _) | (None, None, Some(End::Cancelled)) => "CANCELLED",
+            (Some(How::Skipped { .. }), _, _) | (None, None, Some(_)) => "SKIPPED",
+            (None, Some(Phase::Reviewing { .. }), _) => "WAITING",
+            (None, Some(_), _) => "RUNNING",
+            (None, None, None) => "PENDING",
+        }
+    }
+}
+
+impl Ended {
+    fn duration_ms(&self) -> Millis {
+        if self.used.started_at == 0 { 0 } else { self.at.saturating_sub(self.used.started_at) }
+    }
+
+    fn fields(&self) -> Value {
+        let (output, parsed, error) = match &self.how {
+            How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
+            How::Failed { reason } | How::Skipped { reason } => (None, None, Some(reason.as_str())),
+            How::Cancelled => (None, None, Some(crate::next::CANCELLED)),
+        };
+        let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
+        json!({ "model": model, "durationMs": self.duration_ms(), "tokenCount": self.used.tokens(),
+            "toolCallCount": self.used.tool_calls, "output": output, "parsedOutput": parsed, "error": error })
+    }
+}
+
+impl Used {
+    /// Tokens read and written; -1 when some model did not say.
+    pub fn tokens(&self) -> i64 {
+        if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
+    }
+}
+
+/// Money as a number of dollars.
+pub(crate) fn usd(nanos: NanoUsd) -> f64 {
+    nanos as f64 / NANOS_PER_USD as f64
+}
+
+/// Money as text, in dollars with eight decimals, the last rounded half up.
+pub fn cost_text(nanos: NanoUsd) -> String {
+    let tens = nanos.saturating_add(5) / 10;
+    format!("{}.{:08}", tens / 100_000_000, tens % 100_000_000)
+}

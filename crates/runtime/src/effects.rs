@@ -1,0 +1,116 @@
+//! One effect, ending in one report. It keeps no state of the run, so dropping
+//! it is all there is to cancelling it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::decide::Report;
+use consort_core::id::Id;
+use consort_core::message::{Failure, FailureKind, Outcome};
+use consort_core::next::{Effect, Question};
+use futures::StreamExt;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::limits::Limits;
+use crate::log::Log;
+use crate::model::{Ask, Model, ModelCatalog, Piece};
+use crate::permits::Held;
+use crate::ring::Ring;
+use crate::tool::{Answer, Invocation, Toolbox};
+
+/// The outside world, as a runner sees it.
+#[derive(Clone)]
+pub struct Seams {
+    /// Where events go.
+    pub log: Arc<dyn Log>,
+    /// Who can be asked.
+    pub models: ModelCatalog,
+    /// What can be called.
+    pub tools: Toolbox,
+    /// How much of it at once.
+    pub limits: Limits,
+    /// What time it is.
+    pub clock: Clock,
+    /// How long a tool that must not be dropped may take after a stop.
+    pub cancel_grace: Duration,
+}
+
+/// Whose effect it is, and who may watch it.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    pub(crate) run: Arc<str>,
+    pub(crate) seams: Arc<Seams>,
+    pub(crate) ring: Ring,
+    /// What a token's frame says beside the token.
+    pub(crate) place: Arc<Map<String, Value>>,
+}
+
+/// Does it. What it holds is given back before the report is read, so that
+/// whoever waits for it can have it in the same decision.
+pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report {
+    let report = match effect {
+        Effect::Ask(question) => ask(*question, &stage).await,
+        Effect::Call { id, tool, args } => call(id, &tool.name, args, &stage).await,
+    };
+    drop(held);
+    report
+}
+
+async fn ask(question: Question, stage: &Stage) -> Report {
+    let Some(model) = stage.seams.models.find(&question.model) else {
+        let message = format!("there is no model '{}' any more", question.model);
+        let failure = Failure { kind: FailureKind::Refused, message, retry_after_ms: None, charged: false };
+        return Report::Unanswered { turn: question.turn, failure, dice: 0 };
+    };
+    let (turn, began) = (question.turn.clone(), Instant::now());
+    let outcome = listen(&**model, question, stage).await;
+    let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match outcome {
+        Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
+        Err(failure) => Report::Unanswered { turn, failure, dice: dice() },
+    }
+}
+
+type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>);
+
+async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
+    let Question { turn, task, round, attempt, messages, tools, max_output, .. } = question;
+    let (run, task) = (stage.run.clone(), task.into());
+    let ask = Ask { run, turn, task, round, attempt, messages, tools, max_output_tokens: max_output };
+    let mut pieces = model.stream(ask);
+    let mut charged = false;
+    while let Some(piece) = pieces.next().await {
+        match piece? {
+            Piece::Delta(text) => {
+                charged = true;
+                stage.ring.delta(&stage.place, &text, stage.seams.clock.now());
+            }
+            Piece::Thinking(_) => charged = true,
+            Piece::Done(reply, usage) => return Ok((reply, usage)),
+        }
+    }
+    let message = "the answer was cut off".to_owned();
+    Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, charged })
+}
+
+async fn call(id: Id, tool: &str, args: Value, stage: &Stage) -> Report {
+    let began = Instant::now();
+    let key = format!("{}/{id}", stage.run);
+    let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args };
+    let answer = stage.seams.tools.perform(tool, invocation).await;
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let outcome = match answer {
+        Answer::Done { text, data } => Outcome::Answer { text: text.into(), data },
+        Answer::Failed(reason) => Outcome::failed(reason),
+        Answer::Unknown(why) => Outcome::unknown(why),
+    };
+    Report::Returned { call: id, outcome, duration_ms }
+}
+
+/// A random number; the end of a fresh UUID is one.
+fn dice() -> u32 {
+    let bytes = uuid::Uuid::now_v7().into_bytes();
+    bytes.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
+}

@@ -1,0 +1,271 @@
+//! The front door: submit a run, steer it, follow it, pick runs up after a
+//! restart. A cheap handle; when the last one is dropped, every runner stops
+//! where it is, and the log knows where that was.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use consort_core::compile::Compiled;
+use consort_core::decide::{Command, Refused};
+use consort_core::event::{Event, Fact};
+use consort_core::run::Run;
+use futures::stream::BoxStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
+
+use crate::effects::Seams;
+use crate::log::{self, Order, Page, Query, Seq};
+use crate::ring::{Frame, Ring};
+use crate::runner::{Request, Runner, Window};
+use crate::watcher::{Source, Watcher, load};
+
+/// Commands waiting for one run; small, because every sender waits anyway.
+const REQUESTS_MAX: usize = 8;
+/// Runs listed at once while recovering.
+const RECOVER_PAGE: usize = 1000;
+
+/// A handle to everything that is running.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    seams: Arc<Seams>,
+    /// The runs owned here.
+    live: Mutex<HashMap<Arc<str>, Live>>,
+}
+
+/// A run owned here.
+struct Live {
+    requests: mpsc::Sender<Request>,
+    window: Window,
+    task: AbortHandle,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What came of picking up unfinished runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Runs that go on.
+    pub resumed: usize,
+    /// Runs that cannot, and why: they stay as they are.
+    pub damaged: Vec<(String, String)>,
+}
+
+/// Why the engine said no.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The run turned the command down.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// No such run.
+    #[error("No run with ID {0}")]
+    NotFound(String),
+    /// The run is somebody else's just now.
+    #[error("run {0} has no owner here")]
+    NotOwned(String),
+    /// The request is fine; the log is not.
+    #[error(transparent)]
+    Log(#[from] log::Error),
+}
+
+impl Engine {
+    /// An engine over the three seams.
+    pub fn new(seams: Seams) -> Engine {
+        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default() }))
+    }
+
+    /// What the engine works with.
+    pub fn seams(&self) -> &Seams {
+        &self.0.seams
+    }
+
+    /// Accepts a run: once this returns, it survives a crash.
+    pub async fn submit(&self, compiled: Compiled) -> Result<Arc<str>, Error> {
+        let Compiled { spec, models, belt, .. } = compiled;
+        let ensemble_id = uuid::Uuid::now_v7().to_string();
+        let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
+        let event = Event { at: self.0.seams.clock.now(), fact };
+        let id: Arc<str> = format!("run-{}", uuid::Uuid::now_v7().simple()).into();
+        let (stored, done) = oneshot::channel();
+        self.start(&id, |mut runner| async move {
+            let accepted = runner.accept(&event, Vec::new()).await;
+            let began = accepted.is_ok();
+            let _gone = stored.send(accepted);
+            if began { runner.work().await } else { Ok(()) }
+        });
+        done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
+        Ok(id)
+    }
+
+    /// Asks a run to do something; returns the events that caused, once they
+    /// are stored.
+    pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
+        let requests = self.live().get(run).map(|live| live.requests.clone());
+        let answer = if let Some(requests) = requests { ask(&requests, command.clone()).await } else { None };
+        match answer {
+            Some(answer) => Ok(answer?),
+            // Nobody here owns it: an ended run says how it ended.
+            None => match self.run(run).await?.decide(command, self.0.seams.clock.now()) {
+                Err(refused) => Err(refused.into()),
+                Ok(_) => Err(Error::NotOwned(run.to_owned())),
+            },
+        }
+    }
+
+    /// Every frame from `from` on, then each new one, until the run ends.
+    pub async fn tail(&self, run: &str, from: Seq) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
+        let log = self.0.seams.log.clone();
+        let ring = self.live().get(run).map(|live| Source::Ring(live.window.ring.subscribe()));
+        let source = match ring {
+            Some(ring) => ring,
+            None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
+        };
+        Ok(Watcher::new(run.into(), log, source, from).frames())
+    }
+
+    /// The run as it is stored.
+    pub async fn run(&self, run: &str) -> Result<Run, Error> {
+        let (state, len) = load(&*self.0.seams.log, run).await?;
+        if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
+    }
+
+    /// Returns when the run is over or is not owned here.
+    pub async fn finished(&self, run: &str) {
+        let requests = self.live().get(run).map(|live| live.requests.clone());
+        if let Some(requests) = requests {
+            requests.closed().await;
+        }
+    }
+
+    /// Why nothing of this run can be stored just now.
+    pub fn stalled(&self, run: &str) -> Option<String> {
+        self.live().get(run).and_then(|live| live.window.stalled.borrow().clone())
+    }
+
+    /// The rows that match.
+    pub async fn list(&self, query: Query) -> Result<Page, Error> {
+        Ok(self.0.seams.log.list(query).await?)
+    }
+
+    /// Takes every unfinished run nobody here owns.
+    pub async fn recover(&self) -> Result<Recovery, Error> {
+        let mut recovery = Recovery::default();
+        let mut offset = 0;
+        loop {
+            let query = Query {
+                kind: Some("run".to_owned()),
+                ended: Some(false),
+                order: Order::OldestStart,
+                offset,
+                limit: RECOVER_PAGE,
+                ..Query::default()
+            };
+            let page = self.0.seams.log.list(query).await?;
+            for (id, _) in &page.rows {
+                self.take_over(id, &mut recovery).await;
+            }
+            offset += page.rows.len();
+            if page.rows.len() < RECOVER_PAGE {
+                return Ok(recovery);
+            }
+        }
+    }
+
+    async fn take_over(&self, id: &Arc<str>, recovery: &mut Recovery) {
+        if self.live().contains_key(id) {
+            return;
+        }
+        match load(&*self.0.seams.log, id).await {
+            Ok((run, len)) => {
+                recovery.resumed += 1;
+                self.start(id, move |runner| async move {
+                    let mut runner = runner.resume(run, len);
+                    runner.adopt().await?;
+                    runner.work().await
+                });
+            }
+            Err(error) => {
+                tracing::error!(run = %id, %error, "cannot go on with a run");
+                recovery.damaged.push((id.to_string(), error.to_string()));
+            }
+        }
+    }
+
+    /// Erases ended runs beyond the newest `keep`; says how many.
+    pub async fn retain(&self, keep: usize) -> Result<usize, Error> {
+        let ended = |limit| Query {
+            kind: Some("run".to_owned()),
+            ended: Some(true),
+            order: Order::OldestEnd,
+            limit,
+            ..Query::default()
+        };
+        let excess = self.list(ended(0)).await?.total.saturating_sub(keep);
+        if excess == 0 {
+            return Ok(0);
+        }
+        let streams = self.list(ended(excess)).await?.rows.into_iter().map(|(stream, _)| stream).collect();
+        self.0.seams.log.erase(streams).await?;
+        Ok(excess)
+    }
+
+    /// Erases an ended run.
+    pub async fn erase(&self, run: &str) -> Result<(), Error> {
+        if self.row(run).await?.ended_at.is_none() {
+            return Err(Error::NotOwned(run.to_owned()));
+        }
+        Ok(self.0.seams.log.erase(vec![run.into()]).await?)
+    }
+
+    async fn row(&self, run: &str) -> Result<log::Row, Error> {
+        let query = Query { stream: Some(run.to_owned()), limit: 1, ..Query::default() };
+        let page = self.0.seams.log.list(query).await?;
+        page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
+    }
+
+    /// Gives a run an owner: a task that works it and then forgets it.
+    fn start<W>(&self, id: &Arc<str>, work: impl FnOnce(Runner) -> W)
+    where
+        W: Future<Output = Result<(), log::Error>> + Send + 'static,
+    {
+        let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
+        let window = Window { ring: Ring::new(), stalled: watch::Sender::new(None) };
+        let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
+        let mut live = self.live();
+        let task = tokio::spawn(own(work(runner), id.clone(), Arc::downgrade(&self.0))).abort_handle();
+        live.insert(id.clone(), Live { requests, window, task });
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
+        self.0.live()
+    }
+}
+
+impl Inner {
+    fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The runner's answer; `None` when it is gone.
+async fn ask(requests: &mpsc::Sender<Request>, command: Command) -> Option<Result<Vec<Event>, Refused>> {
+    let (ack, answer) = oneshot::channel();
+    requests.send(Request { command, ack }).await.ok()?;
+    answer.await.ok()
+}
+
+/// Works a run and forgets it. A runner whose log refused simply stops: the
+/// run goes on wherever it is adopted next.
+async fn own(work: impl Future<Output = Result<(), log::Error>>, id: Arc<str>, engine: Weak<Inner>) {
+    if let Err(error) = work.await {
+        tracing::error!(run = %id, %error, "stopped working on a run");
+    }
+    if let Some(engine) = engine.upgrade() {
+        engine.live().remove(&id);
+    }
+}

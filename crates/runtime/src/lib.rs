@@ -1,0 +1,27 @@
+//! Does what `consort-core` decides.
+//!
+//! # Layout, in reading order
+//! - three seams: [`log`], [`model`], [`tool`], each with a scripted or
+//!   in-memory implementation that is a real one
+//! - [`script`]: gates and ledgers of what is scripted
+//! - [`clock`]: the only place that knows what time it is; [`limits`]: how much
+//!   may happen at once
+//! - [`effects`]: one model call or tool call, ending in one report
+//! - `runner`: one run, one owner, one append per decision, with its `permits`
+//!   and the `codec` of its events
+//! - [`ring`] and `watcher`: frames rendered once, followed by many
+//! - [`engine`]: the only public handle
+
+pub mod clock;
+mod codec;
+pub mod effects;
+pub mod engine;
+pub mod limits;
+pub mod log;
+pub mod model;
+mod permits;
+pub mod ring;
+mod runner;
+pub mod script;
+pub mod tool;
+mod watcher;

@@ -1,0 +1,363 @@
+//! What a run must hold before it may ask a model or call a tool: one of the
+//! model's slots, a token of every rate that applies, a tool's lock. Whoever
+//! waits is served in the order of arrival; whoever stops waiting has taken
+//! nothing.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{MutexGuard, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until};
+
+/// So many requests in so much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many.
+    pub requests: NonZeroU32,
+    /// In how much time.
+    pub per: Duration,
+}
+
+/// A rate that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a rate: write a number of requests, `/`, and `s`, `min` or `hour`, such as `600/min`")]
+pub struct BadRate(String);
+
+/// Reads a rate such as `600/min`.
+pub fn parse_rate(text: &str) -> Result<Rate, BadRate> {
+    let bad = || BadRate(text.to_owned());
+    let (requests, unit) = text.split_once('/').ok_or_else(bad)?;
+    let requests = requests.trim().parse().map_err(|_not_a_number| bad())?;
+    let seconds = match unit.trim() {
+        "s" | "sec" | "second" => 1,
+        "min" | "minute" => 60,
+        "h" | "hour" => 3600,
+        _ => return Err(bad()),
+    };
+    Ok(Rate { requests, per: Duration::from_secs(seconds) })
+}
+
+/// What a model's users share.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelLimit {
+    /// Questions that may be under way at the same time.
+    pub max_concurrency: NonZeroU32,
+    /// Questions that may be asked over time.
+    pub rate: Option<Rate>,
+}
+
+/// All limits of one server. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Limits(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    models: HashMap<String, ModelGate>,
+    ensemble: Option<Bucket>,
+    locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+#[derive(Debug)]
+struct ModelGate {
+    slots: Arc<Semaphore>,
+    rate: Option<Bucket>,
+}
+
+/// Leave to ask a model once. Dropping it frees the slot; the tokens are spent.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped is given back"]
+pub struct Permit {
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+/// A lock held until it is dropped.
+#[derive(Debug)]
+#[must_use = "a lock that is dropped is released"]
+pub struct Lock {
+    _held: OwnedMutexGuard<()>,
+}
+
+impl Limits {
+    /// Limits per model alias, and the rate all of them share.
+    pub fn new(models: impl IntoIterator<Item = (String, ModelLimit)>, ensemble: Option<Rate>) -> Limits {
+        let gate = |limit: ModelLimit| ModelGate {
+            slots: Arc::new(Semaphore::new(usize::try_from(limit.max_concurrency.get()).unwrap_or(usize::MAX >> 3))),
+            rate: limit.rate.map(Bucket::new),
+        };
+        Limits(Arc::new(Inner {
+            models: models.into_iter().map(|(alias, limit)| (alias, gate(limit))).collect(),
+            ensemble: ensemble.map(Bucket::new),
+            locks: Mutex::default(),
+        }))
+    }
+
+    /// Leave to ask this model now, if nobody has to wait for it. A model
+    /// nobody has limited is held back by the ensemble's rate alone.
+    pub fn try_acquire(&self, alias: &str) -> Option<Permit> {
+        let gate = self.0.models.get(alias);
+        let slot = gate.map(|gate| gate.slots.clone().try_acquire_owned()).transpose().ok()?;
+        let tokens = [gate.and_then(|gate| gate.rate.as_ref()), self.0.ensemble.as_ref()];
+        let turns: Option<Vec<Turn<'_>>> = tokens.into_iter().flatten().map(Bucket::try_turn).collect();
+        turns?.into_iter().for_each(Turn::spend);
+        Some(Permit { _slot: slot })
+    }
+
+    /// Leave to ask this model, as soon as it is our turn.
+    pub async fn acquire(&self, alias: &str) -> Permit {
+        let gate = self.0.models.get(alias);
+        let slot = match gate {
+            // Nobody closes these semaphores.
+            Some(gate) => gate.slots.clone().acquire_owned().await.ok(),
+            None => None,
+        };
+        // No token is spent before all are there: a turn that is dropped has
+        // cost nothing, and a waiting model never holds up another one.
+        let own = turn(gate.and_then(|gate| gate.rate.as_ref())).await;
+        let shared = turn(self.0.ensemble.as_ref()).await;
+        own.into_iter().chain(shared).for_each(Turn::spend);
+        Permit { _slot: slot }
+    }
+
+    /// The lock of this name, if it is free and nobody waits for it.
+    pub fn try_lock(&self, name: &str) -> Option<Lock> {
+        let held = self.named(name).try_lock_owned().ok()?;
+        Some(Lock { _held: held })
+    }
+
+    /// The lock of this name, as soon as it is our turn.
+    pub async fn lock(&self, name: &str) -> Lock {
+        Lock { _held: self.named(name).lock_owned().await }
+    }
+
+    fn named(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.0.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = locks.get(name).and_then(Weak::upgrade) {
+            return lock;
+        }
+        // Names nobody holds or waits for are forgotten, so the map is as
+        // large as what is in use.
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        let lock = Arc::default();
+        locks.insert(name.to_owned(), Arc::downgrade(&lock));
+        lock
+    }
+}
+
+async fn turn(bucket: Option<&Bucket>) -> Option<Turn<'_>> {
+    match bucket {
+        Some(bucket) => Some(bucket.turn().await),
+        None => None,
+    }
+}
+
+/// Tokens that drip in evenly up to `requests` of them; one is there at the
+/// start. The mutex is the queue: whoever holds it is next.
+#[derive(Debug)]
+struct Bucket {
+    drip: Duration,
+    hoard: Duration,
+    next: tokio::sync::Mutex<Instant>,
+}
+
+/// The head of a bucket's queue, with a token there to be spent.
+struct Turn<'a> {
+    bucket: &'a Bucket,
+    next: MutexGuard<'a, Instant>,
+}
+
+impl Bucket {
+    fn new(rate: Rate) -> Bucket {
+        let nanos = rate.per.as_nanos().div_ceil(u128::from(rate.requests.get()));
+        let drip = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let hoard = drip.saturating_mul(rate.requests.get() - 1);
+        Bucket { drip, hoard, next: tokio::sync::Mutex::new(Instant::now()) }
+    }
+
+    async fn turn(&self) -> Turn<'_> {
+        let next = self.next.lock().await;
+        sleep_until(*next).await;
+        Turn { bucket: self, next }
+    }
+
+    fn try_turn(&self) -> Option<Turn<'_>> {
+        let next = self.next.try_lock().ok()?;
+        (*next <= Instant::now()).then_some(Turn { bucket: self, next })
+    }
+}
+
+impl Turn<'_> {
+    /// `next` is when the oldest unspent token came, or the next one will: a
+    /// bucket never holds tokens older than `hoard`.
+    fn spend(mut self) {
+        let oldest = Instant::now().checked_sub(self.bucket.hoard);
+        let spent = oldest.map_or(*self.next, |oldest| oldest.max(*self.next));
+        *self.next = spent + self.bucket.drip;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::task::JoinSet;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn limit(slots: u32, rate: Option<&str>) -> ModelLimit {
+        let rate = rate.map(|rate| parse_rate(rate).unwrap());
+        ModelLimit { max_concurrency: NonZeroU32::new(slots).unwrap(), rate }
+    }
+
+    fn limits(models: &[(&str, ModelLimit)], ensemble: Option<&str>) -> Limits {
+        let models = models.iter().map(|(alias, limit)| ((*alias).to_owned(), *limit));
+        Limits::new(models, ensemble.map(|rate| parse_rate(rate).unwrap()))
+    }
+
+    fn ready(limits: &Limits, alias: &str) -> usize {
+        std::iter::from_fn(|| limits.try_acquire(alias)).count()
+    }
+
+    #[test]
+    fn rates_are_read_and_everything_else_is_refused_with_an_example() {
+        for (text, requests, seconds) in
+            [("600/min", 600, 60), ("5/s", 5, 1), ("1000 / hour", 1000, 3600), ("1/second", 1, 1), ("2/h", 2, 3600)]
+        {
+            let rate = parse_rate(text).unwrap();
+            assert_eq!((rate.requests.get(), rate.per.as_secs()), (requests, seconds), "{text}");
+        }
+        for text in ["", "600", "0/min", "-1/s", "1.5/s", "600/day", "/min", "600/", "99999999999/s", "6 0/min"] {
+            let error = parse_rate(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{text}`")) && error.contains("600/min"), "{error}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slot_is_free_again_when_its_permit_is_dropped() {
+        let limits = limits(&[("m", limit(2, None))], None);
+        let first = limits.try_acquire("m").unwrap();
+        let _second = limits.acquire("m").await;
+        assert!(limits.try_acquire("m").is_none());
+        drop(first);
+        assert!(limits.try_acquire("m").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_starts_with_one_token_refills_evenly_and_holds_its_capacity() {
+        let limits = limits(&[("m", limit(100, Some("4/s")))], None);
+        assert_eq!(ready(&limits, "m"), 1);
+        advance(Duration::from_millis(249)).await;
+        assert_eq!(ready(&limits, "m"), 0);
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(ready(&limits, "m"), 1);
+        advance(Duration::from_millis(600)).await;
+        assert_eq!(ready(&limits, "m"), 2);
+        advance(Duration::from_millis(150)).await;
+        assert_eq!(ready(&limits, "m"), 1);
+        advance(Duration::from_secs(3600)).await;
+        assert_eq!(ready(&limits, "m"), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_never_gives_more_than_its_rate_over_a_long_time() {
+        let limits = limits(&[("m", limit(100, Some("7/s")))], None);
+        let begun = Instant::now();
+        for _ in 0..71 {
+            drop(limits.acquire("m").await);
+        }
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_secs(10) && took < Duration::from_millis(10_010), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_are_served_in_the_order_of_arrival() {
+        let limits = limits(&[("m", limit(2, Some("1/s")))], None);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut waiting = JoinSet::new();
+        for number in 0..20 {
+            let (limits, order) = (limits.clone(), order.clone());
+            waiting.spawn(async move {
+                let _permit = limits.acquire("m").await;
+                order.lock().unwrap().push(number);
+            });
+            tokio::task::yield_now().await;
+        }
+        waiting.join_all().await;
+        assert_eq!(*order.lock().unwrap(), (0..20).collect::<Vec<_>>());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_overtakes_those_who_wait() {
+        let limits = limits(&[("m", limit(5, Some("1/s")))], None);
+        let _first = limits.try_acquire("m").unwrap();
+        let mut waiting = Box::pin(limits.acquire("m"));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        advance(Duration::from_secs(1)).await;
+        assert!(limits.try_acquire("m").is_none());
+        assert!(waiting.now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_stops_waiting_has_taken_nothing() {
+        let limits = limits(&[("m", limit(1, Some("1/s")))], Some("1/min"));
+        drop(limits.try_acquire("m").unwrap());
+        advance(Duration::from_secs(5)).await;
+        let mut waiting = Box::pin(limits.acquire("m"));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(waiting);
+        advance(Duration::from_secs(55)).await;
+        assert_eq!(ready(&limits, "m"), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_waits_for_its_own_rate_does_not_hold_up_others() {
+        let limits = limits(&[("slow", limit(5, Some("1/hour"))), ("fast", limit(5, None))], Some("10/s"));
+        drop(limits.acquire("slow").await);
+        let mut waiting = Box::pin(limits.acquire("slow"));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        advance(Duration::from_millis(100)).await;
+        assert!(limits.try_acquire("fast").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_ensembles_rate_is_shared_by_all_models() {
+        let limits = limits(&[("a", limit(5, None)), ("b", limit(5, None))], Some("1/s"));
+        assert_eq!((ready(&limits, "a"), ready(&limits, "b"), ready(&limits, "unlisted")), (1, 0, 0));
+        advance(Duration::from_secs(1)).await;
+        assert_eq!((ready(&limits, "unlisted"), ready(&limits, "a")), (1, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_attempt_spends_no_token_of_the_other_rate() {
+        let limits = limits(&[("m", limit(5, Some("2/s")))], Some("1/min"));
+        drop(limits.try_acquire("m").unwrap());
+        advance(Duration::from_secs(5)).await;
+        assert_eq!(ready(&limits, "m"), 0);
+        advance(Duration::from_secs(55)).await;
+        assert_eq!(ready(&limits, "m"), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lock_is_exclusive_by_name_and_shared_by_clones() {
+        let limits = limits(&[], None);
+        let held = limits.clone().lock("stock").await;
+        assert!(limits.try_lock("stock").is_none());
+        assert!(limits.try_lock("shelf").is_some());
+        let mut waiting = Box::pin(limits.lock("stock"));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(held);
+        assert!(limits.try_lock("stock").is_none(), "the one who waits is next");
+        drop(waiting.await);
+        assert!(limits.try_lock("stock").is_some());
+    }
+
+    #[tokio::test]
+    async fn names_nobody_uses_are_forgotten() {
+        let limits = limits(&[], None);
+        for number in 0..100 {
+            drop(limits.lock(&format!("lock {number}")).await);
+        }
+        assert!(limits.0.locks.lock().unwrap().len() <= 1);
+    }
+}

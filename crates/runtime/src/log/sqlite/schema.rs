@@ -1,0 +1,92 @@
+//! The tables, and how a file is opened and brought up to date.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+use super::{Error, Options, failure, unavailable};
+
+/// How long to wait for whoever else has the file locked: a backup's tool, or
+/// the readers an erasure has to wait for.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Prepared statements kept by a connection; we have about twenty.
+pub(super) const STATEMENTS_MAX: usize = 32;
+/// Tells our files from other SQLite files: "Cnst".
+const APPLICATION_ID: i64 = 0x436e_7374;
+
+/// What turns a file of one version into the next. A published step never
+/// changes; `user_version` counts those a file has seen.
+const STEPS: &[&str] = &[
+    // Records are in the order they were written, which keeps the pages of a
+    // commit together: measured, a tenth to a third cheaper than by stream.
+    "CREATE TABLE streams (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INTEGER NOT NULL, epoch INTEGER NOT NULL,
+        kind TEXT NOT NULL, status TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER,
+        body TEXT NOT NULL) STRICT;
+    CREATE INDEX streams_by_start ON streams (kind, started_at, name);
+    CREATE INDEX streams_by_end ON streams (kind, ended_at, name);
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, seq INTEGER NOT NULL, version INTEGER NOT NULL,
+        checksum INTEGER NOT NULL, attachments BLOB NOT NULL, body TEXT NOT NULL) STRICT;
+    CREATE UNIQUE INDEX records_by_place ON records (stream, seq);
+    CREATE TABLE attachments (
+        stream INTEGER NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL,
+        PRIMARY KEY (stream, hash)) STRICT, WITHOUT ROWID;
+    CREATE TABLE tags (
+        stream INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (stream, key)) STRICT, WITHOUT ROWID;
+    CREATE INDEX tags_by_value ON tags (key, value);
+    CREATE TABLE claims (key TEXT PRIMARY KEY, stream INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE INDEX claims_by_stream ON claims (stream);",
+];
+
+/// Opens the file for writing, creating or upgrading it as needed.
+pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
+    let in_words = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => unavailable(format!("{} is not a Consort log", path.display())),
+        Some(_) | None => failure(error),
+    };
+    let mut db = Connection::open(path).map_err(in_words)?;
+    db.busy_timeout(BUSY_TIMEOUT).map_err(in_words)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    migrate(&mut db).map_err(in_words)?.map_err(|reason| unavailable(format!("{} {reason}", path.display())))?;
+    settle(&db, options).map_err(in_words)?;
+    Ok(db)
+}
+
+/// Brings the file up to date in one transaction, or says why it may not.
+fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !is_ours(&tx)? {
+        return Ok(Err("is not a Consort log".into()));
+    }
+    let (seen, known) = (tx.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))?, STEPS.len());
+    if seen > known {
+        return Ok(Err(format!("was written by a newer Consort (version {seen}; this one knows {known})")));
+    }
+    for step in STEPS.iter().skip(seen) {
+        tx.execute_batch(step)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", known)?;
+    tx.commit()?;
+    Ok(Ok(()))
+}
+
+/// True for a file of ours and for one that is still empty.
+fn is_ours(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
+    let id: i64 = tx.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(id == APPLICATION_ID || tables == 0)
+}
+
+fn settle(db: &Connection, options: Options) -> rusqlite::Result<()> {
+    // What a change leaves behind is overwritten, so that erasing can be final.
+    db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        db.query_row(&format!("PRAGMA max_page_count = {}", bytes / page.max(1)), [], |_| Ok(()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What every model must do, run against each of them. A model's own tests
+//! set the scenes: a provider that behaves as the scene says.
+
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
+use consort_core::id::Id;
+use consort_core::message::{Failure, FailureKind, Message, Stop, Usage};
+use futures::future::BoxFuture;
+use futures::stream::StreamExt;
+
+use super::{Ask, Model, Piece};
+
+/// The words of [`Scene::Words`], one delta each; some letters take several bytes.
+pub(crate) const WORDS: [&str; 3] = ["Grüße ", "aus ", "東京."];
+/// The calls of [`Scene::Calls`] in order: id, tool, arguments.
+pub(crate) const CALLS: [(&str, &str, &str); 2] =
+    [("call_a", "net.find", r#"{"input":"one"}"#), ("call_b", "calculator", r#"{"input":"1+1"}"#)];
+/// What every answer used.
+pub(crate) const USED: Usage = Usage { input: 11, output: 7, cached_input: 3, reasoning: 2 };
+
+/// What the provider does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scene {
+    /// Answers with [`WORDS`].
+    Words,
+    /// Asks for [`CALLS`].
+    Calls,
+    /// Says it has too much to do.
+    Overloaded,
+    /// Answers with the first of [`WORDS`], then hangs up.
+    Cut,
+    /// Answers with the first of [`WORDS`], then waits for ever.
+    Held,
+}
+
+/// A model in front of such a provider.
+pub(crate) struct Set {
+    pub(crate) model: Arc<dyn Model>,
+    /// Resolves once the provider has seen the call end before its answer did.
+    pub(crate) hung_up: BoxFuture<'static, ()>,
+}
+
+/// Sets a scene.
+pub(crate) type Maker = fn(Scene) -> BoxFuture<'static, Set>;
+
+/// A short conversation in which the tools of [`CALLS`] are offered.
+pub(crate) fn ask() -> Ask {
+    let tools = CALLS.map(|(_, name, _)| Arc::new(ToolInfo::new(name, "A tool.")));
+    let messages = vec![Message::System { text: "Be brief.".into() }, Message::User { text: "Go on.".into() }];
+    Ask {
+        run: "run".into(),
+        turn: Id::task(0),
+        task: "task".into(),
+        round: 0,
+        attempt: 0,
+        messages: Arc::new(messages),
+        tools: Arc::new(tools),
+        max_output_tokens: 100,
+    }
+}
+
+/// Everything a model says, to the end.
+pub(crate) async fn all(model: &dyn Model, ask: Ask) -> Vec<Result<Piece, Failure>> {
+    model.stream(ask).collect().await
+}
+
+/// The words among these pieces.
+pub(crate) fn deltas(said: &[Result<Piece, Failure>]) -> String {
+    said.iter()
+        .filter_map(|piece| if let Ok(Piece::Delta(words)) = piece { Some(words.as_str()) } else { None })
+        .collect()
+}
+
+/// Checks everything.
+pub(crate) async fn conforms(set: Maker) {
+    deltas_add_up_to_the_reply(set(Scene::Words).await).await;
+    calls_keep_order_ids_and_names(set(Scene::Calls).await).await;
+    failures_have_a_kind_and_end_the_stream(set(Scene::Overloaded).await).await;
+    a_cut_answer_is_a_failure_that_may_cost(set(Scene::Cut).await).await;
+    dropping_the_stream_ends_the_call(set(Scene::Held).await).await;
+}
+
+async fn deltas_add_up_to_the_reply(set: Set) {
+    let said = all(&*set.model, ask()).await;
+    let Some(Ok(Piece::Done(reply, usage))) = said.last() else { panic!("no end: {said:?}") };
+    assert_eq!(said.iter().filter(|piece| matches!(piece, Ok(Piece::Done(..)))).count(), 1);
+    assert_eq!(deltas(&said), WORDS.concat());
+    assert_eq!(reply.text(), WORDS.concat());
+    assert_eq!((reply.stop, *usage), (Stop::End, Some(USED)));
+}
+
+async fn calls_keep_order_ids_and_names(set: Set) {
+    let said = all(&*set.model, ask()).await;
+    let Some(Ok(Piece::Done(reply, _))) = said.last() else { panic!("no end: {said:?}") };
+    let calls = reply.calls().map(|call| (call.provider_id.as_str(), call.tool.as_str(), call.args.as_str()));
+    assert_eq!(calls.collect::<Vec<_>>(), CALLS);
+}
+
+async fn failures_have_a_kind_and_end_the_stream(set: Set) {
+    let said = all(&*set.model, ask()).await;
+    let [Err(failure)] = said.as_slice() else { panic!("not one failure: {said:?}") };
+    assert_eq!((failure.kind, failure.charged), (FailureKind::Overloaded, false));
+}
+
+async fn a_cut_answer_is_a_failure_that_may_cost(set: Set) {
+    let said = all(&*set.model, ask()).await;
+    assert_eq!(deltas(&said), WORDS[0]);
+    let Some(Err(failure)) = said.last() else { panic!("no failure: {said:?}") };
+    assert_eq!((failure.kind, failure.charged), (FailureKind::Network, true));
+}
+
+async fn dropping_the_stream_ends_the_call(set: Set) {
+    let mut stream = set.model.stream(ask());
+    assert_eq!(stream.next().await, Some(Ok(Piece::Delta(WORDS[0].to_owned()))));
+    drop(stream);
+    set.hung_up.await;
+}

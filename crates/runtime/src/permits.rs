@@ -1,0 +1,158 @@
+//! What one run holds and waits for: model slots and locks. A run asks for what
+//! it could use now, uses it in the same decision or gives it back.
+
+use std::collections::BTreeMap;
+
+use consort_core::next::{Effect, Grants, Needs};
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use futures::{FutureExt, future};
+
+use crate::limits::{Limits, Lock, Permit};
+
+/// What an effect holds while it is performed.
+#[expect(dead_code, reason = "held for being dropped with the effect")]
+pub(crate) enum Held {
+    Slot(Permit),
+    Lock(Lock),
+    Nothing,
+}
+
+/// Something that was waited for.
+pub(crate) enum Granted {
+    Slot(String, Permit),
+    Lock(String, Lock),
+}
+
+/// One run's permits.
+pub(crate) struct Permits {
+    limits: Limits,
+    slots: BTreeMap<String, Vec<Permit>>,
+    locks: BTreeMap<String, Lock>,
+    /// At most one wait for each model and each lock, by name.
+    waits: FuturesUnordered<BoxFuture<'static, Granted>>,
+    waiting: Vec<String>,
+}
+
+impl Permits {
+    pub(crate) fn new(limits: Limits) -> Permits {
+        let waits = FuturesUnordered::new();
+        Permits { limits, slots: BTreeMap::new(), locks: BTreeMap::new(), waits, waiting: Vec::new() }
+    }
+
+    /// What the run may use now.
+    pub(crate) fn grants(&self) -> Grants {
+        Grants {
+            models: self.slots.iter().map(|(alias, slots)| (alias.clone(), slots.len())).collect(),
+            locks: self.locks.keys().cloned().collect(),
+        }
+    }
+
+    /// Takes what can be had at once and waits for the rest; true when
+    /// something was had.
+    pub(crate) fn take(&mut self, needs: &Needs) -> bool {
+        let mut had = false;
+        for (alias, turns) in needs.models.iter().filter(|(_, turns)| **turns > 0) {
+            had |= self.take_slots(alias, *turns);
+        }
+        for name in &needs.locks {
+            had |= self.take_lock(name);
+        }
+        had
+    }
+
+    fn take_slots(&mut self, alias: &str, turns: usize) -> bool {
+        let taken: Vec<Permit> = (0..turns).map_while(|_| self.limits.try_acquire(alias)).collect();
+        let had = !taken.is_empty();
+        if taken.len() < turns {
+            let (limits, name) = (self.limits.clone(), alias.to_owned());
+            self.wait(format!("model {alias}"), async move {
+                let permit = limits.acquire(&name).await;
+                Granted::Slot(name, permit)
+            });
+        }
+        self.slots.entry(alias.to_owned()).or_default().extend(taken);
+        had
+    }
+
+    fn take_lock(&mut self, name: &str) -> bool {
+        if let Some(lock) = self.limits.try_lock(name) {
+            self.locks.insert(name.to_owned(), lock);
+            return true;
+        }
+        let (limits, name) = (self.limits.clone(), name.to_owned());
+        self.wait(format!("lock {name}"), async move {
+            let lock = limits.lock(&name).await;
+            Granted::Lock(name, lock)
+        });
+        false
+    }
+
+    fn wait(&mut self, what: String, wait: impl Future<Output = Granted> + Send + 'static) {
+        if !self.waiting.contains(&what) {
+            self.waiting.push(what);
+            self.waits.push(wait.boxed());
+        }
+    }
+
+    /// Returns when something waited for has been granted; never, when nothing is.
+    pub(crate) async fn granted(&mut self) -> Granted {
+        match self.waits.next().await {
+            Some(granted) => granted,
+            None => future::pending().await,
+        }
+    }
+
+    /// Notes a grant and everything else that has been granted by now.
+    pub(crate) fn note(&mut self, granted: Option<Granted>) {
+        let mut granted = granted;
+        while let Some(grant) = granted {
+            match grant {
+                Granted::Slot(alias, permit) => {
+                    self.waiting.retain(|what| *what != format!("model {alias}"));
+                    self.slots.entry(alias).or_default().push(permit);
+                }
+                Granted::Lock(name, lock) => {
+                    self.waiting.retain(|what| *what != format!("lock {name}"));
+                    self.locks.insert(name, lock);
+                }
+            }
+            granted = self.ready();
+        }
+    }
+
+    /// Something granted that nobody has noted yet.
+    pub(crate) fn ready(&mut self) -> Option<Granted> {
+        if self.waits.is_empty() {
+            return None;
+        }
+        self.waits.next().now_or_never().flatten()
+    }
+
+    /// Hands over what an effect needs.
+    pub(crate) fn spend(&mut self, effect: &Effect) -> Held {
+        match effect {
+            Effect::Ask(question) => {
+                let slot = self.slots.get_mut(&question.model).and_then(Vec::pop);
+                slot.map_or(Held::Nothing, Held::Slot)
+            }
+            Effect::Call { tool, .. } => {
+                let lock = tool.lock.as_ref().and_then(|name| self.locks.remove(name));
+                lock.map_or(Held::Nothing, Held::Lock)
+            }
+        }
+    }
+
+    /// Gives back what this decision had no use for.
+    pub(crate) fn give_back(&mut self) {
+        self.slots.clear();
+        self.locks.clear();
+    }
+
+    /// Stops waiting for anything.
+    pub(crate) fn abandon(&mut self) {
+        self.give_back();
+        self.waits.clear();
+        self.waiting.clear();
+    }
+}

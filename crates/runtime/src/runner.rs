@@ -1,0 +1,345 @@
+//! One run, one owner. The runner holds the only [`Run`] and is the only writer
+//! of its stream. Whatever wakes it is one decision: what happened, and what
+//! the run wants because of it, are one append. The run moves ahead of the log
+//! only within a decision; nothing is shown or done before the append is
+//! acknowledged, and if it is refused the runner ends and its run with it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::CancelClass;
+use consort_core::decide::{Command, Refused, Report};
+use consort_core::event::Event;
+use consort_core::id::{Id, Millis};
+use consort_core::next::{Effect, Grants};
+use consort_core::run::Run;
+use serde_json::Map;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+
+use crate::codec;
+use crate::effects::{self, Seams, Stage};
+use crate::log::{Append, Error, Record, Row, Seq};
+use crate::permits::{Granted, Permits};
+use crate::ring::{Frame, Ring, Slot};
+
+/// How long a runner waits before it tries a full disk again.
+const FULL_RETRY: Duration = Duration::from_millis(500);
+
+/// A command and who waits for the answer: the events it caused.
+pub(crate) struct Request {
+    pub(crate) command: Command,
+    pub(crate) ack: oneshot::Sender<Result<Vec<Event>, Refused>>,
+}
+
+/// What others can see of a runner.
+#[derive(Clone)]
+pub(crate) struct Window {
+    pub(crate) ring: Ring,
+    /// Why nothing can be stored just now.
+    pub(crate) stalled: watch::Sender<Option<String>>,
+}
+
+pub(crate) struct Runner {
+    id: Arc<str>,
+    run: Run,
+    /// Length of the stream.
+    len: Seq,
+    seams: Arc<Seams>,
+    window: Window,
+    requests: mpsc::Receiver<Request>,
+    /// What is being done for the run; dropped with it.
+    effects: JoinSet<Report>,
+    /// What each effect is done for, and how it may be stopped.
+    under_way: HashMap<task::Id, UnderWay>,
+    permits: Permits,
+    /// The decision being made.
+    batch: Batch,
+    timer: Option<Millis>,
+    /// When what must not be dropped is dropped all the same.
+    grace: Option<Millis>,
+}
+
+struct UnderWay {
+    id: Id,
+    cancel: CancelClass,
+    task: AbortHandle,
+}
+
+/// What one decision records, shows and does.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Record>,
+    frames: Vec<Frame>,
+    effects: Vec<Effect>,
+    /// Keys this decision claims.
+    claims: Vec<String>,
+    /// Whether every event so far was rendered.
+    rendered: bool,
+}
+
+enum Wake {
+    Reports(Vec<Report>),
+    Request(Request),
+    Granted(Granted),
+    Timer,
+    /// The engine is gone.
+    Abandoned,
+}
+
+impl Runner {
+    pub(crate) fn new(id: Arc<str>, seams: Arc<Seams>, window: Window, requests: mpsc::Receiver<Request>) -> Runner {
+        Runner {
+            id,
+            run: Run::default(),
+            len: 0,
+            permits: Permits::new(seams.limits.clone()),
+            seams,
+            window,
+            requests,
+            effects: JoinSet::new(),
+            under_way: HashMap::new(),
+            batch: Batch::default(),
+            timer: None,
+            grace: None,
+        }
+    }
+
+    /// Takes over a run that is stored.
+    pub(crate) fn resume(mut self, run: Run, len: Seq) -> Runner {
+        (self.run, self.len) = (run, len);
+        self
+    }
+
+    /// Stores a new run, begins it in the same append, and says when that is done.
+    pub(crate) async fn accept(&mut self, accepted: &Event, claims: Vec<String>) -> Result<(), Error> {
+        self.batch.claims = claims;
+        self.take(accepted)?;
+        self.adopt().await
+    }
+
+    /// Becomes the owner and does whatever there is to do.
+    pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
+        let _ended = self.decide(Command::Adopt)?;
+        self.commit().await
+    }
+
+    /// Works until the run ends or the log refuses. Dropping the future drops
+    /// every effect with it.
+    pub(crate) async fn work(mut self) -> Result<(), Error> {
+        while !self.run.ended() {
+            match self.wake().await {
+                Wake::Timer => self.commit().await?,
+                Wake::Abandoned => return Ok(()),
+                Wake::Granted(granted) => {
+                    self.permits.note(Some(granted));
+                    self.commit().await?;
+                }
+                Wake::Reports(reports) => {
+                    for report in reports {
+                        let _stale = self.decide(Command::Report(report))?;
+                    }
+                    self.commit().await?;
+                }
+                Wake::Request(request) => {
+                    let answer = self.decide(request.command)?;
+                    self.commit().await?;
+                    let _gone = request.ack.send(answer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn wake(&mut self) -> Wake {
+        let due = self.timer.into_iter().chain(self.grace).min();
+        tokio::select! {
+            Some(ended) = self.effects.join_next_with_id() => Wake::Reports(self.reports(ended)),
+            request = self.requests.recv() => request.map_or(Wake::Abandoned, Wake::Request),
+            granted = self.permits.granted() => Wake::Granted(granted),
+            () = self.seams.clock.until(due) => Wake::Timer,
+        }
+    }
+
+    /// Everything that has ended by now belongs to one decision.
+    fn reports(&mut self, first: Result<(task::Id, Report), JoinError>) -> Vec<Report> {
+        let mut ended = vec![first];
+        while let Some(more) = self.effects.try_join_next_with_id() {
+            ended.push(more);
+        }
+        ended.into_iter().filter_map(|ended| self.report(ended)).collect()
+    }
+
+    fn report(&mut self, ended: Result<(task::Id, Report), JoinError>) -> Option<Report> {
+        match ended {
+            Ok((task, report)) => self.under_way.remove(&task).map(|_| report),
+            Err(error) => self.under_way.remove(&error.id()).map(|UnderWay { id, .. }| Report::Dropped { id }),
+        }
+    }
+
+    fn decide(&mut self, command: Command) -> Result<Result<Vec<Event>, Refused>, Error> {
+        let decided = self.run.decide(command, self.seams.clock.now());
+        for event in decided.iter().flatten() {
+            self.take(event)?;
+        }
+        Ok(decided)
+    }
+
+    /// Adds an event to the decision. Its frame shows the run right after it.
+    fn take(&mut self, event: &Event) -> Result<(), Error> {
+        self.run.apply(event);
+        let watched = self.window.ring.is_watched();
+        let seq = self.len + self.batch.records.len() as Seq;
+        self.batch.rendered = watched && (self.batch.rendered || self.batch.records.is_empty());
+        if self.batch.rendered {
+            let text = self.run.frame(&self.id, seq, event).to_string().into();
+            self.batch.frames.push(Frame::Event { seq, text });
+        }
+        self.batch.records.push(codec::encode(event).map_err(|error| Error::Unavailable(error.to_string()))?);
+        Ok(())
+    }
+
+    /// Asks the run what it wants until it waits, then records, shows and does
+    /// all of it, in this order.
+    async fn commit(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        let mut batch = std::mem::take(&mut self.batch);
+        if !batch.records.is_empty() {
+            self.append(&mut batch).await?;
+            self.publish(batch.rendered, batch.frames);
+            batch.effects.into_iter().for_each(|effect| self.spawn(effect));
+        }
+        self.permits.give_back();
+        self.stop();
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        let ready = self.permits.ready();
+        self.permits.note(ready);
+        let mut grants = self.permits.grants();
+        loop {
+            let next = self.run.next(self.seams.clock.now(), &grants);
+            self.timer = next.timer;
+            let waits = next.steps.is_empty();
+            for step in next.steps {
+                self.take(&step.event)?;
+                if let Some(effect) = &step.then {
+                    used(&mut grants, effect);
+                }
+                self.batch.effects.extend(step.then);
+            }
+            if waits && !self.permits.take(&next.needs) {
+                return Ok(());
+            }
+            if waits {
+                grants = self.unused();
+            }
+        }
+    }
+
+    /// What is held and not yet promised to an effect of this decision.
+    fn unused(&self) -> Grants {
+        let mut grants = self.permits.grants();
+        self.batch.effects.iter().for_each(|effect| used(&mut grants, effect));
+        grants
+    }
+
+    /// A full disk is waited out; whatever else is wrong ends the runner.
+    async fn append(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        let count = batch.records.len() as Seq;
+        let summary = self.run.summary(&self.id);
+        let row = Row {
+            kind: "run".into(),
+            status: summary.status.into(),
+            started_at: summary.started_at,
+            ended_at: summary.ended_at,
+            tags: summary.tags,
+            body: summary.row.to_string().into(),
+        };
+        let append = Append {
+            stream: self.id.clone(),
+            expected: self.len,
+            epoch: self.run.epoch(),
+            records: std::mem::take(&mut batch.records),
+            row,
+            claims: std::mem::take(&mut batch.claims),
+        };
+        loop {
+            match self.seams.log.append(append.clone()).await {
+                Err(Error::Full(reason)) => {
+                    tracing::warn!(run = %self.id, reason, "no room to store events; the run waits");
+                    self.window.stalled.send_replace(Some(reason));
+                    tokio::time::sleep(FULL_RETRY).await;
+                }
+                stored => {
+                    self.window.stalled.send_if_modified(|stalled| stalled.take().is_some());
+                    self.len += count;
+                    return stored;
+                }
+            }
+        }
+    }
+
+    fn publish(&self, rendered: bool, mut frames: Vec<Frame>) {
+        if self.run.ended() && rendered {
+            frames.push(Frame::Result { text: self.run.result(&self.id).to_string().into() });
+        }
+        let slot = if rendered { Slot::Frames(frames.into()) } else { Slot::Unrendered };
+        self.window.ring.publish(slot, self.len.saturating_sub(1));
+    }
+
+    fn spawn(&mut self, effect: Effect) {
+        let id = effect.id().clone();
+        let cancel = match &effect {
+            Effect::Ask(_) => CancelClass::Drop,
+            Effect::Call { tool, .. } => tool.cancel,
+        };
+        let place = match &effect {
+            Effect::Ask(question) => self.run.token_frame(&self.id, &question.turn),
+            Effect::Call { .. } => Map::new(),
+        };
+        let stage = Stage {
+            run: self.id.clone(),
+            seams: self.seams.clone(),
+            ring: self.window.ring.clone(),
+            place: Arc::new(place),
+        };
+        let held = self.permits.spend(&effect);
+        let task = self.effects.spawn(effects::perform(effect, stage, held));
+        self.under_way.insert(task.id(), UnderWay { id, cancel, task });
+    }
+
+    /// Drops what is under way, once the run is to stop at once; what must not
+    /// be dropped has a little longer.
+    fn stop(&mut self) {
+        if !self.run.stopping() {
+            return;
+        }
+        self.permits.abandon();
+        let now = self.seams.clock.now();
+        let grace_ms = u64::try_from(self.seams.cancel_grace.as_millis()).unwrap_or(u64::MAX);
+        let until = *self.grace.get_or_insert_with(|| now.saturating_add(grace_ms));
+        for under_way in self.under_way.values() {
+            match under_way.cancel {
+                CancelClass::Finish if now < until => {}
+                CancelClass::Drop | CancelClass::Finish => under_way.task.abort(),
+            }
+        }
+    }
+}
+
+/// One grant less.
+fn used(grants: &mut Grants, effect: &Effect) {
+    match effect {
+        Effect::Ask(question) => {
+            if let Some(slots) = grants.models.get_mut(&question.model) {
+                *slots = slots.saturating_sub(1);
+            }
+        }
+        Effect::Call { tool, .. } => {
+            tool.lock.as_ref().map(|name| grants.locks.remove(name));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Seam 3, tools. A remote ensemble, memory and MCP are tools too.
+
+mod calculator;
+mod http;
+mod scripted;
+mod toolbox;
+
+use std::sync::Arc;
+
+pub use calculator::Calculator;
+pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
+pub use scripted::{Entry, ScriptedTool, What};
+pub use toolbox::{Toolbox, Unfit};
+
+use consort_core::catalog::ToolInfo;
+use consort_core::id::Id;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+/// One call, with what a tool may want to know about it. Arguments have been
+/// checked against the tool's schema.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The run that calls.
+    pub run: Arc<str>,
+    /// The call's place in the run.
+    pub call: Id,
+    /// Unique to this intent, and the same when an idempotent call is repeated.
+    pub key: String,
+    /// The arguments.
+    pub args: Value,
+}
+
+/// What a tool answers. There is no error type: a failure is read by the
+/// model, so it is said in words.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It worked.
+    Done {
+        /// In words for the model.
+        text: String,
+        /// The same as data, where there is any.
+        data: Option<Value>,
+    },
+    /// It certainly did not happen, or the tool says it failed.
+    Failed(String),
+    /// It may or may not have happened (the connection broke, time ran out).
+    Unknown(String),
+}
+
+/// Something an agent can call.
+pub trait Tool: Send + Sync + 'static {
+    /// What is known about it without calling it.
+    fn info(&self) -> &Arc<ToolInfo>;
+
+    /// Does the work. The caller enforces the time limit by dropping this.
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer>;
+}

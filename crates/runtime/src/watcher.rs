@@ -1,0 +1,141 @@
+//! Follows one run: folds what is stored, then takes what the owner publishes;
+//! when nobody here owns the run, or the watcher has fallen behind, it goes on
+//! reading the log. Each event is seen once.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use consort_core::run::Run;
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
+
+use crate::codec;
+use crate::log::{Error, Log, Seq};
+use crate::ring::{Frame, Slot};
+
+/// Records read at once.
+const PAGE_MAX: usize = 512;
+
+/// Where new frames come from. Subscribed before the log is read, so that
+/// nothing falls between the two; what is in both is shown once.
+pub(crate) enum Source {
+    Ring(broadcast::Receiver<Slot>),
+    Log(watch::Receiver<u64>),
+}
+
+pub(crate) struct Watcher {
+    id: Arc<str>,
+    log: Arc<dyn Log>,
+    source: Source,
+    /// The fold of what was read: frames quote it.
+    run: Run,
+    /// Records read.
+    read: Seq,
+    caught_up: bool,
+    queue: VecDeque<Frame>,
+    /// The seq to show next.
+    next: Seq,
+    /// The first seq the client wants.
+    from: Seq,
+    over: bool,
+}
+
+impl Watcher {
+    pub(crate) fn new(id: Arc<str>, log: Arc<dyn Log>, source: Source, from: Seq) -> Watcher {
+        let (run, queue) = (Run::default(), VecDeque::new());
+        Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false }
+    }
+
+    /// Every frame from `from` on, until the result or an unreadable log.
+    pub(crate) fn frames(self) -> BoxStream<'static, Result<Frame, Error>> {
+        stream::unfold(self, |mut watcher| async { watcher.frame().await.map(|frame| (frame, watcher)) }).boxed()
+    }
+
+    async fn frame(&mut self) -> Option<Result<Frame, Error>> {
+        while !self.over {
+            while let Some(frame) = self.queue.pop_front() {
+                if self.admits(&frame) {
+                    return Some(Ok(frame));
+                }
+            }
+            if let Err(error) = self.refill().await {
+                self.over = true;
+                return Some(Err(error));
+            }
+        }
+        None
+    }
+
+    async fn refill(&mut self) -> Result<(), Error> {
+        if !self.caught_up {
+            return self.read_page().await;
+        }
+        match &mut self.source {
+            Source::Ring(ring) => match ring.recv().await {
+                Ok(Slot::Frames(frames)) => self.queue.extend(frames.iter().cloned()),
+                Ok(Slot::Unrendered) | Err(RecvError::Lagged(_)) => self.caught_up = false,
+                // The owner is gone: if it was in the middle, somebody else may go on.
+                Err(RecvError::Closed) => {
+                    (self.source, self.caught_up) = (Source::Log(self.log.commits()), false);
+                }
+            },
+            Source::Log(commits) => {
+                commits.changed().await.map_err(|_closed| Error::Unavailable("the log was closed".to_owned()))?;
+                self.caught_up = false;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_page(&mut self) -> Result<(), Error> {
+        let page = self.log.read(&self.id, self.read, PAGE_MAX).await?;
+        self.caught_up = page.len() < PAGE_MAX;
+        for record in page {
+            let event = codec::decode(&record, (&self.id, self.read))?;
+            self.run.apply(&event);
+            if self.read >= self.next.max(self.from) {
+                let text = self.run.frame(&self.id, self.read, &event).to_string().into();
+                self.queue.push_back(Frame::Event { seq: self.read, text });
+            } else if self.read >= self.next {
+                self.next = self.read + 1;
+            }
+            self.read += 1;
+        }
+        if self.run.ended() {
+            self.queue.push_back(Frame::Result { text: self.run.result(&self.id).to_string().into() });
+        }
+        Ok(())
+    }
+
+    fn admits(&mut self, frame: &Frame) -> bool {
+        match frame {
+            Frame::Event { seq, .. } if *seq == self.next => {
+                self.next += 1;
+                *seq >= self.from
+            }
+            Frame::Event { .. } => false,
+            Frame::Delta { after, .. } => after + 1 >= self.next,
+            Frame::Result { .. } => {
+                self.over = true;
+                true
+            }
+        }
+    }
+}
+
+/// Rebuilds a run from its log; also says how long the log is.
+pub(crate) async fn load(log: &dyn Log, id: &str) -> Result<(Run, Seq), Error> {
+    let (mut run, mut len) = (Run::default(), 0);
+    loop {
+        let page = log.read(id, len, PAGE_MAX).await?;
+        let last = page.len() < PAGE_MAX;
+        for record in page {
+            run.apply(&codec::decode(&record, (id, len))?);
+            len += 1;
+        }
+        if last {
+            return Ok((run, len));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! One test binary, through the front door: real sockets, scripted model.
