@@ -174,7 +174,7 @@ impl Run {
     }
 
     fn timer(&self, now: Millis) -> Option<Millis> {
-        let limit = Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0 && self.stop.is_none());
+        let limit = Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0 && !self.stopping());
         let clock = limit.and_then(|limit| self.clock.due(limit));
         // What is due already and not yet done waits for a grant, not for time.
         let first = self.timers.iter().map(|(due, _)| *due).find(|due| *due > now);

@@ -105,7 +105,6 @@ impl Run {
         run
     }
 
-    // sizes: allow fn-length apply — the one place that lists every fact
     /// Moves the run past one event.
     pub fn apply(&mut self, event: &Event) {
         let before = self.at;

@@ -246,7 +246,8 @@ impl Runner {
         grants
     }
 
-    /// A full disk is waited out; whatever else is wrong ends the runner.
+    /// A full disk is waited out, unless nothing was promised yet; whatever else
+    /// is wrong ends the runner.
     async fn append(&mut self, batch: &mut Batch) -> Result<(), Error> {
         let count = batch.records.len() as Seq;
         let summary = self.run.summary(&self.id);
@@ -268,7 +269,7 @@ impl Runner {
         };
         loop {
             match self.seams.log.append(append.clone()).await {
-                Err(Error::Full(reason)) => {
+                Err(Error::Full(reason)) if append.expected > 0 => {
                     tracing::warn!(run = %self.id, reason, "no room to store events; the run waits");
                     self.window.stalled.send_replace(Some(reason));
                     tokio::time::sleep(FULL_RETRY).await;
