@@ -47,20 +47,20 @@ pub struct Compiled {
     pub warnings: Vec<String>,
 }
 
-/// Turns an ensemble and a request into a run.
-pub fn compile(ensemble: Option<&Ensemble>, request: Request, catalog: &Catalog) -> Result<Compiled, Vec<Mistake>> {
-    let dynamic = request.tasks.is_some();
-    if ensemble.is_none() && !dynamic {
-        return Err(vec![Mistake::new(Code::NotConfigured, "", "no ensemble is configured: send `tasks` of your own")]);
+/// Turns an ensemble and a request into a run. An ensemble without tasks is
+/// none: it only says what holds for requests that bring tasks of their own.
+pub fn compile(ensemble: &Ensemble, request: Request, catalog: &Catalog) -> Result<Compiled, Vec<Mistake>> {
+    if ensemble.tasks.is_empty() && request.tasks.is_none() {
+        let message = "no ensemble is configured: send `tasks` of your own";
+        return Err(vec![Mistake::new(Code::NotConfigured, "", message)]);
     }
     if catalog.models.is_empty() {
         return Err(vec![Mistake::new(Code::NotConfigured, "", "no models are configured")]);
     }
-    let ensemble = ensemble.cloned().unwrap_or_else(|| Ensemble { name: "run".to_owned(), ..Ensemble::default() });
     let mut compiler = Compiler { catalog, mistakes: Vec::new(), warnings: Vec::new() };
-    let spec = compiler.spec(ensemble, request);
-    let compiled =
-        Compiled { models: compiler.models(&spec), belt: compiler.belt(&spec), spec, warnings: compiler.warnings };
+    let spec = compiler.spec(ensemble.clone(), request);
+    let (models, belt) = (compiler.models(&spec), compiler.belt(&spec));
+    let compiled = Compiled { spec, models, belt, warnings: compiler.warnings };
     if compiler.mistakes.is_empty() { Ok(compiled) } else { Err(compiler.mistakes) }
 }
 
@@ -248,20 +248,20 @@ impl Compiler<'_> {
         if let Some(circle) = graph::cycle(&inputs) {
             let names: Vec<&str> = circle.iter().map(name).collect();
             let message = format!("tasks wait on each other: {}", names.join(" → "));
-            return self.mistake(Code::CircularDependency, "tasks", message);
+            let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
+            return self.mistake(Code::CircularDependency, place, message);
         }
         if spec.workflow == Workflow::Parallel {
             return;
         }
         let late = inputs.iter().enumerate().flat_map(|(task, inputs)| inputs.iter().map(move |input| (task, *input)));
-        let late: Vec<String> = late
-            .filter(|(task, input)| input > task)
-            .map(|(task, input)| {
-                format!("'{}' reads '{}', which comes later in the sequence", name(&task), name(&input))
-            })
-            .collect();
-        for message in late {
-            self.mistake(Code::BadRequest, "tasks", message);
+        let words = |(task, input): (usize, usize)| {
+            let message = format!("'{}' reads '{}', which comes later in the sequence", name(&task), name(&input));
+            (format!("tasks[{task}].context"), message)
+        };
+        let late: Vec<(String, String)> = late.filter(|(task, input)| input > task).map(words).collect();
+        for (place, message) in late {
+            self.mistake(Code::BadRequest, place, message);
         }
     }
 
@@ -390,4 +390,149 @@ fn unused(name: &str, taken: &mut BTreeSet<String>) -> String {
     let free = free.unwrap_or_else(|| name.to_owned());
     taken.insert(free.clone());
     free
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::request;
+
+    fn catalog() -> Catalog {
+        let model = |alias: &str, fallback: &[&str]| {
+            let fallback = fallback.iter().map(|alias| (*alias).to_owned()).collect();
+            Arc::new(ModelInfo { fallback, ..ModelInfo::new(alias, "demo") })
+        };
+        let tool = |name| Arc::new(ToolInfo::new(name, "a tool"));
+        Catalog { models: vec![model("big", &["small"]), model("small", &[])], tools: vec![tool("look"), tool("pay")] }
+    }
+
+    fn draft(name: &str, description: &str) -> Draft {
+        Draft { name: Some(name.to_owned()), description: description.to_owned(), ..Draft::default() }
+    }
+
+    fn ensemble() -> Ensemble {
+        let research = Draft { tools: vec!["look".to_owned()], ..draft("research", "Research {topic} in {year}") };
+        let write = Draft { context: vec!["$research".to_owned()], ..draft("write", "Write it up") };
+        Ensemble {
+            name: "demo".to_owned(),
+            inputs: [("year".to_owned(), "2026".to_owned())].into(),
+            tasks: vec![research, write],
+            ..Ensemble::default()
+        }
+    }
+
+    fn run(json: serde_json::Value) -> Result<Compiled, Vec<String>> {
+        let (request, _) = request::parse(&json).unwrap();
+        compile(&ensemble(), request, &catalog())
+            .map_err(|mistakes| mistakes.iter().map(|m| format!("{} {m}", m.code.word())).collect())
+    }
+
+    #[test]
+    fn an_ensemble_and_inputs_make_a_run_with_everything_filled_in() {
+        let Compiled { spec, models, belt, .. } =
+            run(json!({ "inputs": { "topic": "bees" }, "tags": { "a": "b" } })).unwrap();
+        let [research, write] = spec.tasks.as_slice() else { panic!("two tasks") };
+        assert_eq!(research.description, "Research bees in 2026");
+        assert_eq!((research.agent.role.as_str(), write.agent.role.as_str()), ("Researcher", "Writer"));
+        assert_eq!((spec.workflow, write.context.as_slice()), (Workflow::Parallel, [0].as_slice()));
+        assert_eq!((write.max_iterations, write.expected_output.as_str()), (25, EXPECTED_OUTPUT));
+        assert_eq!(models.keys().collect::<Vec<_>>(), ["big", "small"], "fallbacks come along");
+        assert_eq!(belt.keys().collect::<Vec<_>>(), ["look"], "only what is used");
+        assert_eq!(spec.tags["a"], "b");
+    }
+
+    #[test]
+    fn overrides_match_by_name_or_start_of_the_description_and_add_before_they_remove() {
+        let overrides = json!({ "inputs": { "topic": "x" }, "taskOverrides": {
+            "RESEARCH": { "model": "small", "tools": { "add": ["pay", "look"], "remove": ["look"] } },
+            "write it up": { "description": "Write about {topic}", "maxIterations": 3, "additionalContext": "For {topic} fans" } } });
+        let spec = run(overrides).unwrap().spec;
+        assert_eq!(
+            (spec.tasks[0].model.as_deref(), spec.tasks[0].tools.as_slice()),
+            (Some("small"), ["pay".to_owned()].as_slice())
+        );
+        assert_eq!((spec.tasks[1].description.as_str(), spec.tasks[1].max_iterations), ("Write about x", 3));
+        assert_eq!(spec.tasks[1].additional_context.as_deref(), Some("For x fans"));
+    }
+
+    #[test]
+    fn tasks_of_a_request_replace_the_ensemble_s() {
+        let spec = run(json!({ "tasks": [{ "description": "Plan it" }, { "description": "Plan it" },
+            { "name": "do", "description": "Do it", "context": ["$0", "$plan-it-2"] }] }))
+        .unwrap()
+        .spec;
+        let names: Vec<&str> = spec.tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!(names, ["plan-it", "plan-it-2", "do"]);
+        assert_eq!((spec.workflow, spec.tasks[2].context.as_slice()), (Workflow::Parallel, [0, 1].as_slice()));
+        let plain = run(json!({ "tasks": [{ "description": "A" }, { "description": "B" }] })).unwrap().spec;
+        assert_eq!(plain.workflow, Workflow::Sequential);
+    }
+
+    #[test]
+    fn every_mistake_is_reported_at_once_with_its_code_and_place() {
+        let cases = [
+            (json!({}), vec!["MISSING_INPUT inputs: these template variables have no value: [topic]"]),
+            (
+                json!({ "tasks": [{ "description": "{a} {b}", "tools": ["look", "fly"], "model": "huge", "outputSchema": { "type": "strin" } },
+                    { "name": "x", "description": "y", "context": ["$nobody", "$7"] }, { "name": "x", "description": "z" }] }),
+                vec![
+                    "BAD_REQUEST tasks[2].name: two tasks are called 'x'",
+                    "INVALID_MODEL tasks[0].model: Unknown model 'huge'. Available: [big, small]",
+                    "INVALID_TOOL tasks[0].tools[1]: Unknown tool 'fly'. Available: [look, pay]",
+                    "BAD_REQUEST tasks[1].context[0]: no task 'nobody'. Available: [a-b, x]",
+                    "BAD_REQUEST tasks[1].context[1]: no task '7'. Available: [a-b, x]",
+                    "MISSING_INPUT inputs: these template variables have no value: [a, b]",
+                ],
+            ),
+            (
+                json!({ "tasks": [{ "name": "a", "description": "x", "context": ["$b"] }, { "name": "b", "description": "y", "context": ["$c"] },
+                    { "name": "c", "description": "z", "context": ["$a"] }] }),
+                vec!["CIRCULAR_DEPENDENCY tasks[0].context: tasks wait on each other: a → b → c → a"],
+            ),
+            (
+                json!({ "options": { "workflow": "SEQUENTIAL" }, "tasks": [{ "name": "a", "description": "x", "context": ["$b"] }, { "name": "b", "description": "y" }] }),
+                vec!["BAD_REQUEST tasks[0].context: 'a' reads 'b', which comes later in the sequence"],
+            ),
+            (
+                json!({ "inputs": { "topic": "x" }, "taskOverrides": { "nope": { "model": "big" }, "write": { "tools": { "remove": ["fly"] } } } }),
+                vec![
+                    "INVALID_TASK_OVERRIDE taskOverrides.nope: No task matching 'nope'. Available: [research, write]",
+                    "INVALID_TOOL taskOverrides.write.tools.remove[0]: Unknown tool 'fly'. Available: [look, pay]",
+                ],
+            ),
+        ];
+        for (json, expected) in cases {
+            let mut mistakes = run(json).unwrap_err();
+            mistakes.retain(|mistake| !mistake.starts_with("INVALID_SCHEMA tasks[0].outputSchema: "));
+            assert_eq!(mistakes, expected);
+        }
+    }
+
+    #[test]
+    fn two_keys_for_one_task_and_one_key_for_two_are_refused() {
+        let twice = run(json!({ "inputs": { "topic": "x" }, "taskOverrides": { "write": {}, "WRITE": {} } }));
+        assert_eq!(
+            twice.unwrap_err(),
+            ["INVALID_TASK_OVERRIDE taskOverrides.WRITE: another key changes the same task"]
+        );
+        let same = Ensemble { tasks: vec![draft("a", "Say hi"), draft("b", "Say hi")], ..ensemble() };
+        let (request, _) = request::parse(&json!({ "taskOverrides": { "say hi": {} } })).unwrap();
+        assert_eq!(compile(&same, request, &catalog()).unwrap_err()[0].code, Code::InvalidTaskOverride);
+    }
+
+    #[test]
+    fn a_cost_limit_needs_prices_and_nothing_needs_a_model() {
+        let mut limited = ensemble();
+        limited.limits.cost = 1;
+        let (request, _) = request::parse(&json!({ "inputs": { "topic": "x" } })).unwrap();
+        let codes: Vec<Code> =
+            compile(&limited, request.clone(), &catalog()).unwrap_err().iter().map(|m| m.code).collect();
+        assert_eq!(codes, [Code::InvalidModel, Code::InvalidModel]);
+        let nothing = compile(&ensemble(), request.clone(), &Catalog::default()).unwrap_err();
+        assert_eq!(nothing[0].code, Code::NotConfigured);
+        let nobody = compile(&Ensemble::default(), request, &catalog()).unwrap_err();
+        assert_eq!(nobody[0].code, Code::NotConfigured);
+    }
 }

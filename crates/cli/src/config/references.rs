@@ -115,8 +115,11 @@ impl Check<'_> {
 
     /// What the compiler of runs finds wrong; values for templates may come with a run.
     fn order(&mut self, template: &Template) {
+        if template.ensemble.tasks.is_empty() {
+            return self.notes.found([("ensemble.task".to_owned(), "an ensemble needs at least one task".to_owned())]);
+        }
         let catalog = self.catalog(template);
-        let Err(mistakes) = compile(Some(&template.ensemble), Request::default(), &catalog) else { return };
+        let Err(mistakes) = compile(&template.ensemble, Request::default(), &catalog) else { return };
         let mistakes = mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput);
         let mistakes: Vec<_> = mistakes.map(|mistake| (self.place(&mistake), mistake.message)).collect();
         self.notes.found(mistakes);

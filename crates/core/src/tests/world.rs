@@ -83,7 +83,7 @@ pub(super) fn ensemble(tasks: Vec<Draft>) -> Ensemble {
 }
 
 pub(super) fn compiled(ensemble: &Ensemble) -> Compiled {
-    compile(Some(ensemble), Request::default(), &catalog()).unwrap()
+    compile(ensemble, Request::default(), &catalog()).unwrap()
 }
 
 impl World {
