@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::budget::Breach;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
-use crate::event::Fact;
+use crate::event::{Fact, Timing};
+use crate::human;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
@@ -54,8 +55,17 @@ impl Run {
         if call.tool == subtask::RUN && turn.tool(subtask::RUN).is_some() {
             return self.delegate(id, turn, call, plan);
         }
+        if let Slot::Heard(outcome) = slot {
+            plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
+            return Ok(());
+        }
         match check(turn, call) {
             Err(reason) => plan.record(not_made(id, reason)),
+            Ok((tool, _)) if tool.name == human::ASK => {
+                if let Some(task) = self.spec.tasks.get(id.task_index()) {
+                    self.open_review(id, Timing::DuringExecution, task, plan);
+                }
+            }
             Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once => {
                 plan.record(self.given_up(id));
             }

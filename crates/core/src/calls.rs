@@ -33,6 +33,10 @@ pub(crate) enum Slot {
     Orphaned,
     /// A subtask is doing it.
     Delegated,
+    /// A person is asked.
+    Asking,
+    /// A person has answered; the model is to be told.
+    Heard(Outcome),
     /// It is over.
     Returned(Outcome),
 }
@@ -82,8 +86,12 @@ impl Calls {
         self.claimed = true;
         let Some((_, slot)) = self.slots.get_mut(index) else { return };
         let ends = matches!(to, Slot::Returned(_)) && !matches!(slot, Slot::Returned(_));
+        let heard = matches!(to, Slot::Heard(_));
         *slot = to;
         self.todo.remove(&index);
+        if heard {
+            self.todo.insert(index);
+        }
         if ends {
             self.running = self.running.saturating_sub(1);
             self.advance();
@@ -106,7 +114,9 @@ impl Calls {
         over.then(|| {
             self.slots.iter().enumerate().filter_map(|(index, (call, slot))| match slot {
                 Slot::Returned(outcome) => Some((index, call, outcome)),
-                Slot::Waiting | Slot::Dispatched | Slot::Orphaned | Slot::Delegated => None,
+                Slot::Waiting | Slot::Dispatched | Slot::Orphaned | Slot::Delegated | Slot::Asking | Slot::Heard(_) => {
+                    None
+                }
             })
         })
     }

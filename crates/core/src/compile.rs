@@ -9,6 +9,7 @@ use crate::agent::Agent;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
 use crate::graph;
+use crate::human;
 use crate::mistake::{Code, Mistake, listed};
 use crate::schema::Schema;
 use crate::spec::{Options, Spec, Task, Workflow};
@@ -273,7 +274,7 @@ impl Compiler<'_> {
     }
 
     fn check_tool(&mut self, name: &str, place: String) {
-        if name != subtask::RUN && !self.catalog.tools.iter().any(|tool| tool.name == name) {
+        if ![subtask::RUN, human::ASK].contains(&name) && !self.catalog.tools.iter().any(|tool| tool.name == name) {
             let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
             self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
         }
@@ -308,6 +309,9 @@ impl Compiler<'_> {
         let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
         if named.contains(subtask::RUN) && spec.limits.depth > 0 {
             belt.insert(subtask::RUN.to_owned(), Arc::new(subtask::info()));
+        }
+        if named.contains(human::ASK) {
+            belt.insert(human::ASK.to_owned(), Arc::new(human::info()));
         }
         belt
     }

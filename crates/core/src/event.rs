@@ -129,6 +129,8 @@ pub enum AfterFailure {
 pub enum Timing {
     /// Before the task starts.
     BeforeExecution,
+    /// While it works: a call asks a person.
+    DuringExecution,
     /// When its output is there.
     AfterExecution,
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::budget::{Breach, Reason};
 use crate::calls::Slot;
 use crate::event::{AfterFailure, Decision, Directive, Event, Fact, Timing};
+use crate::human::Question;
 use crate::id::Id;
 use crate::message::{Call, Message, Outcome, Reply};
 use crate::output;
@@ -287,12 +288,21 @@ impl Run {
     /// A review, as it is announced and listed.
     pub(crate) fn review_fields(&self, run: &str, review: u32) -> Value {
         let Some(state) = self.reviews.get(review as usize) else { return json!({}) };
+        let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.turn));
         let output = self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default();
-        let output = if state.timing == Timing::BeforeExecution { String::new() } else { output.to_string() };
         let timeout_ms = state.due.map_or(0, |due| due.saturating_sub(state.opened_at));
         let fields = json!({ "reviewId": review_id(run, review), "taskOutput": output, "timing": state.timing,
             "timeoutMs": timeout_ms, "onTimeout": state.on_timeout, "createdAt": iso(state.opened_at), "expiresAt": state.due.map(iso) });
-        self.at_task(&state.turn, fields)
+        let mut place = self.at_task(&state.turn, fields);
+        if let Some(Question { question, options }) = question {
+            merge(&mut place, json!({ "taskDescription": question, "prompt": question, "options": options }));
+        }
+        place
+    }
+
+    /// What a call asks a person.
+    fn question_of(&self, call: &Id) -> Question {
+        serde_json::from_str(&self.asked_call(call).1).unwrap_or_default()
     }
 
     fn completed_fields(&self, turn: &Id, at: &str) -> Value {

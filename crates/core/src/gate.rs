@@ -1,12 +1,15 @@
 //! Reviews, as the fold sees them: a turn stops at a gate, and goes on, starts
 //! over or ends there by the first word of a person or of the clock.
 
+use crate::calls::Slot;
 use crate::event::{CancelMode, Decision, End, Exit, Timing};
+use crate::human;
 use crate::id::{Id, Millis};
+use crate::message::Outcome;
 use crate::run::{Run, Timer};
 use crate::spec::OnTimeout;
 use crate::text::Text;
-use crate::turn::Phase;
+use crate::turn::{Phase, Turn};
 
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,17 +34,21 @@ impl Run {
         if let Some(due) = state.due {
             self.timers.insert((due, Timer::Review(review)));
         }
-        let id = state.turn.clone();
+        let (id, timing) = (state.turn.clone(), state.timing);
+        self.reviews.push(state);
+        self.open_reviews.insert(review);
+        if timing == Timing::DuringExecution {
+            self.claim_calls(&id);
+            return self.set(&id, Slot::Asking);
+        }
         if !self.turns.contains_key(&id) {
             self.graph.start(id.task_index());
             self.open_turn(&id);
         }
-        self.reviews.push(state);
-        self.open_reviews.insert(review);
         self.change(&id, |turn| turn.phase = Phase::Reviewing { review, output: turn.output() });
     }
 
-    /// Takes a review off the list; the turn and the output it was about.
+    /// Takes a review off the list; the turn or call and the output it was about.
     fn settle_review(&mut self, review: u32, verdict: &'static str) -> Option<(Id, Timing, Text)> {
         let state = self.reviews.get_mut(review as usize)?;
         state.verdict = Some(verdict);
@@ -50,12 +57,18 @@ impl Run {
         }
         self.open_reviews.remove(&review);
         let (id, timing) = (state.turn.clone(), state.timing);
-        let output = self.turns.get(&id)?.output();
+        let output = self.turns.get(&id).map(Turn::output).unwrap_or_default();
         Some((id, timing, output))
     }
 
     pub(crate) fn decided(&mut self, review: u32, decision: &Decision) {
         let Some((id, timing, output)) = self.settle_review(review, decision.word()) else { return };
+        if timing == Timing::DuringExecution {
+            return match human::heard(decision) {
+                Some(outcome) => self.set(&id, Slot::Heard(outcome)),
+                None => self.wind_down(End::Completed { exit: Exit::UserExitEarly }, CancelMode::Now),
+            };
+        }
         match decision {
             Decision::Continue => self.pass(&id, timing, output),
             Decision::Edit { output: edited } => {
@@ -68,7 +81,7 @@ impl Run {
                 turn.revision = Some((feedback.clone(), output));
                 turn.phase = match timing {
                     Timing::BeforeExecution => Phase::Start,
-                    Timing::AfterExecution => Phase::Prompt,
+                    Timing::DuringExecution | Timing::AfterExecution => Phase::Prompt,
                 };
             }),
         }
@@ -76,6 +89,9 @@ impl Run {
 
     pub(crate) fn timed_out(&mut self, review: u32, action: OnTimeout) {
         let Some((id, timing, output)) = self.settle_review(review, "TIMED_OUT") else { return };
+        if timing == Timing::DuringExecution {
+            return self.unheard(&id, action);
+        }
         match action {
             OnTimeout::Continue => self.pass(&id, timing, output),
             OnTimeout::ExitEarly => self.exit_early(&id, timing, output, Exit::Timeout),
@@ -85,8 +101,26 @@ impl Run {
         }
     }
 
+    /// Nobody answered a call's question in time.
+    fn unheard(&mut self, call: &Id, action: OnTimeout) {
+        match action {
+            OnTimeout::Continue => {
+                let words = "Nobody answered in time. Go on with what you know, or say what is missing.";
+                self.set(call, Slot::Heard(Outcome::failed(words)));
+            }
+            OnTimeout::ExitEarly => self.wind_down(End::Completed { exit: Exit::Timeout }, CancelMode::Now),
+            OnTimeout::Fail => {
+                let error = "nobody answered a question in time".to_owned();
+                self.wind_down(End::Failed { error }, CancelMode::Now);
+            }
+        }
+    }
+
     pub(crate) fn closed(&mut self, review: u32) {
-        let Some((id, _, _)) = self.settle_review(review, "CLOSED") else { return };
+        let Some((id, timing, _)) = self.settle_review(review, "CLOSED") else { return };
+        if timing == Timing::DuringExecution {
+            return self.set(&id, Slot::Heard(Outcome::failed("the run was stopped before anybody answered")));
+        }
         self.change(&id, |turn| turn.phase = Phase::Failing("Cancelled".to_owned()));
     }
 
@@ -95,7 +129,7 @@ impl Run {
         self.change(id, |turn| {
             turn.phase = match timing {
                 Timing::BeforeExecution => Phase::Start,
-                Timing::AfterExecution => Phase::Approved(output),
+                Timing::DuringExecution | Timing::AfterExecution => Phase::Approved(output),
             };
         });
     }
@@ -103,7 +137,7 @@ impl Run {
     /// The reviewed turn keeps what it has, and no other task starts.
     fn exit_early(&mut self, id: &Id, timing: Timing, output: Text, exit: Exit) {
         match timing {
-            Timing::AfterExecution => self.pass(id, timing, output),
+            Timing::DuringExecution | Timing::AfterExecution => self.pass(id, timing, output),
             Timing::BeforeExecution => {
                 self.change(id, |turn| turn.phase = Phase::Skipping("a reviewer ended the run before it".to_owned()));
             }

@@ -11,7 +11,7 @@
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), `gate` (reviews), `stopwatch`
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
-//!   [`subtask`]s), `prompt` and `output`
+//!   [`subtask`]s, or a person: [`human`]), `prompt` and `output`
 //! - [`decide`]: what a request does to the run
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
@@ -28,6 +28,7 @@ pub mod event;
 pub mod frame;
 mod gate;
 mod graph;
+pub mod human;
 pub mod id;
 pub mod message;
 pub mod mistake;

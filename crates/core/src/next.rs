@@ -251,7 +251,7 @@ impl Run {
         }
     }
 
-    fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
+    pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
         let opened = plan.recorded(|fact| matches!(fact, Fact::ReviewOpened { .. }));
         let timeout = task.review_timeout_ms.unwrap_or(self.spec.review.timeout_ms);
         let due = (timeout > 0).then(|| plan.at.saturating_add(timeout));
@@ -404,7 +404,12 @@ impl Run {
         };
         // A child sorts after its parent, so going backwards ends it first.
         for id in self.turns.keys().rev() {
-            self.fail(id, reason, plan);
+            match (end, id.parent()) {
+                (End::Completed { .. }, None) => {
+                    plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.to_owned() });
+                }
+                (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, reason, plan),
+            }
         }
         plan.record(Fact::RunEnded { end: end.clone() });
     }

@@ -348,7 +348,7 @@ impl Run {
     }
 
     /// The calls of a reply are paid for together, when the first is begun.
-    fn claim_calls(&mut self, call: &Id) {
+    pub(crate) fn claim_calls(&mut self, call: &Id) {
         let Some((id, _)) = call.parent() else { return };
         let calls = self.turns.get(&id).and_then(Turn::calls);
         if let Some(calls) = calls.filter(|calls| !calls.claimed) {
@@ -454,7 +454,7 @@ impl Run {
         self.turns.get(&turn)?.calls()?.get(index)
     }
 
-    fn set(&mut self, call: &Id, slot: Slot) {
+    pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
         let Some((id, index)) = call.parent() else { return };
         let spec = self.spec.clone();
         self.change(&id, |turn| turn.set(&id, index, slot, |outcome| output::shown(outcome, &spec)));

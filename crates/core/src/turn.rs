@@ -182,8 +182,7 @@ impl Turn {
             Phase::Asked | Phase::Backoff { .. } | Phase::Reviewing { .. } => Want::Nothing,
             Phase::Calling(calls) => match calls.todo().next() {
                 None => Want::Nothing,
-                Some((_, call, Slot::Waiting)) => self.lock(&call.tool).map_or(Want::Attention, Want::Lock),
-                Some(_) => Want::Attention,
+                Some((_, call, _)) => self.lock(&call.tool).map_or(Want::Attention, Want::Lock),
             },
         }
     }

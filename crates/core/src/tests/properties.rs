@@ -129,6 +129,7 @@ fn report(effect: &Effect, by: u16) -> Report {
         1 => &[("pay", "{}"), ("look", "{}"), ("put", "{}")],
         2 => &[subtask, ("pay", "{}")],
         3 => &[subtask, subtask, ("lock", "{}")],
+        5 => &[("human_input", r#"{"question":"really?"}"#), ("look", "{}")],
         4 => &[("gone", "{}"), ("gone", "{}"), ("look", "oops"), ("gone", "{}"), ("gone", "{}"), ("gone", "{}")],
         _ => &[],
     };

@@ -263,3 +263,41 @@ fn a_cancel_closes_open_reviews() {
     assert_eq!(kinds, ["cancel_requested", "review_closed", "task_failed", "ensemble_completed"]);
     assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Ended { status: "CANCELLED" }));
 }
+
+#[test]
+fn a_question_to_a_person_is_a_call_whose_result_is_the_answer() {
+    let question = r#"{"question":"Which one?","options":["a","b"]}"#;
+    let ask = |world: &mut World| {
+        world.calls("1", &[("human_input", question), ("look", "{}")]);
+        world.returns("1.0.1", "seen");
+        let review = &world.run.detail("r")["pendingReviews"][0];
+        assert_eq!((&review["taskDescription"], &review["timing"]), (&json!("Which one?"), &json!("DURING_EXECUTION")));
+        assert_eq!((&review["options"], &review["taskOutput"]), (&json!(["a", "b"]), &json!("")));
+        world.crash();
+        assert_eq!(world.places(), [""; 0], "the question stays open over a restart");
+    };
+    let answers = [
+        (Decision::Edit { output: "b".into() }, "b"),
+        (Decision::Continue, "The person has read this and says: go on."),
+        (Decision::Reject { feedback: "neither".into() }, "The person does not agree: neither"),
+    ];
+    for (decision, words) in answers {
+        let mut world = two();
+        ask(&mut world);
+        decide(&mut world, decision).unwrap();
+        assert_eq!(world.results("1"), [words, "seen"]);
+    }
+    let mut world = two();
+    ask(&mut world);
+    decide(&mut world, Decision::ExitEarly).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Completed { exit: Exit::UserExitEarly }));
+    assert_eq!(statuses(&world), ["SKIPPED", "SKIPPED"], "the run ends without this task's output");
+    let mut world = two();
+    ask(&mut world);
+    world.pass(300_000);
+    assert!(world.results("1")[0].starts_with("Nobody answered in time"));
+    let mut world = two();
+    ask(&mut world);
+    world.command(cancel(CancelMode::AfterIteration)).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Cancelled));
+}

@@ -12,6 +12,7 @@ use crate::compile::{Catalog, Compiled, compile};
 use crate::decide::{Command, Refused, Report};
 use crate::draft::{Draft, Ensemble, Request};
 use crate::event::{Event, Fact};
+use crate::human;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
 use crate::next::{Effect, Grants};
@@ -71,7 +72,7 @@ pub(super) fn task(name: &str, context: &[&str]) -> Draft {
     Draft {
         name: Some(name.to_owned()),
         description: format!("Do {name}"),
-        tools: ["look", "put", "pay", "lock", subtask::RUN].map(str::to_owned).to_vec(),
+        tools: ["look", "put", "pay", "lock", subtask::RUN, human::ASK].map(str::to_owned).to_vec(),
         context: context.iter().map(|name| format!("${name}")).collect(),
         ..Draft::default()
     }
