@@ -112,7 +112,7 @@ impl Run {
     }
 
     fn iterations_max(&self, id: &Id) -> u32 {
-        let own = self.spec.tasks.get(id.task_index()).map_or(1, |task| task.max_iterations);
+        let own = self.worker(id).map_or(1, |task| task.max_iterations);
         match self.spec.limits.iterations_per_level {
             level if level > 0 && id.parent().is_some() => level,
             _ => own,
@@ -154,7 +154,7 @@ impl Run {
 
     fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64), last: Last) -> Question {
         let can_call = self.models.get(alias).is_some_and(|model| model.tools) && last == Last::No;
-        let task = self.spec.tasks.get(id.task_index()).map(|task| task.name.clone()).unwrap_or_default();
+        let task = self.worker(id).map(|task| task.name.clone()).unwrap_or_default();
         Question {
             turn: id.clone(),
             task,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::budget::Breach;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
+use crate::delegation;
 use crate::event::{Fact, Timing};
 use crate::human;
 use crate::id::Id;
@@ -54,6 +55,9 @@ impl Run {
     fn make(&self, id: &Id, turn: &Turn, (call, slot): (&Call, &Slot), plan: &mut Plan) -> Result<(), Breach> {
         if call.tool == subtask::RUN && turn.tool(subtask::RUN).is_some() {
             return self.delegate(id, turn, call, plan);
+        }
+        if [delegation::PEER, delegation::MANAGER].contains(&call.tool.as_str()) && turn.tool(&call.tool).is_some() {
+            return self.hand_over(id, turn, call, plan);
         }
         if let Slot::Heard(outcome) = slot {
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
@@ -104,7 +108,7 @@ impl Run {
             _ => wanted.as_ref().is_none_or(|wanted| wanted.contains(name)),
         };
         let tools: Vec<String> = names.filter(inherited).collect();
-        let Some(task) = self.spec.tasks.get(id.task_index()) else { return Ok(()) };
+        let Some(task) = self.spec.tasks.get(turn.worker) else { return Ok(()) };
         let system = prompt::subtask_system(task, &order.title).into();
         let fact = Fact::SubtaskStarted {
             call: id.clone(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
 use crate::graph;
 use crate::human;
@@ -20,6 +21,8 @@ use crate::template;
 const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
 /// Model calls a task may make when it does not say.
 const MAX_ITERATIONS: u32 = 25;
+/// How often work may be handed on when the ensemble does not say.
+const MAX_DELEGATION_DEPTH: u32 = 3;
 /// Characters of a description an override may be keyed by.
 const KEY_CHARS: usize = 50;
 /// Words and characters of a name made from a description.
@@ -107,10 +110,33 @@ impl Compiler<'_> {
             options: options(&request.options),
             inputs,
             tags: request.tags,
+            max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
         };
+        self.form_team(&mut spec);
         self.check_model(&spec.model, "model");
         self.check_order(&mut spec);
         spec
+    }
+
+    /// Gives agents that may delegate the tool for it, and a hierarchy its manager.
+    fn form_team(&mut self, spec: &mut Spec) {
+        if spec.tasks.len() > 1 {
+            for task in spec.tasks.iter_mut().filter(|task| task.agent.allow_delegation) {
+                task.tools.push(delegation::PEER.to_owned());
+            }
+        }
+        if spec.workflow != Workflow::Hierarchical {
+            return;
+        }
+        let mut roles = BTreeSet::from([delegation::MANAGER_ROLE.to_lowercase()]);
+        for (index, task) in spec.tasks.iter().enumerate() {
+            if !roles.insert(task.agent.role.to_lowercase()) {
+                let message =
+                    format!("the role '{}' is taken; in a hierarchy every agent has its own", task.agent.role);
+                self.mistake(Code::BadRequest, format!("tasks[{index}].agent.role"), message);
+            }
+        }
+        spec.tasks.push(delegation::manager(&spec.tasks));
     }
 
     fn override_tasks(&mut self, drafts: &mut [Draft], overrides: Vec<(String, Override)>) {
@@ -252,7 +278,7 @@ impl Compiler<'_> {
             let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
             return self.mistake(Code::CircularDependency, place, message);
         }
-        if spec.workflow == Workflow::Parallel {
+        if spec.workflow != Workflow::Sequential {
             return;
         }
         let late = inputs.iter().enumerate().flat_map(|(task, inputs)| inputs.iter().map(move |input| (task, *input)));
@@ -309,6 +335,10 @@ impl Compiler<'_> {
         let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
         if named.contains(subtask::RUN) && spec.limits.depth > 0 {
             belt.insert(subtask::RUN.to_owned(), Arc::new(subtask::info()));
+        }
+        for name in [delegation::PEER, delegation::MANAGER].into_iter().filter(|name| named.contains(name)) {
+            let roles: Vec<&str> = spec.team().iter().map(|task| task.agent.role.as_str()).collect();
+            belt.insert(name.to_owned(), Arc::new(delegation::info(name, &roles)));
         }
         if named.contains(human::ASK) {
             belt.insert(human::ASK.to_owned(), Arc::new(human::info()));

@@ -242,9 +242,7 @@ impl Run {
 
     /// The model to ask after the one that gave up.
     fn fallback(&self, id: &Id, turn: &Turn) -> Option<String> {
-        let own = self.spec.tasks.get(id.task_index()).and_then(|task| task.model.as_ref());
-        let primary = self.switched.as_ref().or(own).unwrap_or(&self.spec.model);
-        self.models.get(primary)?.fallback.get(turn.fallback).cloned()
+        self.models.get(self.primary(id))?.fallback.get(turn.fallback).cloned()
     }
 
     fn is_asked(&self, turn: &Id) -> bool {

@@ -28,6 +28,8 @@ pub struct Ensemble {
     pub limits: Limits,
     /// Defaults for template variables.
     pub inputs: BTreeMap<String, String>,
+    /// How often work may be handed on from agent to agent; 3 when absent.
+    pub max_delegation_depth: Option<u32>,
     /// The tasks.
     pub tasks: Vec<Draft>,
 }

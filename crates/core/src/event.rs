@@ -59,6 +59,12 @@ pub enum Fact {
     ToolDispatched { call: Id },
     /// A call became a turn of its own.
     SubtaskStarted { call: Id, title: String, system: Text, user: Text, tools: Vec<String> },
+    /// A call became a turn of another agent, the one of the task at `worker`.
+    DelegationStarted { call: Id, worker: usize, task: String, system: Text, user: Text },
+    /// That agent is done, or failed.
+    DelegationEnded { call: Id, error: Option<String> },
+    /// Nobody was handed anything.
+    DelegationRefused { call: Id, role: String, reason: String },
     /// The call is over, whether a tool, a subtask or nobody did it.
     ToolReturned { call: Id, outcome: Outcome, duration_ms: u64 },
     /// Something waits for a person.
@@ -266,7 +272,9 @@ impl Fact {
     /// Every text that may be large, for the codec that stores those apart.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {
-            Fact::PromptBuilt { system, user, .. } | Fact::SubtaskStarted { system, user, .. } => vec![system, user],
+            Fact::PromptBuilt { system, user, .. }
+            | Fact::SubtaskStarted { system, user, .. }
+            | Fact::DelegationStarted { system, user, .. } => vec![system, user],
             Fact::ModelReplied { reply, .. } => Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect(),
             Fact::ToolReturned { outcome: Outcome::Answer { text, .. } | Outcome::Failed { text }, .. } => vec![text],
             Fact::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
@@ -286,6 +294,8 @@ impl Fact {
             | Fact::OutputRejected { .. }
             | Fact::LoopNoticed { .. }
             | Fact::ToolDispatched { .. }
+            | Fact::DelegationEnded { .. }
+            | Fact::DelegationRefused { .. }
             | Fact::ReviewOpened { .. }
             | Fact::ReviewTimedOut { .. }
             | Fact::ReviewClosed { .. }

@@ -56,12 +56,12 @@ impl Run {
             Fact::RunAccepted { .. } => ("run_accepted", self.accepted_fields()),
             Fact::RunAdopted { epoch } => ("run_adopted", json!({ "epoch": epoch })),
             Fact::RunStarted => {
-                let (total, workflow) = (self.spec.tasks.len(), self.spec.workflow.word());
+                let (total, workflow) = (self.spec.team().len(), self.spec.workflow.word());
                 let fields = json!({ "ensembleId": self.ensemble_id, "startedAt": at(), "totalTasks": total, "workflow": workflow });
                 ("ensemble_started", fields)
             }
             Fact::TaskStarted { turn } => {
-                ("task_started", self.at_task(turn, json!({ "totalTasks": self.spec.tasks.len(), "startedAt": at() })))
+                ("task_started", self.at_task(turn, json!({ "totalTasks": self.total_shown(), "startedAt": at() })))
             }
             Fact::PromptBuilt { turn, user, .. } => ("task_input", self.input(turn, user.as_str(), &at())),
             Fact::ModelAsked { turn, round, model, .. } => {
@@ -104,6 +104,13 @@ impl Run {
                 let fields = json!({ "callId": call, "title": title, "instructions": user, "toolNames": tools, "depth": call.depth() });
                 ("subtask_started", self.at_turn_of(call, fields))
             }
+            Fact::DelegationStarted { call, task, .. } => {
+                ("delegation_started", self.errand(call, self.worker_role(call), json!({ "taskDescription": task })))
+            }
+            Fact::DelegationEnded { call, error } => self.errand_ended(call, error.as_deref(), event.at),
+            Fact::DelegationRefused { call, role, reason } => {
+                ("delegation_failed", self.errand(call, role, json!({ "reason": reason })))
+            }
             Fact::ToolReturned { call, outcome, duration_ms } => {
                 ("tool_called", self.called(call, outcome, *duration_ms))
             }
@@ -130,7 +137,7 @@ impl Run {
             Fact::DirectiveGiven { directive } => ("directive_active", self.directive_fields(run, directive)),
             Fact::DirectiveDelivered { directive, turn, round } => {
                 let id = directive_id(run, *directive);
-                let fields = json!({ "directiveId": id, "taskIndex": turn.task_index() + 1, "iterationIndex": round });
+                let fields = json!({ "directiveId": id, "taskIndex": self.shown(turn), "iterationIndex": round });
                 ("directive_delivered", fields)
             }
             Fact::ModelSwitched { previous, by, .. } => ("model_switched", self.switched_fields(previous, by)),
@@ -147,22 +154,54 @@ impl Run {
         }
     }
 
+    fn errand_ended(&self, call: &Id, error: Option<&str>, at: u64) -> (&'static str, Value) {
+        let began = self.turns.get(call).map_or(at, |turn| turn.used.started_at);
+        let (kind, fields) = match error {
+            None => ("delegation_completed", json!({ "durationMs": at.saturating_sub(began) })),
+            Some(reason) => ("delegation_failed", json!({ "reason": reason })),
+        };
+        (kind, self.errand(call, self.worker_role(call), fields))
+    }
+
     fn accepted_fields(&self) -> Value {
         let task = |(index, task): (usize, &crate::spec::Task)| {
             let context: Vec<usize> = task.context.iter().map(|position| position + 1).collect();
             json!({ "taskIndex": index + 1, "name": task.name, "agentRole": task.agent.role, "context": context })
         };
-        let tasks: Vec<Value> = self.spec.tasks.iter().enumerate().map(task).collect();
+        let tasks: Vec<Value> = self.spec.team().iter().enumerate().map(task).collect();
         json!({ "ensemble": self.spec.name, "workflow": self.spec.workflow.word(), "totalTasks": tasks.len(), "tasks": tasks })
+    }
+
+    /// The number of the task a turn belongs to, as people see it: a manager's
+    /// is the only one.
+    fn shown(&self, turn: &Id) -> usize {
+        if self.spec.is_manager(turn.task_index()) { 1 } else { turn.task_index() + 1 }
+    }
+
+    fn total_shown(&self) -> usize {
+        if self.spec.is_manager(self.spec.tasks.len().saturating_sub(1)) { 1 } else { self.spec.tasks.len() }
+    }
+
+    /// Who handed work to whom.
+    fn errand(&self, call: &Id, role: &str, fields: Value) -> Value {
+        let by = call.parent().and_then(|(turn, _)| self.worker(&turn));
+        let mut errand =
+            json!({ "delegationId": call, "delegatingAgentRole": by.map(|task| &task.agent.role), "workerRole": role });
+        merge(&mut errand, fields);
+        errand
+    }
+
+    fn worker_role(&self, call: &Id) -> &str {
+        self.worker(call).map_or("", |task| task.agent.role.as_str())
     }
 
     /// Which agent and task a turn stands for. A subtask goes by its own title,
     /// so that its conversation is told apart from its parent's.
     fn place(&self, turn: &Id) -> Value {
-        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return json!({}) };
+        let Some(task) = self.worker(turn) else { return json!({}) };
         let title = self.turns.get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title.as_str());
         let description = title.unwrap_or(&task.description);
-        json!({ "taskIndex": turn.task_index() + 1, "agentRole": task.agent.role, "taskDescription": description, "turnId": turn })
+        json!({ "taskIndex": self.shown(turn), "agentRole": task.agent.role, "taskDescription": description, "turnId": turn })
     }
 
     fn at_task(&self, turn: &Id, fields: Value) -> Value {
@@ -312,7 +351,7 @@ impl Run {
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (None, None),
         };
         let Used { started_at, tool_calls, .. } = ended.used;
-        let fields = json!({ "totalTasks": self.spec.tasks.len(), "completedAt": at,
+        let fields = json!({ "totalTasks": self.total_shown(), "completedAt": at,
             "durationMs": ended.at.saturating_sub(started_at), "tokenCount": ended.used.tokens(),
             "toolCallCount": tool_calls, "output": output, "parsedOutput": parsed });
         self.at_task(turn, fields)
@@ -329,7 +368,7 @@ impl Run {
         let first = self.turns.iter().find(|(id, _)| id.parent().is_none());
         let (task, round) = first.map_or((0, 0), |(id, turn)| {
             let under_way = u32::from(turn.phase == crate::turn::Phase::Asked);
-            (id.task_index() + 1, turn.round + under_way)
+            (self.shown(id), turn.round + under_way)
         });
         json!({ "model": self.switched, "previousModel": previous, "taskIndex": task, "iterationIndex": round, "by": by })
     }

@@ -11,7 +11,7 @@
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), `gate` (reviews), `stopwatch`
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
-//!   [`subtask`]s, or a person: [`human`]), `prompt` and `output`
+//!   [`subtask`]s, another agent: [`delegation`], or a person: [`human`]), `prompt` and `output`
 //! - [`decide`]: what a request does to the run
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
@@ -23,6 +23,7 @@ mod calls;
 pub mod catalog;
 pub mod compile;
 pub mod decide;
+pub mod delegation;
 pub mod draft;
 pub mod event;
 pub mod frame;

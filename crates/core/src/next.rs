@@ -345,6 +345,7 @@ impl Run {
             return self.fail(id, "subtask_no_result: the subtask answered nothing", plan);
         }
         let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+        self.end_delegation(id, turn, None, plan);
         plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms });
     }
 
@@ -368,6 +369,7 @@ impl Run {
             (Some(_), Some(turn)) => {
                 let duration_ms = plan.at.saturating_sub(turn.used.started_at);
                 let outcome = Outcome::failed(format!("the subtask '{}' failed: {reason}", turn.title));
+                self.end_delegation(id, turn, Some(reason), plan);
                 plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
             }
             (Some(_) | None, _) => {
@@ -376,9 +378,17 @@ impl Run {
         }
     }
 
+    /// Whether a turn was handed over shows in that its caller is somebody else.
+    fn end_delegation(&self, id: &Id, turn: &Turn, error: Option<&str>, plan: &mut Plan) {
+        let caller = id.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        if caller.is_some_and(|caller| caller.worker != turn.worker) {
+            plan.record(Fact::DelegationEnded { call: id.clone(), error: error.map(str::to_owned) });
+        }
+    }
+
     /// Nothing is left to do: says how it went.
     fn finish(&self, plan: &mut Plan) {
-        let total = self.spec.tasks.len();
+        let total = self.spec.team().len();
         let end = match &self.stop {
             Some((end, _)) => end.clone(),
             None if self.failed > 0 => End::Failed { error: format!("{} of {total} tasks failed", self.failed) },

@@ -100,6 +100,11 @@ pub(crate) fn subtask_system(task: &Task, title: &str) -> String {
     )
 }
 
+/// What an agent is told that somebody hands work to.
+pub(crate) fn errand(task: &Task, description: &str) -> String {
+    format!("## Task\n{description}\n\n## Expected Output\n{}", task.expected_output)
+}
+
 /// What a model is told whose answer breaks its schema.
 pub(crate) fn repair(violations: &[String], schema: &Value) -> String {
     let list: String = violations.iter().map(|violation| format!("\n- {violation}")).collect();

@@ -101,7 +101,8 @@ fn options(fields: &mut Fields<'_>) -> RequestOptions {
 }
 
 /// Words for the order of tasks.
-pub const WORKFLOWS: &[(&str, Workflow)] = &[("SEQUENTIAL", Workflow::Sequential), ("PARALLEL", Workflow::Parallel)];
+pub const WORKFLOWS: &[(&str, Workflow)] =
+    &[("SEQUENTIAL", Workflow::Sequential), ("PARALLEL", Workflow::Parallel), ("HIERARCHICAL", Workflow::Hierarchical)];
 /// Words for whose output is looked at.
 pub const REVIEW_POLICIES: &[(&str, ReviewPolicy)] = &[
     ("NEVER", ReviewPolicy::Never),

@@ -18,7 +18,7 @@ use crate::id::{Id, Millis};
 use crate::message::{Call, Outcome, Reply, Usage};
 use crate::output;
 use crate::prompt;
-use crate::spec::{OnError, Spec};
+use crate::spec::{OnError, Spec, Task, Workflow};
 use crate::stopwatch::Stopwatch;
 use crate::text::Text;
 use crate::turn::{Phase, Turn, Used, Want};
@@ -140,6 +140,12 @@ impl Run {
                 self.subtask(call, title, tools);
                 self.change(call, |turn| turn.open(system, user));
             }
+            Fact::DelegationStarted { call, worker, task, system, user } => {
+                self.delegated(call, *worker, task);
+                self.change(call, |turn| turn.open(system, user));
+            }
+            Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
+            Fact::DelegationRefused { call, .. } => self.claim_calls(call),
             Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, *duration_ms),
             Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
@@ -212,7 +218,10 @@ impl Run {
         self.spec = spec.clone();
         self.models = models.clone();
         self.belt = belt.clone();
-        self.graph = Graph::new(&spec.order());
+        self.graph = match spec.workflow {
+            Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
+            Workflow::Sequential | Workflow::Parallel => Graph::new(&spec.order()),
+        };
         self.budget = Budget::new(&spec.limits);
         self.accepted_at = self.at;
     }
@@ -246,7 +255,7 @@ impl Run {
     pub(crate) fn open_turn(&mut self, id: &Id) {
         let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
         let tools: Arc<[Arc<ToolInfo>]> = task.tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
-        let turn = Turn::new(&task.name, tools, self.at);
+        let turn = Turn::new(&task.name, id.task_index(), tools, self.at);
         self.turns.insert(id.clone(), turn);
     }
 
@@ -254,9 +263,34 @@ impl Run {
         let _fits = self.budget.claim_subtask();
         self.claim_calls(call);
         let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
-        let turn = Turn::new(title, tools, self.at);
+        let (worker, delegations) = self.above(call);
+        let mut turn = Turn::new(title, worker, tools, self.at);
+        turn.delegations = delegations;
         self.set(call, Slot::Delegated);
         self.turns.insert(call.clone(), turn);
+    }
+
+    /// Whose turn a call was made in, and how often work was handed on to it.
+    fn above(&self, call: &Id) -> (usize, u32) {
+        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        parent.map_or((call.task_index(), 0), |parent| (parent.worker, parent.delegations))
+    }
+
+    fn delegated(&mut self, call: &Id, worker: usize, task: &str) {
+        let tools: Vec<String> = self.spec.tasks.get(worker).map(|task| task.tools.clone()).unwrap_or_default();
+        self.subtask(call, task, &tools);
+        self.change(call, |turn| (turn.worker, turn.delegations) = (worker, turn.delegations + 1));
+    }
+
+    /// Work that was handed over is kept under the name of whoever did it.
+    fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
+        let Some(turn) = self.turns.get(call).filter(|_| error.is_none()) else { return };
+        let how = How::Completed { output: turn.output(), parsed: None };
+        let ended = Ended { how, at: self.at, used: turn.used, model: turn.model.clone() };
+        if self.spec.workflow == Workflow::Hierarchical {
+            self.outputs.push(turn.worker);
+            self.tasks.insert(turn.worker, ended);
+        }
     }
 
     fn asked(&mut self, id: &Id, model: &str, claim: &Claim, last: Last) {
@@ -468,10 +502,20 @@ impl Run {
         self.wants.note(id, want, model);
     }
 
+    /// The task whose agent works in a turn.
+    pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
+        self.spec.tasks.get(self.turns.get(id).map_or(id.task_index(), |turn| turn.worker))
+    }
+
+    /// The alias a turn asks as long as nothing fails.
+    pub(crate) fn primary(&self, id: &Id) -> &String {
+        let own = self.worker(id).and_then(|task| task.model.as_ref());
+        self.switched.as_ref().or(own).unwrap_or(&self.spec.model)
+    }
+
     /// The alias the turn's next model call goes to.
     pub(crate) fn alias(&self, id: &Id) -> String {
-        let own = self.spec.tasks.get(id.task_index()).and_then(|task| task.model.as_ref());
-        let primary = self.switched.as_ref().or(own).unwrap_or(&self.spec.model);
+        let primary = self.primary(id);
         let fallback = self.turns.get(id).map_or(0, |turn| turn.fallback).checked_sub(1);
         let chain = self.models.get(primary).map(|model| model.fallback.as_slice()).unwrap_or_default();
         fallback.and_then(|index| chain.get(index)).unwrap_or(primary).clone()

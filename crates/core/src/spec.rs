@@ -34,6 +34,8 @@ pub struct Spec {
     pub inputs: BTreeMap<String, String>,
     /// Labels for finding the run again.
     pub tags: BTreeMap<String, String>,
+    /// How often work may be handed on from agent to agent.
+    pub max_delegation_depth: u32,
 }
 
 /// One task.
@@ -84,6 +86,8 @@ pub enum Workflow {
     Sequential,
     /// As soon as what they read is there.
     Parallel,
+    /// As a manager delegates them. The manager is the last task of the list.
+    Hierarchical,
 }
 
 impl Workflow {
@@ -92,6 +96,7 @@ impl Workflow {
         match self {
             Workflow::Sequential => "SEQUENTIAL",
             Workflow::Parallel => "PARALLEL",
+            Workflow::Hierarchical => "HIERARCHICAL",
         }
     }
 }
@@ -194,11 +199,24 @@ pub enum CaptureMode {
 }
 
 impl Spec {
+    /// The tasks that were declared: all but a manager's.
+    pub fn team(&self) -> &[Task] {
+        match (self.workflow, self.tasks.split_last()) {
+            (Workflow::Hierarchical, Some((_manager, team))) => team,
+            (Workflow::Sequential | Workflow::Parallel | Workflow::Hierarchical, _) => &self.tasks,
+        }
+    }
+
+    /// Whether the task at this position leads the others.
+    pub(crate) fn is_manager(&self, position: usize) -> bool {
+        self.workflow == Workflow::Hierarchical && position + 1 == self.tasks.len()
+    }
+
     /// What each task waits on: what it reads and, in a sequence, the task
     /// declared before it.
     pub(crate) fn order(&self) -> Vec<Vec<usize>> {
         let waits = |(position, task): (usize, &Task)| match self.workflow {
-            Workflow::Parallel => task.context.clone(),
+            Workflow::Parallel | Workflow::Hierarchical => task.context.clone(),
             Workflow::Sequential => task.context.iter().copied().chain(position.checked_sub(1)).collect(),
         };
         self.tasks.iter().enumerate().map(waits).collect()

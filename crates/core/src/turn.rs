@@ -26,6 +26,11 @@ const MESSAGE_TOKENS: u64 = 8;
 pub struct Turn {
     /// A subtask's label; a task's is its name.
     pub title: String,
+    /// The position of the task whose agent it is: its own, its parent's, or
+    /// that of the agent it was handed to.
+    pub worker: usize,
+    /// How often its work was handed on from agent to agent.
+    pub(crate) delegations: u32,
     /// Model calls answered so far, over all attempts.
     pub round: u32,
     /// The conversation, shared with whoever is asking the model.
@@ -145,9 +150,11 @@ pub(crate) enum Want {
 }
 
 impl Turn {
-    pub(crate) fn new(title: &str, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Turn {
+    pub(crate) fn new(title: &str, worker: usize, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Turn {
         Turn {
             title: title.to_owned(),
+            worker,
+            delegations: 0,
             round: 0,
             messages: Arc::default(),
             used: Used { started_at: at, ..Used::default() },

@@ -8,6 +8,7 @@ use crate::catalog::NanoUsd;
 use crate::event::End;
 use crate::id::{Id, Millis};
 use crate::run::{Ended, How, Run, Timer};
+use crate::spec::Workflow;
 use crate::time::iso;
 use crate::turn::{Phase, Turn, Used};
 
@@ -51,8 +52,8 @@ impl Run {
         let ended_at = self.end.as_ref().map(|_| self.at);
         let mut row = json!({
             "runId": run, "ensemble": self.spec.name, "status": self.status(), "startedAt": iso(self.accepted_at),
-            "durationMs": ended_at.map(|at| self.duration_ms(at)), "taskCount": self.spec.tasks.len(),
-            "completedTasks": self.outputs.len(), "workflow": self.spec.workflow.word(), "tags": self.spec.tags,
+            "durationMs": ended_at.map(|at| self.duration_ms(at)), "taskCount": self.spec.team().len(),
+            "completedTasks": self.completed_tasks(), "workflow": self.spec.workflow.word(), "tags": self.spec.tags,
             "paused": self.paused, "cancelRequested": self.cancel.is_some(), "totalTokens": self.total_tokens(),
         });
         let reviews: Vec<String> =
@@ -74,7 +75,7 @@ impl Run {
     pub fn detail(&self, run: &str) -> Value {
         let Summary { row, ended_at, .. } = self.summary(run);
         let mut detail = row;
-        let tasks: Vec<Value> = (0..self.spec.tasks.len()).map(|index| self.task_view(index)).collect();
+        let tasks: Vec<Value> = (0..self.spec.team().len()).map(|index| self.task_view(index)).collect();
         let reviews: Vec<Value> = self.open_reviews.iter().map(|review| self.review_fields(run, *review)).collect();
         if let Value::Object(detail) = &mut detail {
             detail.insert("inputs".to_owned(), json!(self.spec.inputs));
@@ -150,6 +151,14 @@ impl Run {
             return Value::Null;
         }
         json!({ "inputCost": usd(self.totals.input_cost), "outputCost": usd(self.totals.output_cost) })
+    }
+
+    fn completed_tasks(&self) -> usize {
+        match self.spec.workflow {
+            Workflow::Sequential | Workflow::Parallel => self.outputs.len(),
+            // A worker may be asked again, and the manager is nobody's task.
+            Workflow::Hierarchical => self.tasks.keys().filter(|task| !self.spec.is_manager(**task)).count(),
+        }
     }
 
     /// Why nothing happens just now.

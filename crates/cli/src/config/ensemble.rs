@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use consort_core::agent::Agent;
 use consort_core::draft::{Draft, Ensemble};
-use consort_core::request::{REVIEW_POLICIES, REVIEW_RULES};
-use consort_core::spec::{OnError, Review, Workflow};
+use consort_core::request::{REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
+use consort_core::spec::{OnError, Review};
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -22,8 +22,6 @@ pub(crate) struct Template {
     pub(crate) extras: Vec<Extras>,
     /// How often its models may be called, if that is limited.
     pub(crate) rate: Option<Rate>,
-    /// How often work may be handed on.
-    pub(crate) max_delegation_depth: u32,
     /// What peers may use.
     pub(crate) shares: Vec<Share>,
 }
@@ -60,18 +58,6 @@ pub(crate) enum ShareKind {
     Task,
 }
 
-/// The words for workflows; not all of them run yet.
-#[derive(Clone, Copy)]
-enum WorkflowWord {
-    Runs(Workflow),
-    Hierarchical,
-}
-
-const WORKFLOWS: &[(&str, WorkflowWord)] = &[
-    ("SEQUENTIAL", WorkflowWord::Runs(Workflow::Sequential)),
-    ("PARALLEL", WorkflowWord::Runs(Workflow::Parallel)),
-    ("HIERARCHICAL", WorkflowWord::Hierarchical),
-];
 const ON_ERROR: &[(&str, OnError)] =
     &[("FAIL_FAST", OnError::FailFast), ("CONTINUE_ON_ERROR", OnError::ContinueOnError)];
 const SHARE_KINDS: &[(&str, ShareKind)] = &[("tool", ShareKind::Tool), ("task", ShareKind::Task)];
@@ -84,27 +70,15 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Template {
     let ensemble = Ensemble {
         name: fields.need("name", text).unwrap_or_default(),
         model: fields.read("model", text),
-        workflow: fields.read("workflow", workflow),
+        workflow: fields.read("workflow", word(WORKFLOWS)),
         on_error: fields.read("on_error", word(ON_ERROR)).unwrap_or_default(),
         review: Review { policy, ..Review::default() },
         inputs: fields.map("inputs", scalar),
+        max_delegation_depth: fields.read("max_delegation_depth", at_least(0)),
         tasks,
         ..Ensemble::default()
     };
-    Template {
-        ensemble,
-        extras,
-        rate: fields.read("rate", rate),
-        max_delegation_depth: fields.read("max_delegation_depth", at_least(0)).unwrap_or(3),
-        shares: fields.tables("share", share),
-    }
-}
-
-fn workflow(value: &Typed) -> Parsed<Workflow> {
-    match word(WORKFLOWS)(value)? {
-        WorkflowWord::Runs(workflow) => Ok(workflow),
-        WorkflowWord::Hierarchical => Err("this version runs SEQUENTIAL and PARALLEL, not yet HIERARCHICAL".to_owned()),
-    }
+    Template { ensemble, extras, rate: fields.read("rate", rate), shares: fields.tables("share", share) }
 }
 
 fn task(fields: &mut Fields<'_>) -> (Draft, Extras) {

@@ -415,6 +415,7 @@ fn fan(n: usize) -> Duration {
 #[test]
 fn a_wide_run_costs_per_task_what_a_narrow_one_does() {
     let best = |n| (0..3).map(|_| fan(n)).min().unwrap();
-    let (narrow, wide) = (best(100), best(10_000));
-    assert!(wide < narrow * 5 / 2, "{narrow:?} per task at 100, {wide:?} at 10,000");
+    let (narrow, wide) = (best(300), best(9_000));
+    // Scanning what exists would cost thirty times as much; a busy machine or a cold cache does not.
+    assert!(wide < narrow * 8, "{narrow:?} per task at 300, {wide:?} at 9,000");
 }

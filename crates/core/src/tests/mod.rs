@@ -5,4 +5,5 @@
 mod behaviour;
 mod properties;
 mod steering;
+mod teams;
 mod world;

@@ -151,6 +151,7 @@ fn template() -> Template {
         name: "research".to_owned(),
         model: Some("sonnet".to_owned()),
         workflow: Some(Workflow::Sequential),
+        max_delegation_depth: Some(3),
         inputs: BTreeMap::from([("year".to_owned(), "2026".to_owned())]),
         tasks: vec![task],
         ..Ensemble::default()
@@ -161,13 +162,7 @@ fn template() -> Template {
         target: "check_stock".to_owned(),
         tags: vec!["food".to_owned(), "stock".to_owned()],
     };
-    Template {
-        ensemble,
-        extras: vec![Extras::default()],
-        rate: a_minute(60),
-        max_delegation_depth: 3,
-        shares: vec![share],
-    }
+    Template { ensemble, extras: vec![Extras::default()], rate: a_minute(60), shares: vec![share] }
 }
 
 #[test]

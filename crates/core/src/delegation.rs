@@ -1,0 +1,126 @@
+//! Handing work to another agent of the ensemble: a call of `delegate`, or of a
+//! manager's `delegateTask`, becomes a turn of that agent, with its model and
+//! its tools.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::budget::Breach;
+use crate::catalog::{Permission, ToolInfo};
+use crate::event::Fact;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::next::Plan;
+use crate::prompt;
+use crate::run::Run;
+use crate::schema::Schema;
+use crate::spec::Task;
+use crate::turn::Turn;
+
+/// How peers hand work to each other.
+pub const PEER: &str = "delegate";
+/// How a manager hands out work.
+pub const MANAGER: &str = "delegateTask";
+/// The role of a manager, which no task may have.
+pub const MANAGER_ROLE: &str = "Manager";
+/// Model calls a manager may make.
+const MANAGER_ITERATIONS: u32 = 20;
+
+/// What is to be done, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Errand {
+    agent_role: String,
+    task_description: String,
+}
+
+/// What models are told about either tool, with the roles there are.
+pub fn info(name: &str, roles: &[&str]) -> ToolInfo {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "agentRole": { "type": "string", "enum": roles, "description": "Who should do it" },
+            "taskDescription": { "type": "string", "description": "What to do, with everything needed to do it" }
+        },
+        "required": ["agentRole", "taskDescription"]
+    });
+    let description = "Hands work to another agent of the team and returns its answer. \
+        Several calls in one reply are worked on at the same time.";
+    ToolInfo { schema: Schema::new(schema), permission: Permission::Subagent, ..ToolInfo::new(name, description) }
+}
+
+/// The task of whoever leads a hierarchical ensemble.
+pub(crate) fn manager(tasks: &[Task]) -> Task {
+    let member = |task: &Task| format!("- {}: {}", task.agent.role, task.agent.goal);
+    let task_line = |(index, task): (usize, &Task)| {
+        format!("{}. {} (expected: {})", index + 1, task.description, task.expected_output)
+    };
+    let team: Vec<String> = tasks.iter().map(member).collect();
+    let work: Vec<String> = tasks.iter().enumerate().map(task_line).collect();
+    let agent = Agent {
+        role: MANAGER_ROLE.to_owned(),
+        goal: "Get the tasks done by the right members of your team and bring their work together".to_owned(),
+        background: "You lead a team. You delegate work, judge the answers and delegate again where they fall short."
+            .to_owned(),
+        allow_delegation: true,
+    };
+    Task {
+        name: MANAGER_ROLE.to_owned(),
+        description: format!("Get these tasks done:\n{}\n\nYour team:\n{}", work.join("\n"), team.join("\n")),
+        expected_output: "The results of all tasks, brought together in one answer.".to_owned(),
+        agent,
+        tools: vec![MANAGER.to_owned()],
+        max_iterations: MANAGER_ITERATIONS,
+        ..Task::default()
+    }
+}
+
+impl Run {
+    /// Starts another agent's turn, or says why not.
+    pub(crate) fn hand_over(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+        let refuse = |role: String, reason: String, plan: &mut Plan| {
+            plan.record(Fact::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
+            plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::failed(reason), duration_ms: 0 });
+        };
+        let errand = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
+        let Errand { agent_role, task_description } = match errand {
+            Ok(errand) => errand,
+            Err(error) => {
+                let reason = format!("invalid_tool_arguments: {error}; needed are `agentRole` and `taskDescription`");
+                refuse(String::new(), reason, plan);
+                return Ok(());
+            }
+        };
+        let worker = match self.colleague(turn, &agent_role) {
+            Ok(worker) => worker,
+            Err(reason) => {
+                refuse(agent_role, reason, plan);
+                return Ok(());
+            }
+        };
+        plan.budget.claim_subtask()?;
+        let Some(task) = self.spec.tasks.get(worker) else { return Ok(()) };
+        let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());
+        plan.record(Fact::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
+        Ok(())
+    }
+
+    /// The position of the agent with this role, unless it may not be asked.
+    fn colleague(&self, turn: &Turn, role: &str) -> Result<usize, String> {
+        let team = self.spec.team();
+        let worker = team.iter().position(|task| task.agent.role.eq_ignore_ascii_case(role));
+        let max = self.spec.max_delegation_depth;
+        match worker {
+            _ if turn.delegations >= max => {
+                Err(format!("work has been handed on {max} times already; do this yourself"))
+            }
+            Some(worker) if worker == turn.worker => Err("you cannot delegate to yourself".to_owned()),
+            Some(worker) => Ok(worker),
+            None => {
+                let roles: Vec<&str> = team.iter().map(|task| task.agent.role.as_str()).collect();
+                Err(format!("there is no agent with the role '{role}'; there are: {}", roles.join(", ")))
+            }
+        }
+    }
+}

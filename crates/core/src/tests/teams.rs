@@ -1,0 +1,126 @@
+//! Agents that hand work to each other, and managers that hand it out.
+
+use serde_json::json;
+
+use super::world::{World, ensemble, task};
+use crate::agent::Agent;
+use crate::draft::{Draft, Ensemble};
+use crate::id::Id;
+use crate::message::FailureKind;
+use crate::spec::Workflow;
+
+fn member(name: &str, role: &str) -> Draft {
+    let agent = Agent {
+        role: role.to_owned(),
+        goal: format!("Be a good {role}"),
+        background: String::new(),
+        allow_delegation: true,
+    };
+    Draft { agent: Some(agent), ..task(name, &[]) }
+}
+
+fn team() -> Ensemble {
+    ensemble(vec![member("a", "Cook"), Draft { model: Some("small".to_owned()), ..member("b", "Waiter") }])
+}
+
+fn errand(role: &str) -> String {
+    json!({ "agentRole": role, "taskDescription": "boil an egg" }).to_string()
+}
+
+#[test]
+fn a_peer_is_handed_work_with_its_own_model_and_its_answer_comes_back() {
+    let mut world = World::new(&team());
+    world.calls("1", &[("delegate", &errand("waiter"))]);
+    assert_eq!(
+        world.told("1.0.0"),
+        ["## Task\nboil an egg\n\n## Expected Output\nA complete and accurate response to the task."]
+    );
+    assert_eq!(world.run.turns()[&Id::from("1.0.0")].model, "small");
+    world.crash();
+    world.answers("1.0.0", "done");
+    assert_eq!(world.results("1"), ["done"]);
+    let frame = |kind: &str| {
+        let mut run = crate::run::Run::default();
+        world.log.iter().find_map(|event| {
+            run.apply(event);
+            Some(run.frame("r", 0, event)).filter(|frame| frame["type"] == kind)
+        })
+    };
+    let started = frame("delegation_started").unwrap();
+    assert_eq!(
+        (&started["delegatingAgentRole"], &started["workerRole"], &started["taskDescription"]),
+        (&json!("Cook"), &json!("Waiter"), &json!("boil an egg"))
+    );
+    assert_eq!(frame("delegation_completed").unwrap()["workerRole"], "Waiter");
+}
+
+#[test]
+fn what_cannot_be_delegated_is_refused_in_words() {
+    let mut world = World::new(&Ensemble { max_delegation_depth: Some(1), ..team() });
+    world.calls(
+        "1",
+        &[
+            ("delegate", &errand("cook")),
+            ("delegate", &errand("king")),
+            ("delegate", "{}"),
+            ("delegate", &errand("Waiter")),
+        ],
+    );
+    world.calls("1.0.3", &[("delegate", &errand("Cook"))]);
+    assert!(world.results("1.0.3")[0].contains("handed on 1 times"), "{:?}", world.results("1.0.3"));
+    world.fails("1.0.3", FailureKind::Refused);
+    let results = world.results("1");
+    assert!(results[0].contains("yourself") && results[1].contains("there are: Cook, Waiter"), "{results:?}");
+    assert!(results[2].contains("agentRole") && results[3].contains("failed: refused"), "{results:?}");
+    let kinds = world.kinds(0);
+    assert_eq!(kinds.iter().filter(|kind| *kind == "delegation_failed").count(), 5, "four refusals and one failure");
+    assert_eq!(kinds.iter().filter(|kind| *kind == "delegation_started").count(), 1);
+}
+
+#[test]
+fn a_manager_delegates_and_its_answer_is_the_run_s() {
+    let mut world = World::new(&Ensemble { workflow: Some(Workflow::Hierarchical), ..team() });
+    assert_eq!(world.places(), ["3"], "only the manager starts");
+    assert!(
+        world.told("3")[0].contains("1. Do a (expected: A complete")
+            && world.told("3")[0].contains("- Waiter: Be a good Waiter")
+    );
+    world.calls("3", &[("delegateTask", &errand("Waiter")), ("delegateTask", &errand("Cook"))]);
+    world.answers("3.0.1", "egg");
+    world.answers("3.0.0", "served");
+    world.answers("3", "all done");
+    let result = world.run.result("r");
+    let outputs: Vec<_> =
+        result["outputs"].as_array().unwrap().iter().map(|o| (o["taskName"].clone(), o["output"].clone())).collect();
+    assert_eq!(
+        outputs,
+        [(json!("a"), json!("egg")), (json!("b"), json!("served")), (json!("Manager"), json!("all done"))]
+    );
+    let mut run = crate::run::Run::default();
+    for event in &world.log {
+        run.apply(event);
+        let frame = run.frame("r", 0, event);
+        match frame["type"].as_str().unwrap() {
+            "ensemble_started" => assert_eq!(frame["totalTasks"], 2),
+            "task_started" | "task_completed" => {
+                assert_eq!(
+                    (&frame["taskIndex"], &frame["totalTasks"], &frame["agentRole"]),
+                    (&json!(1), &json!(1), &json!("Manager"))
+                );
+            }
+            _other => {}
+        }
+    }
+    let detail = world.run.detail("r");
+    assert_eq!((&detail["taskCount"], &detail["completedTasks"]), (&json!(2), &json!(2)));
+    assert_eq!(detail["tasks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn in_a_hierarchy_every_agent_has_a_role_of_its_own() {
+    let clash = ensemble(vec![member("a", "Cook"), member("b", "cook"), member("c", "manager")]);
+    let clash = Ensemble { workflow: Some(Workflow::Hierarchical), ..clash };
+    let mistakes = crate::compile::compile(&clash, Default::default(), &super::world::catalog()).unwrap_err();
+    let places: Vec<&str> = mistakes.iter().map(|mistake| mistake.place.as_str()).collect();
+    assert_eq!(places, ["tasks[1].agent.role", "tasks[2].agent.role"]);
+}
