@@ -41,7 +41,7 @@ impl Run {
             let mut waiting = queue.len();
             for (id, turn) in queue.iter().filter_map(|id| self.turns.get_key_value(id)) {
                 if self.must_stop() {
-                    self.fail(id, CANCELLED, plan);
+                    self.stop_asking(id, turn, plan);
                 } else if plan.asked(alias) >= slots {
                     plan.need_model(alias, waiting);
                     break;
@@ -54,6 +54,14 @@ impl Run {
         self.retry_models(grants, plan)
     }
 
+    /// A task that only reflects has its output already.
+    fn stop_asking(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        match turn.reflecting {
+            Some(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
+            None => self.fail(id, CANCELLED, plan),
+        }
+    }
+
     /// After this iteration nothing more is asked.
     fn must_stop(&self) -> bool {
         self.stop.as_ref().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
@@ -61,7 +69,7 @@ impl Run {
 
     fn ask(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
-        if turn.iterations() >= limit {
+        if turn.iterations() >= limit && turn.reflecting.is_none() {
             let reason = format!("MAX_ITERATIONS: no answer after {limit} model calls");
             self.fail(id, &reason, plan);
             return Ok(Asked::Other);
@@ -77,7 +85,7 @@ impl Run {
         budget.claim_call()?;
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
         plan.budget = budget;
-        let last = if turn.iterations() + 1 >= limit { Last::Yes } else { Last::No };
+        let last = if turn.iterations() + 1 >= limit || turn.reflecting.is_some() { Last::Yes } else { Last::No };
         let question = self.question(id, turn, (alias, max_output), last);
         let (turn, round, model) = (id.clone(), turn.round, alias.to_owned());
         plan.act(Fact::ModelAsked { turn, round, model, claim, max_output, last }, Effect::Ask(Box::new(question)));
@@ -126,7 +134,7 @@ impl Run {
             let Timer::Retry(id) = timer else { continue };
             let Some(turn) = self.turns.get(id) else { continue };
             if self.must_stop() {
-                self.fail(id, CANCELLED, plan);
+                self.stop_asking(id, turn, plan);
                 continue;
             }
             let alias = self.alias(id);

@@ -27,13 +27,13 @@ impl Run {
         if self.paused {
             return Ok(());
         }
-        if turn.last {
+        if turn.last && turn.on_duty().is_none() {
             self.fail(id, "MAX_ITERATIONS: the last permitted turn asked for tools instead of answering", plan);
             return Ok(());
         }
         pay(calls, plan)?;
         for (index, call, slot) in calls.todo() {
-            self.make(&id.call(turn.round, index), turn, (call, slot), plan)?;
+            self.make(&turn.call_id(id, index), turn, (call, slot), plan)?;
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Run {
     pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
         let Phase::Calling(calls) = &turn.phase else { return };
         for (index, _, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
-            plan.record(self.given_up(&id.call(turn.round, index)));
+            plan.record(self.given_up(&turn.call_id(id, index)));
         }
     }
 
@@ -151,7 +151,7 @@ fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
 
 /// The tool and its arguments, or in words for the model what is wrong.
 fn check<'a>(turn: &'a Turn, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
-    if turn.tools.is_empty() {
+    if turn.tools.is_empty() && turn.on_duty().is_none() {
         return Err(NOT_OFFERED.to_owned());
     }
     let tool = turn.tool(&call.tool).ok_or_else(|| unknown(turn, &call.tool))?;

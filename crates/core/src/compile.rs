@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::chore;
 use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
 use crate::graph;
@@ -58,7 +59,8 @@ pub fn compile(ensemble: &Ensemble, request: Request, catalog: &Catalog) -> Resu
         let message = "no ensemble is configured: send `tasks` of your own";
         return Err(vec![Mistake::new(Code::NotConfigured, "", message)]);
     }
-    if catalog.models.is_empty() {
+    let needs_model = request.tasks.as_ref().unwrap_or(&ensemble.tasks).iter().any(|draft| draft.handler.is_none());
+    if catalog.models.is_empty() && needs_model {
         return Err(vec![Mistake::new(Code::NotConfigured, "", "no models are configured")]);
     }
     let mut compiler = Compiler { catalog, mistakes: Vec::new(), warnings: Vec::new() };
@@ -113,7 +115,9 @@ impl Compiler<'_> {
             max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
         };
         self.form_team(&mut spec);
-        self.check_model(&spec.model, "model");
+        if !self.catalog.models.is_empty() {
+            self.check_model(&spec.model, "model");
+        }
         self.check_order(&mut spec);
         spec
     }
@@ -203,6 +207,9 @@ impl Compiler<'_> {
         }
         for (index, name) in draft.tools.iter().enumerate() {
             self.check_tool(name, format!("{place}.tools[{index}]"));
+        }
+        for name in draft.handler.iter().chain(&draft.input_guardrails).chain(&draft.output_guardrails) {
+            self.check_tool(name, place.to_owned());
         }
         if draft.max_iterations == Some(0) {
             self.mistake(Code::BadRequest, format!("{place}.max_iterations"), "must be above 0");
@@ -327,7 +334,8 @@ impl Compiler<'_> {
     }
 
     fn belt(&mut self, spec: &Spec) -> Belt {
-        let named: BTreeSet<&str> = spec.tasks.iter().flat_map(|task| &task.tools).map(String::as_str).collect();
+        let mut named: BTreeSet<&str> = spec.tasks.iter().flat_map(|task| &task.tools).map(String::as_str).collect();
+        named.extend(spec.tasks.iter().flat_map(Task::chore_tools));
         if named.contains(subtask::RUN) && spec.limits.depth == 0 {
             self.warnings.push(format!("`{}` is not offered: the run's budget allows no subtasks", subtask::RUN));
         }
@@ -340,6 +348,9 @@ impl Compiler<'_> {
             let roles: Vec<&str> = spec.team().iter().map(|task| task.agent.role.as_str()).collect();
             belt.insert(name.to_owned(), Arc::new(delegation::info(name, &roles)));
         }
+        for tool in chore::memory_tools().into_iter().filter(|tool| named.contains(tool.name.as_str())) {
+            belt.insert(tool.name.clone(), Arc::new(tool));
+        }
         if named.contains(human::ASK) {
             belt.insert(human::ASK.to_owned(), Arc::new(human::info()));
         }
@@ -351,6 +362,7 @@ impl Compiler<'_> {
 fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
     let description = fill(&draft.description);
     let agent = match &draft.agent {
+        _ if draft.handler.is_some() => Agent { role: chore::DETERMINISTIC_ROLE.to_owned(), ..Agent::default() },
         None => Agent::derive(&description),
         Some(agent) => Agent {
             role: fill(&agent.role),
@@ -366,6 +378,11 @@ fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
         agent,
         model: draft.model.clone(),
         tools: draft.tools.clone(),
+        memory: draft.memory.clone(),
+        reflection: draft.reflection,
+        handler: draft.handler.clone(),
+        input_guardrails: draft.input_guardrails.clone(),
+        output_guardrails: draft.output_guardrails.clone(),
         review: draft.review,
         review_before: draft.review_before,
         review_timeout_ms: draft.review_timeout_ms,

@@ -57,6 +57,16 @@ pub struct Draft {
     pub max_iterations: Option<u32>,
     /// What its output must look like.
     pub output_schema: Option<Value>,
+    /// Names under which outputs are remembered across runs.
+    pub memory: Vec<String>,
+    /// Whether the agent says what could be better, for the next run.
+    pub reflection: bool,
+    /// The tool that does it instead of a model.
+    pub handler: Option<String>,
+    /// Tools that must agree before it begins.
+    pub input_guardrails: Vec<String>,
+    /// Tools that must agree with its output.
+    pub output_guardrails: Vec<String>,
     /// Its own word on reviews.
     pub review: Option<ReviewRule>,
     /// Whether a person is asked before it starts.

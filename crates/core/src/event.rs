@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Breach, Claim};
 use crate::catalog::{Belt, ModelInfo, Models};
+use crate::chore::Chore;
 use crate::id::{Id, Millis};
-use crate::message::{Failure, Outcome, Part, Reply, Usage};
+use crate::message::{Call, Failure, Outcome, Part, Reply, Usage};
 use crate::spec::{OnTimeout, Spec};
 use crate::text::Text;
 
@@ -37,6 +38,10 @@ pub enum Fact {
     TaskStarted { turn: Id },
     /// What the model will be told first.
     PromptBuilt { turn: Id, system: Text, user: Text },
+    /// The run itself makes calls for a task.
+    ChoreBegun { turn: Id, chore: Chore, calls: Vec<Call> },
+    /// The model is about to be asked what could be better next time.
+    ReflectionBegun { turn: Id },
     /// The model is about to be asked; `claim` is taken out of the budget.
     ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64, last: Last },
     /// The same question is about to be asked once more.
@@ -277,6 +282,7 @@ impl Fact {
             | Fact::DelegationStarted { system, user, .. } => vec![system, user],
             Fact::ModelReplied { reply, .. } => Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect(),
             Fact::ToolReturned { outcome: Outcome::Answer { text, .. } | Outcome::Failed { text }, .. } => vec![text],
+            Fact::ChoreBegun { calls, .. } => calls.iter_mut().map(|call| &mut call.args).collect(),
             Fact::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
             Fact::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
             Fact::DirectiveGiven { directive } => vec![&mut directive.content],
@@ -286,6 +292,7 @@ impl Fact {
             | Fact::RunAdopted { .. }
             | Fact::RunStarted
             | Fact::TaskStarted { .. }
+            | Fact::ReflectionBegun { .. }
             | Fact::ModelAsked { .. }
             | Fact::ModelRetried { .. }
             | Fact::UsageCounted { .. }

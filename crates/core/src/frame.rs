@@ -64,6 +64,11 @@ impl Run {
                 ("task_started", self.at_task(turn, json!({ "totalTasks": self.total_shown(), "startedAt": at() })))
             }
             Fact::PromptBuilt { turn, user, .. } => ("task_input", self.input(turn, user.as_str(), &at())),
+            Fact::ChoreBegun { turn, chore, calls } => {
+                let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
+                ("chore_started", self.at_task(turn, json!({ "chore": chore, "toolNames": tools })))
+            }
+            Fact::ReflectionBegun { turn } => ("reflection_started", self.at_task(turn, json!({}))),
             Fact::ModelAsked { turn, round, model, .. } => {
                 ("llm_iteration_started", self.iteration(turn, *round, model))
             }
@@ -289,6 +294,10 @@ impl Run {
     /// The name and arguments of a call, as the model asked for it.
     fn asked_call(&self, call: &Id) -> (String, String) {
         let found = call.parent().and_then(|(turn, index)| {
+            let duty = self.turns.get(&turn)?.duty.as_ref().filter(|_| call.is_chore());
+            if let Some(duty) = duty {
+                return duty.calls.get(index).map(|Call { tool, args, .. }| (tool.clone(), args.to_string()));
+            }
             let reply = self.turns.get(&turn)?.messages.iter().rev().find_map(|message| match message {
                 Message::Assistant(reply) => Some(reply),
                 Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,

@@ -77,12 +77,11 @@ impl Run {
             }
             Decision::ExitEarly => self.exit_early(&id, timing, output, Exit::UserExitEarly),
             Decision::Reject { feedback } => self.change(&id, |turn| {
-                turn.rejections += 1;
                 turn.revision = Some((feedback.clone(), output));
-                turn.phase = match timing {
+                turn.start_over(match timing {
                     Timing::BeforeExecution => Phase::Start,
                     Timing::DuringExecution | Timing::AfterExecution => Phase::Prompt,
-                };
+                });
             }),
         }
     }

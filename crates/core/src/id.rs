@@ -26,6 +26,17 @@ impl Id {
         Id(format!("{self}.{round}.{index}").into())
     }
 
+    /// The id of call `index` of a chore; `label` sets it apart from rounds.
+    pub(crate) fn chore(&self, label: &str, index: usize) -> Id {
+        Id(format!("{self}.{label}.{index}").into())
+    }
+
+    /// Whether this is a call of a chore.
+    pub(crate) fn is_chore(&self) -> bool {
+        let label = self.0.rsplit_once('.').and_then(|(rest, _)| rest.rsplit_once('.'));
+        label.is_some_and(|(_, label)| label.starts_with(|c: char| c.is_ascii_alphabetic()))
+    }
+
     /// The turn a call belongs to and its index there; `None` for a task.
     pub fn parent(&self) -> Option<(Id, usize)> {
         let (rest, index) = self.0.rsplit_once('.')?;

@@ -9,7 +9,7 @@
 //! - what a run may use: [`catalog`] of models and tools, [`schema`], [`budget`]
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
-//!   conversation), `calls` (of one reply), `gate` (reviews), `stopwatch`
+//!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `gate` (reviews), `stopwatch`
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s, another agent: [`delegation`], or a person: [`human`]), `prompt` and `output`
 //! - [`decide`]: what a request does to the run
@@ -21,6 +21,7 @@ pub mod budget;
 mod call;
 mod calls;
 pub mod catalog;
+pub mod chore;
 pub mod compile;
 pub mod decide;
 pub mod delegation;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::budget::{Breach, Budget, Reason};
 use crate::catalog::ToolInfo;
+use crate::chore::Chore;
 use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome};
@@ -267,10 +268,14 @@ impl Run {
                 plan.record(Fact::TaskSkipped { turn: id.clone(), reason: "the run was ended before it".to_owned() });
             }
             Phase::Start if !self.paused => plan.record(Fact::TaskStarted { turn: id.clone() }),
-            Phase::Prompt if !self.paused => self.open(id, turn, plan),
+            Phase::Prompt if !self.paused => {
+                if !self.begin_chore(id, turn, &[Chore::Recall, Chore::GuardInput, Chore::Handle], plan) {
+                    self.open(id, turn, plan);
+                }
+            }
             Phase::Calling(_) => return self.call(id, turn, plan),
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
-            Phase::Approved(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
+            Phase::Approved(_) => self.approved(id, turn, plan),
             Phase::Skipping(reason) => plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
             Phase::Failing(reason) => self.fail(id, reason, plan),
             Phase::Start
@@ -306,6 +311,8 @@ impl Run {
             inputs: task.context.iter().filter_map(input).collect(),
             revision,
             directives: directives.into_iter().map(|(_, directive)| directive).collect(),
+            memories: turn.memories(),
+            notes: turn.notes(),
         };
         let (system, user) = (prompt::system(task).into(), prompt::user(&opening).into());
         plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
@@ -323,10 +330,24 @@ impl Run {
         {
             return self.send_back(id, turn, violations, plan);
         }
+        if self.begin_chore(id, turn, &[Chore::GuardOutput], plan) {
+            return;
+        }
         if self.reviewed(task, plan) {
             return self.open_review(id, Timing::AfterExecution, task, plan);
         }
-        plan.record(Fact::TaskCompleted { turn: id.clone() });
+        self.approved(id, turn, plan);
+    }
+
+    /// The output stands: what there is to learn from it is kept, then it is taken.
+    fn approved(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let task = self.spec.tasks.get(id.task_index());
+        let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique.is_none();
+        if reflects && self.stop.is_none() {
+            plan.record(Fact::ReflectionBegun { turn: id.clone() });
+        } else if self.stop.is_some() || !self.begin_chore(id, turn, &[Chore::Remember], plan) {
+            plan.record(Fact::TaskCompleted { turn: id.clone() });
+        }
     }
 
     fn send_back(&self, id: &Id, turn: &Turn, violations: Vec<String>, plan: &mut Plan) {

@@ -36,6 +36,9 @@ pub(crate) struct Opening<'a> {
     pub(crate) inputs: Vec<Input<'a>>,
     pub(crate) revision: Option<Revision<'a>>,
     pub(crate) directives: Vec<&'a Directive>,
+    /// What earlier runs remembered, by name, and what they said could be better.
+    pub(crate) memories: Vec<(&'a str, &'a str)>,
+    pub(crate) notes: Option<&'a str>,
 }
 
 /// The system message of a task's agent.
@@ -55,9 +58,13 @@ pub(crate) fn system(task: &Task) -> String {
 /// The user message of a task.
 pub(crate) fn user(opening: &Opening<'_>) -> String {
     let task = opening.task;
-    let mut sections = Vec::new();
+    let memory = |(scope, text): &(&str, &str)| format!("## Memory: {scope}\n{text}");
+    let mut sections: Vec<String> = opening.memories.iter().map(memory).collect();
     if !opening.inputs.is_empty() {
         sections.push(format!("## Context from Previous Tasks\n{}", context(&opening.inputs)));
+    }
+    if let Some(notes) = opening.notes {
+        sections.push(format!("## Task Improvement Notes (from prior executions)\n{notes}"));
     }
     if let Some(Revision { attempt, feedback, previous }) = &opening.revision {
         let mut text = format!("## Revision Instructions (Attempt {attempt})\n{feedback}");
@@ -113,6 +120,10 @@ pub(crate) fn repair(violations: &[String], schema: &Value) -> String {
         output_format(schema)
     )
 }
+
+/// What a model is asked when its task is done.
+pub(crate) const REFLECT: &str = "The task is done. In two or three sentences, for whoever does it next time: \
+    what should be done differently to get a better result sooner? Do not repeat the result.";
 
 /// What a model is told before its last answer.
 pub(crate) const LAST_ROUND: &str =

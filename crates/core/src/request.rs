@@ -49,15 +49,13 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         description: fields.text("description").unwrap_or_default(),
         expected_output: fields.text("expectedOutput"),
         additional_context: fields.text("additionalContext"),
-        agent: None,
         model: fields.text("model"),
         tools: fields.names("tools"),
         context: fields.names("context"),
         max_iterations: fields.count("maxIterations"),
         output_schema: fields.any("outputSchema"),
         review: fields.word("review", REVIEW_RULES),
-        review_before: false,
-        review_timeout_ms: None,
+        ..Draft::default()
     };
     if draft.description.is_empty() {
         fields.missing("description");

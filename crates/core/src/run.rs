@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::chore::{self, Duty};
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Last};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
@@ -115,6 +116,8 @@ impl Run {
             Fact::RunStarted => self.started_at = Some(event.at),
             Fact::TaskStarted { turn } => self.started(turn),
             Fact::PromptBuilt { turn, system, user } => self.change(turn, |turn| turn.open(system, user)),
+            Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
+            Fact::ReflectionBegun { turn } => self.change(turn, |turn| turn.reflect()),
             Fact::ModelAsked { turn, model, claim, last, .. } => self.asked(turn, model, claim, *last),
             Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
             Fact::ModelReplied { turn, reply, usage, latency_ms } => {
@@ -299,7 +302,7 @@ impl Run {
         self.change(id, |turn| {
             model.clone_into(&mut turn.model);
             // Asked again, it has been told already.
-            if last == Last::Yes && !turn.last && !turn.tools.is_empty() {
+            if last == Last::Yes && !turn.last && !turn.tools.is_empty() && turn.reflecting.is_none() {
                 turn.tell(prompt::LAST_ROUND);
             }
             turn.last = last == Last::Yes;
@@ -366,7 +369,7 @@ impl Run {
                 turn.phase = Phase::Ask;
             }
             AfterFailure::Shorten => turn.phase = Phase::Ask,
-            AfterFailure::GiveUp => turn.phase = Phase::Failing(reason.to_owned()),
+            AfterFailure::GiveUp => turn.give_up(reason),
         });
     }
 
@@ -399,7 +402,7 @@ impl Run {
             (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::Answer { text, data: None },
             (other, _) => other.clone(),
         };
-        if let Some((turn, _)) = call.parent() {
+        if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
             self.count(&turn, |used| {
                 used.tool_calls += 1;
                 used.tool_ms += duration_ms;
@@ -491,7 +494,24 @@ impl Run {
     pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
         let Some((id, index)) = call.parent() else { return };
         let spec = self.spec.clone();
+        if let Some(duty) = self.turns.get(&id).and_then(Turn::on_duty).cloned() {
+            return self.set_chore(&id, index, slot, &duty);
+        }
         self.change(&id, |turn| turn.set(&id, index, slot, |outcome| output::shown(outcome, &spec)));
+    }
+
+    /// Moves one call of a chore on; the last one decides how the task goes on.
+    fn set_chore(&mut self, id: &Id, index: usize, slot: Slot, duty: &Duty) {
+        let spec = self.spec.clone();
+        let Some(task) = spec.tasks.get(id.task_index()) else { return };
+        self.change(id, |turn| {
+            let Phase::Calling(calls) = &mut turn.phase else { return };
+            calls.set(index, slot);
+            let Some(results) = calls.results() else { return };
+            let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
+            let (phase, recalled) = chore::ended(duty, &outcomes, (&task.agent.role, &task.description));
+            turn.end_duty(duty.chore, phase, recalled);
+        });
     }
 
     pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Turn)) {

@@ -66,6 +66,21 @@ pub struct Task {
     /// What its output must look like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Schema>,
+    /// Names under which outputs are remembered across runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<String>,
+    /// Whether the agent says what could be better, for the next run.
+    #[serde(default)]
+    pub reflection: bool,
+    /// The tool that does it instead of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<String>,
+    /// Tools that must agree before it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_guardrails: Vec<String>,
+    /// Tools that must agree with its output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output_guardrails: Vec<String>,
     /// Whether a person looks at its output; absent: the run's policy decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRule>,

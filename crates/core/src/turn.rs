@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::budget::Claim;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{NanoUsd, Price, ToolInfo};
+use crate::chore::{self, Chore, Duty};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply, Usage};
 use crate::prompt;
@@ -51,6 +52,14 @@ pub struct Turn {
     pub(crate) model: String,
     /// What was set aside for the call under way.
     pub(crate) claim: Claim,
+    /// Chores that are over in this attempt, and the one begun last.
+    pub(crate) chores: BTreeSet<Chore>,
+    pub(crate) duty: Option<Duty>,
+    /// What was recalled, by the names it was remembered under.
+    pub(crate) recalled: Vec<(String, Text)>,
+    /// The answer, while the agent is asked what could be better, and what it said.
+    pub(crate) reflecting: Option<Text>,
+    pub(crate) critique: Option<Text>,
     /// Directives it has read.
     pub(crate) directives: BTreeSet<u32>,
     /// Answers sent back because they broke their schema.
@@ -166,6 +175,11 @@ impl Turn {
             fallback: 0,
             model: String::new(),
             claim: Claim::default(),
+            chores: BTreeSet::new(),
+            duty: None,
+            recalled: Vec::new(),
+            reflecting: None,
+            critique: None,
             directives: BTreeSet::new(),
             schema_failures: 0,
             revision: None,
@@ -205,13 +219,61 @@ impl Turn {
             | Phase::Backoff { .. }
             | Phase::Calling(_)
             | Phase::Skipping(_)
-            | Phase::Failing(_) => Text::default(),
+            | Phase::Failing(_) => self.reflecting.clone().unwrap_or_default(),
         }
     }
 
-    /// The tool of this name, if the turn has it.
+    /// The tool of this name, if the turn, or the chore it is at, has it.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolInfo>> {
-        self.tools.iter().find(|tool| tool.name == name)
+        let tools = self.on_duty().map_or(&*self.tools, |duty| duty.tools.as_slice());
+        tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The chore whose calls are under way.
+    pub(crate) fn on_duty(&self) -> Option<&Duty> {
+        let under_way = |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.contains(&duty.chore);
+        self.duty.as_ref().filter(under_way)
+    }
+
+    /// What was recalled of outputs, by name.
+    pub(crate) fn memories(&self) -> Vec<(&str, &str)> {
+        let outputs = self.recalled.iter().filter(|(scope, _)| !chore::is_reflection(scope));
+        outputs.map(|(scope, text)| (scope.as_str(), text.as_str())).collect()
+    }
+
+    /// What was recalled of critiques.
+    pub(crate) fn notes(&self) -> Option<&str> {
+        self.recalled.iter().find(|(scope, _)| chore::is_reflection(scope)).map(|(_, text)| text.as_str())
+    }
+
+    /// The id of a call under way.
+    pub(crate) fn call_id(&self, me: &Id, index: usize) -> Id {
+        match self.on_duty() {
+            Some(duty) => me.chore(&format!("{:?}{}", duty.chore, self.rejections).to_lowercase(), index),
+            None => me.call(self.round, index),
+        }
+    }
+
+    pub(crate) fn take_duty(&mut self, duty: Duty) {
+        let tool = |name: &str| duty.tools.iter().find(|tool| tool.name == name).cloned();
+        let mut calls = Calls::new(duty.calls.iter(), tool, 0);
+        calls.claimed = true;
+        (self.phase, self.duty) = (Phase::Calling(calls), Some(duty));
+    }
+
+    /// A chore is over, and this came of it.
+    pub(crate) fn end_duty(&mut self, chore: Chore, phase: Phase, recalled: Vec<(String, Text)>) {
+        self.chores.insert(chore);
+        self.recalled.extend(recalled);
+        self.phase = phase;
+    }
+
+    /// Does it all again, with what a reviewer said.
+    pub(crate) fn start_over(&mut self, phase: Phase) {
+        self.rejections += 1;
+        self.chores.clear();
+        self.recalled.clear();
+        self.phase = phase;
     }
 
     fn lock(&self, tool: &str) -> Option<String> {
@@ -241,6 +303,24 @@ impl Turn {
         self.phase = Phase::Ask;
     }
 
+    /// Asks the agent what could be better; its answer is kept meanwhile.
+    pub(crate) fn reflect(&mut self) {
+        self.reflecting = Some(self.output());
+        self.tell(prompt::REFLECT);
+        self.phase = Phase::Ask;
+    }
+
+    /// The model will not answer. A critique is not worth failing a task for.
+    pub(crate) fn give_up(&mut self, reason: &str) {
+        self.phase = match self.reflecting.take() {
+            Some(answer) => {
+                self.critique = Some(Text::default());
+                Phase::Approved(answer)
+            }
+            None => Phase::Failing(reason.to_owned()),
+        };
+    }
+
     /// Adds what the agent is told between two rounds.
     pub(crate) fn tell(&mut self, text: impl Into<Text>) {
         self.say(Message::User { text: text.into() });
@@ -255,6 +335,12 @@ impl Turn {
     pub(crate) fn replied(&mut self, reply: &Arc<Reply>, side_by_side: u32) {
         self.say(Message::Assistant(reply.clone()));
         self.attempt = 0;
+        if let Some(answer) = self.reflecting.take() {
+            self.round += 1;
+            self.critique = Some(reply.text().into());
+            self.phase = Phase::Approved(answer);
+            return;
+        }
         self.phase = if reply.calls().next().is_none() {
             self.round += 1;
             Phase::Answered(reply.text().into())

@@ -137,9 +137,10 @@ impl Run {
             "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms });
         if let Value::Object(metrics) = &mut metrics {
             let cost = self.cost();
-            match cost.is_null() {
-                false => drop(metrics.insert("costEstimate".to_owned(), cost)),
-                true => drop(metrics.insert("unpriced".to_owned(), json!(self.unpriced))),
+            if cost.is_null() {
+                metrics.insert("unpriced".to_owned(), json!(self.unpriced));
+            } else {
+                metrics.insert("costEstimate".to_owned(), cost);
             }
         }
         metrics
@@ -167,15 +168,15 @@ impl Run {
             return None;
         }
         let retrying = self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
-        match () {
-            () if self.epoch == 0 => Some("queue"),
-            () if self.paused => Some("resume"),
-            () if !self.wants.models.is_empty() => Some("model"),
-            () if !self.wants.locks.is_empty() => Some("lock"),
-            () if retrying => Some("retry"),
-            () if !self.open_reviews.is_empty() => Some("review"),
-            () => None,
-        }
+        let reasons = [
+            (self.epoch == 0, "queue"),
+            (self.paused, "resume"),
+            (!self.wants.models.is_empty(), "model"),
+            (!self.wants.locks.is_empty(), "lock"),
+            (retrying, "retry"),
+            (!self.open_reviews.is_empty(), "review"),
+        ];
+        reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }
 
     fn task_view(&self, index: usize) -> Value {

@@ -18,21 +18,10 @@ use super::values::{Parsed, Rate, at_least, duration_or_zero, flag, object, rate
 pub(crate) struct Template {
     /// What a run starts from.
     pub(crate) ensemble: Ensemble,
-    /// What only some tasks have, one entry per task.
-    pub(crate) extras: Vec<Extras>,
     /// How often its models may be called, if that is limited.
     pub(crate) rate: Option<Rate>,
     /// What peers may use.
     pub(crate) shares: Vec<Share>,
-}
-
-/// What only some tasks have.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Extras {
-    /// Memory scopes shared across runs.
-    pub(crate) memory: Vec<String>,
-    /// Whether the agent looks back on its work.
-    pub(crate) reflection: bool,
 }
 
 /// Something peers may use.
@@ -65,7 +54,6 @@ const SHARE_KINDS: &[(&str, ShareKind)] = &[("tool", ShareKind::Tool), ("task", 
 /// Reads `[ensemble]`. How long reviews wait and what a run may use stand in
 /// other sections, so they are left for the caller.
 pub(super) fn read(fields: &mut Fields<'_>) -> Template {
-    let (tasks, extras) = fields.tables("task", task).into_iter().unzip();
     let policy = fields.read("review_policy", word(REVIEW_POLICIES)).unwrap_or_default();
     let ensemble = Ensemble {
         name: fields.need("name", text).unwrap_or_default(),
@@ -75,15 +63,15 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Template {
         review: Review { policy, ..Review::default() },
         inputs: fields.map("inputs", scalar),
         max_delegation_depth: fields.read("max_delegation_depth", at_least(0)),
-        tasks,
+        tasks: fields.tables("task", task),
         ..Ensemble::default()
     };
-    Template { ensemble, extras, rate: fields.read("rate", rate), shares: fields.tables("share", share) }
+    Template { ensemble, rate: fields.read("rate", rate), shares: fields.tables("share", share) }
 }
 
-fn task(fields: &mut Fields<'_>) -> (Draft, Extras) {
+fn task(fields: &mut Fields<'_>) -> Draft {
     let description = fields.need("description", text).unwrap_or_default();
-    let draft = Draft {
+    Draft {
         name: fields.read("name", text),
         expected_output: fields.read("expected_output", text),
         additional_context: fields.read("additional_context", text),
@@ -93,13 +81,16 @@ fn task(fields: &mut Fields<'_>) -> (Draft, Extras) {
         context: fields.names("context", reference),
         max_iterations: fields.read("max_iterations", at_least(1)),
         output_schema: output_schema(fields),
+        memory: fields.each("memory", text).unwrap_or_default(),
+        reflection: fields.read("reflection", flag).unwrap_or(false),
+        handler: fields.read("handler", text),
+        input_guardrails: fields.names("input_guardrails", text),
+        output_guardrails: fields.names("output_guardrails", text),
         review: fields.read("review", word(REVIEW_RULES)),
         review_before: fields.read("review_before", flag).unwrap_or(false),
         review_timeout_ms: fields.read("review_timeout", duration_or_zero).map(millis),
         description,
-    };
-    let memory = fields.each("memory", text).unwrap_or_default();
-    (draft, Extras { memory, reflection: fields.read("reflection", flag).unwrap_or(false) })
+    }
 }
 
 /// An agent of the file; what it wants is the task unless it is said.

@@ -39,7 +39,14 @@ const LIMITS: Limits = Limits {
 fn everything(on_error: OnError) -> Ensemble {
     let schema = serde_json::json!({ "type": "object" });
     let drafts = vec![
-        Draft { max_iterations: Some(4), review_before: true, ..task("a", &[]) },
+        Draft {
+            max_iterations: Some(4),
+            review_before: true,
+            memory: vec!["m".to_owned()],
+            reflection: true,
+            output_guardrails: vec!["look".to_owned()],
+            ..task("a", &[])
+        },
         Draft { output_schema: Some(schema), review: Some(ReviewRule::Required), ..task("b", &[]) },
         Draft {
             agent: Some(crate::agent::Agent { allow_delegation: true, ..crate::agent::Agent::derive("Plan") }),
@@ -258,6 +265,8 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
         "run_paused",
         "run_resumed",
         "budget_exceeded",
+        "chore_started",
+        "reflection_started",
         "delegation_started",
         "delegation_completed",
         "delegation_failed",

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{CONTRACT, SECRET, parse};
 use crate::config::Config;
 use crate::config::chat::{Chat, Embeddings};
-use crate::config::ensemble::{Extras, Share, ShareKind, Template};
+use crate::config::ensemble::{Share, ShareKind, Template};
 use crate::config::mcp::{Mcp, ToolTraits, Transport};
 use crate::config::models::{Model, Provider};
 use crate::config::network::{Network, Peer};
@@ -162,7 +162,7 @@ fn template() -> Template {
         target: "check_stock".to_owned(),
         tags: vec!["food".to_owned(), "stock".to_owned()],
     };
-    Template { ensemble, extras: vec![Extras::default()], rate: a_minute(60), shares: vec![share] }
+    Template { ensemble, rate: a_minute(60), shares: vec![share] }
 }
 
 #[test]

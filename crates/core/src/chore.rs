@@ -1,0 +1,211 @@
+//! Calls a run makes for a task by itself, because the task says so and not
+//! because a model asked: recalling and remembering, checking what goes in and
+//! comes out, or doing the whole task without a model.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::catalog::{Belt, EffectClass, Permission, ToolInfo};
+use crate::event::Fact;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::next::Plan;
+use crate::run::{How, Run};
+use crate::schema::Schema;
+use crate::spec::Task;
+use crate::text::Text;
+use crate::turn::{Phase, Turn};
+
+/// The tool that finds what was remembered.
+pub const RECALL: &str = "memory_recall";
+/// The tool that remembers.
+pub const REMEMBER: &str = "memory_store";
+/// How the names start that critiques are remembered under.
+const REFLECTION: &str = "reflection/";
+/// The role shown for a task that no model works on.
+pub const DETERMINISTIC_ROLE: &str = "(deterministic)";
+
+/// What the calls are for; in the order a task comes to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chore {
+    /// Finding what earlier runs remembered.
+    Recall,
+    /// Checking the task before a model sees it.
+    GuardInput,
+    /// Doing the task without a model.
+    Handle,
+    /// Checking the output.
+    GuardOutput,
+    /// Remembering the output.
+    Remember,
+}
+
+/// A chore under way.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Duty {
+    pub(crate) chore: Chore,
+    /// The task's answer, if it has one by now.
+    pub(crate) answer: Text,
+    /// What is called, also known after it is over.
+    pub(crate) calls: Vec<Call>,
+    pub(crate) tools: Vec<Arc<ToolInfo>>,
+}
+
+/// What is known about the tools of memory.
+pub fn memory_tools() -> [ToolInfo; 2] {
+    let scoped = |extra: &str| {
+        let properties = json!({ "scope": { "type": "string" }, extra: { "type": "string" } });
+        Schema::new(json!({ "type": "object", "properties": properties, "required": ["scope", extra] }))
+    };
+    let tool = |name, description, schema, effect| ToolInfo {
+        schema,
+        effect,
+        permission: Permission::Knowledge,
+        ..ToolInfo::new(name, description)
+    };
+    [
+        tool(RECALL, "Finds what was remembered under a name", scoped("query"), EffectClass::Read),
+        tool(REMEMBER, "Remembers a text under a name", scoped("text"), EffectClass::Idempotent),
+    ]
+}
+
+/// The name a task's own critique is remembered under.
+fn reflection_scope(ensemble: &str, task: &Task) -> String {
+    format!("{REFLECTION}{ensemble}/{}", task.name)
+}
+
+/// Whether critiques are remembered under this name.
+pub(crate) fn is_reflection(scope: &str) -> bool {
+    scope.starts_with(REFLECTION)
+}
+
+impl Task {
+    /// The tools its chores need.
+    pub(crate) fn chore_tools(&self) -> Vec<&str> {
+        let memory = !self.memory.is_empty() || self.reflection;
+        let memory = [RECALL, REMEMBER].into_iter().filter(move |_| memory);
+        let guards = self.input_guardrails.iter().chain(&self.output_guardrails).chain(&self.handler);
+        memory.chain(guards.map(String::as_str)).collect()
+    }
+}
+
+impl Run {
+    /// Begins the task's next chore among these; false when there is none left.
+    pub(crate) fn begin_chore(&self, id: &Id, turn: &Turn, chores: &[Chore], plan: &mut Plan) -> bool {
+        let Some(task) = self.spec.tasks.get(id.task_index()).filter(|_| id.parent().is_none()) else { return false };
+        let pending = chores.iter().filter(|chore| !turn.chores.contains(chore));
+        let begun =
+            pending.map(|chore| (*chore, self.chore_calls(*chore, task, turn))).find(|(_, calls)| !calls.is_empty());
+        let Some((chore, calls)) = begun else { return false };
+        plan.record(Fact::ChoreBegun { turn: id.clone(), chore, calls });
+        true
+    }
+
+    fn chore_calls(&self, chore: Chore, task: &Task, turn: &Turn) -> Vec<Call> {
+        let answer = turn.output();
+        let reflection = task.reflection.then(|| reflection_scope(&self.spec.name, task));
+        let asked = || {
+            json!({ "description": task.description, "expectedOutput": task.expected_output,
+            "role": task.agent.role, "context": self.context_of(task) })
+        };
+        match chore {
+            Chore::Recall => {
+                let query = |scope: &String| call(RECALL, json!({ "scope": scope, "query": task.description }));
+                task.memory.iter().chain(&reflection).map(query).collect()
+            }
+            Chore::GuardInput => task.input_guardrails.iter().map(|guard| call(guard, asked())).collect(),
+            Chore::Handle => {
+                task.handler.iter().map(|handler| call(handler, self.order_of(handler, task, asked()))).collect()
+            }
+            Chore::GuardOutput => {
+                let given = || json!({ "output": answer, "description": task.description, "role": task.agent.role });
+                task.output_guardrails.iter().map(|guard| call(guard, given())).collect()
+            }
+            Chore::Remember => {
+                let note = |scope: &String| call(REMEMBER, json!({ "scope": scope, "text": answer }));
+                let critique = turn.critique.as_ref().filter(|text| !text.is_empty()).zip(reflection.as_ref());
+                let critique = critique.map(|(text, scope)| call(REMEMBER, json!({ "scope": scope, "text": text })));
+                task.memory.iter().map(note).chain(critique).collect()
+            }
+        }
+    }
+
+    /// What a tool that does a whole task is called with: everything, or the
+    /// description alone when it takes one text.
+    fn order_of(&self, handler: &str, task: &Task, mut everything: Value) -> Value {
+        let only = self.belt.get(handler).and_then(|tool| tool.schema.only_string());
+        match only {
+            Some(property) => json!({ property: task.description }),
+            None => {
+                if let Value::Object(fields) = &mut everything {
+                    fields.insert("inputs".to_owned(), json!(self.spec.inputs));
+                }
+                everything
+            }
+        }
+    }
+
+    /// The outputs a task reads, by the names of the tasks they are from.
+    fn context_of(&self, task: &Task) -> Value {
+        let output = |position: &usize| match (&self.tasks.get(position)?.how, self.spec.tasks.get(*position)?) {
+            (How::Completed { output, .. }, from) => Some((from.name.clone(), json!(output))),
+            (How::Failed { .. } | How::Cancelled | How::Skipped { .. }, _) => None,
+        };
+        Value::Object(task.context.iter().filter_map(output).collect())
+    }
+
+    pub(crate) fn chore_begun(&mut self, id: &Id, chore: Chore, calls: &[Call]) {
+        let belt: Belt = calls
+            .iter()
+            .filter_map(|call| self.belt.get_key_value(&call.tool))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        self.change(id, |turn| {
+            let duty =
+                Duty { chore, answer: turn.output(), calls: calls.to_vec(), tools: belt.into_values().collect() };
+            turn.take_duty(duty);
+        });
+    }
+}
+
+/// What becomes of a task when a chore is over, and what was learnt from it.
+pub(crate) fn ended(duty: &Duty, outcomes: &[&Outcome], task: (&str, &str)) -> (Phase, Vec<(String, Text)>) {
+    let failed = outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::Failed { text } => Some(text.to_string()),
+        Outcome::Unknown { why } => Some(why.clone()),
+        Outcome::Answer { .. } | Outcome::Subtask => None,
+    });
+    let (role, description) = task;
+    let violation = |side: &str, reason: &str| {
+        Phase::Failing(format!("{side} guardrail violation on agent '{role}' task '{description}': {reason}"))
+    };
+    let phase = match (duty.chore, failed) {
+        (Chore::GuardInput, Some(reason)) => violation("INPUT", &reason),
+        (Chore::GuardOutput, Some(reason)) => violation("OUTPUT", &reason),
+        (Chore::Handle, Some(reason)) => Phase::Failing(reason),
+        (Chore::Handle, None) => Phase::Answered(outcomes.first().map(|outcome| words(outcome)).unwrap_or_default()),
+        // A task does not fail because nothing could be remembered.
+        (Chore::Recall, _) | (Chore::GuardInput, None) => Phase::Prompt,
+        (Chore::GuardOutput, None) => Phase::Answered(duty.answer.clone()),
+        (Chore::Remember, _) => Phase::Approved(duty.answer.clone()),
+    };
+    let recalled = duty.calls.iter().zip(outcomes).filter(|(call, _)| call.tool == RECALL);
+    let recalled = recalled.map(|(call, outcome)| (scope(call), words(outcome))).filter(|(_, text)| !text.is_empty());
+    (phase, recalled.collect())
+}
+
+fn words(outcome: &Outcome) -> Text {
+    if let Outcome::Answer { text, .. } = outcome { text.clone() } else { Text::default() }
+}
+
+fn scope(call: &Call) -> String {
+    let args: Value = serde_json::from_str(call.args.as_str()).unwrap_or_default();
+    args.get("scope").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn call(tool: &str, args: Value) -> Call {
+    Call { provider_id: String::new(), tool: tool.to_owned(), args: args.to_string().into(), native: None }
+}
