@@ -10,6 +10,7 @@
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
 //! - [`ring`] and `watcher`: frames rendered once, followed by many
+//! - [`memory`]: what runs remember for later ones
 //! - [`engine`]: the only public handle
 
 pub mod clock;
@@ -18,6 +19,7 @@ pub mod effects;
 pub mod engine;
 pub mod limits;
 pub mod log;
+pub mod memory;
 pub mod model;
 mod permits;
 pub mod ring;

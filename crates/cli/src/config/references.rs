@@ -81,8 +81,18 @@ impl Check<'_> {
             if let Some(alias) = &task.model {
                 self.alias(format!("{place}.model"), alias);
             }
-            for (index, name) in task.tools.iter().enumerate() {
-                self.tool(format!("{place}.tools[{index}]"), name);
+            if let Some(name) = &task.handler {
+                self.tool(format!("{place}.handler"), name);
+            }
+            let lists = [
+                ("tools", &task.tools),
+                ("input_guardrails", &task.input_guardrails),
+                ("output_guardrails", &task.output_guardrails),
+            ];
+            for (key, names) in lists {
+                for (index, name) in names.iter().enumerate() {
+                    self.tool(format!("{place}.{key}[{index}]"), name);
+                }
             }
         }
     }
@@ -133,7 +143,9 @@ impl Check<'_> {
             let price = Some(Price { input: 0, output: 0, cached_input: 0 });
             models.push(Arc::new(ModelInfo { price, ..ModelInfo::new("", "") }));
         }
-        let named = template.ensemble.tasks.iter().flat_map(|task| &task.tools);
+        let named = template.ensemble.tasks.iter().flat_map(|task| {
+            task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
+        });
         Catalog { models, tools: named.map(|name| Arc::new(ToolInfo::new(name, ""))).collect() }
     }
 

@@ -2,6 +2,7 @@
 
 mod calculator;
 mod http;
+mod memory;
 mod scripted;
 mod toolbox;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub use calculator::Calculator;
 pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
+pub use memory::{Recall, Remember, memory_tools};
 pub use scripted::{Entry, ScriptedTool, What};
 pub use toolbox::{Toolbox, Unfit};
 

@@ -1,0 +1,179 @@
+//! What runs remember for later ones: a stream for each name, an entry for each
+//! text, the best few found by their words.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use consort_core::id::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::log::{Append, Error, Log, Query, Record, Row, Seq};
+
+/// The kind of a memory's stream, and how its name starts.
+pub const KIND: &str = "memory";
+/// Entries looked through, newest first; older ones are not found any more.
+const ENTRIES_MAX: usize = 1000;
+/// How often an entry is written again when somebody else wrote meanwhile.
+const TRIES_MAX: usize = 16;
+/// How quickly further mentions of a word stop mattering.
+const SATURATION: f64 = 1.2;
+
+/// One remembered text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Who remembered it: the same key is remembered once.
+    pub key: String,
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub text: String,
+}
+
+/// Everything remembered in one log.
+#[derive(Clone)]
+pub struct Memory {
+    log: Arc<dyn Log>,
+}
+
+impl Memory {
+    /// The memory kept in a log.
+    pub fn new(log: Arc<dyn Log>) -> Memory {
+        Memory { log }
+    }
+
+    /// Remembers a text under a name, unless its key was remembered before.
+    pub async fn store(&self, scope: &str, entry: &Entry) -> Result<(), Error> {
+        for _attempt in 0..TRIES_MAX {
+            let entries = self.entries(scope).await?;
+            if entries.iter().any(|known| known.key == entry.key) {
+                return Ok(());
+            }
+            match self.log.append(append(scope, self.length(scope).await?, entry)?).await {
+                Err(Error::Fenced) => {}
+                stored => return stored,
+            }
+        }
+        Err(Error::Unavailable(format!("too many write to the memory '{scope}' at once")))
+    }
+
+    /// At most `max` entries with words of the query, the best first.
+    pub async fn recall(&self, scope: &str, query: &str, max: usize) -> Result<Vec<Entry>, Error> {
+        Ok(best(self.entries(scope).await?, query, max))
+    }
+
+    /// The newest entries of a name, oldest first.
+    pub async fn entries(&self, scope: &str) -> Result<Vec<Entry>, Error> {
+        let stream = stream(scope);
+        let from = self.length(scope).await?.saturating_sub(ENTRIES_MAX as Seq);
+        let records = self.log.read(&stream, from, ENTRIES_MAX).await?;
+        let entry = |(seq, record): (Seq, &Record)| {
+            serde_json::from_str(&record.body).map_err(|error| Error::Damaged {
+                stream: stream.clone(),
+                seq,
+                reason: error.to_string(),
+            })
+        };
+        (from..).zip(&records).map(entry).collect()
+    }
+
+    /// Forgets everything under a name.
+    pub async fn forget(&self, scope: &str) -> Result<(), Error> {
+        self.log.erase(vec![stream(scope).into()]).await
+    }
+
+    async fn length(&self, scope: &str) -> Result<Seq, Error> {
+        let query = Query { stream: Some(stream(scope)), limit: 1, ..Query::default() };
+        let page = self.log.list(query).await?;
+        Ok(page.rows.first().and_then(|(_, row)| row.body.parse().ok()).unwrap_or(0))
+    }
+}
+
+fn stream(scope: &str) -> String {
+    format!("{KIND}/{scope}")
+}
+
+/// The row's body is how many entries there are.
+fn append(scope: &str, length: Seq, entry: &Entry) -> Result<Append, Error> {
+    let body = serde_json::to_string(entry).map_err(|error| Error::Unavailable(error.to_string()))?;
+    let row = Row {
+        kind: KIND.into(),
+        status: "OPEN".into(),
+        started_at: entry.at,
+        ended_at: None,
+        tags: [("scope".to_owned(), scope.to_owned())].into(),
+        body: (length + 1).to_string().into(),
+    };
+    let records = vec![Record { body: body.into(), attachments: Vec::new() }];
+    Ok(Append { stream: stream(scope).into(), expected: length, epoch: 0, records, row, claims: Vec::new() })
+}
+
+/// Words that are rare among the entries count for more, and each further
+/// mention for less; of two alike the newer wins.
+fn best(entries: Vec<Entry>, query: &str, max: usize) -> Vec<Entry> {
+    let bags: Vec<HashMap<String, f64>> = entries.iter().map(|entry| bag(&entry.text)).collect();
+    let count = bags.len() as f64;
+    let mut wanted: Vec<String> = bag(query).into_keys().collect();
+    wanted.sort();
+    let weight = |word: &String| {
+        let holding = bags.iter().filter(|bag| bag.contains_key(word)).count() as f64;
+        (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln()
+    };
+    let weights: Vec<f64> = wanted.iter().map(weight).collect();
+    let score = |bag: &HashMap<String, f64>| -> f64 {
+        let mention = |(word, weight): (&String, &f64)| bag.get(word).map_or(0.0, |n| weight * n / (n + SATURATION));
+        wanted.iter().zip(&weights).map(mention).sum()
+    };
+    let mut scored: Vec<(f64, Entry)> = bags.iter().map(score).zip(entries).filter(|(score, _)| *score > 0.0).collect();
+    scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then(right.at.cmp(&left.at)));
+    scored.into_iter().take(max).map(|(_, entry)| entry).collect()
+}
+
+fn bag(text: &str) -> HashMap<String, f64> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
+    let mut bag = HashMap::new();
+    for word in words {
+        *bag.entry(word.to_lowercase()).or_insert(0.0) += 1.0;
+    }
+    bag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::MemoryLog;
+
+    fn entry(key: &str, at: Millis, text: &str) -> Entry {
+        Entry { key: key.to_owned(), at, text: text.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn the_best_few_are_found_by_their_words_and_names_are_apart() {
+        let memory = Memory::new(Arc::new(MemoryLog::default()));
+        for (key, text) in
+            [("1", "bees dance to tell where food is"), ("2", "the weather was fine"), ("3", "bees make honey")]
+        {
+            memory.store("facts", &entry(key, 1, text)).await.unwrap();
+        }
+        memory.store("other", &entry("1", 1, "bees elsewhere")).await.unwrap();
+        let texts = |found: Vec<Entry>| found.into_iter().map(|entry| entry.text).collect::<Vec<_>>();
+        let found = memory.recall("facts", "How do bees DANCE?", 5).await.unwrap();
+        assert_eq!(texts(found), ["bees dance to tell where food is", "bees make honey"]);
+        assert_eq!(memory.recall("facts", "bees", 1).await.unwrap().len(), 1);
+        assert!(memory.recall("facts", "volcano", 5).await.unwrap().is_empty());
+        memory.forget("facts").await.unwrap();
+        assert!(memory.entries("facts").await.unwrap().is_empty());
+        assert_eq!(memory.entries("other").await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_same_key_is_remembered_once_and_writers_do_not_lose_each_other() {
+        let memory = Memory::new(Arc::new(MemoryLog::default()));
+        let keys: Vec<String> = (0..20).map(|n| format!("k{}", n % 10)).collect();
+        let stores = keys.iter().map(|key| {
+            let memory = memory.clone();
+            async move { memory.store("s", &entry(key, 1, key)).await }
+        });
+        futures::future::try_join_all(stores).await.unwrap();
+        assert_eq!(memory.entries("s").await.unwrap().len(), 10);
+    }
+}
