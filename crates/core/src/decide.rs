@@ -227,8 +227,13 @@ impl Run {
         vec![Fact::ModelFailed { turn: id, failure, then }]
     }
 
-    /// Again later, somebody else, or not at all.
+    /// Again later, somebody else, or not at all. Whoever was switched away
+    /// from in the meantime is not asked again.
     fn after(&self, id: &Id, turn: &Turn, failure: &Failure, at: Millis) -> AfterFailure {
+        let model = self.alias(id);
+        if turn.model != model {
+            return AfterFailure::Fallback { model };
+        }
         let retries = self.models.get(&turn.model).map_or(0, |model| model.retries);
         let patient = failure.retry_after_ms.is_none_or(|wait| wait <= RETRY_AFTER_MAX_MS);
         if failure.kind.is_retryable() && turn.attempt < retries && patient {

@@ -186,9 +186,7 @@ impl Run {
         self.check_clock(plan)?;
         self.close_reviews(plan);
         self.expire(plan);
-        if !self.paused {
-            self.start_tasks(plan);
-        }
+        self.start_tasks(plan);
         for (id, turn) in self.wants.attention.iter().filter_map(|id| self.turns.get_key_value(id)) {
             self.attend(id, turn, plan)?;
         }
@@ -196,10 +194,15 @@ impl Run {
             self.ask_models(grants, plan)?;
             self.take_locks(grants, plan)?;
         }
-        if plan.steps.is_empty() && self.turns.is_empty() {
+        if plan.steps.is_empty() && self.turns.is_empty() && !self.holds_back() {
             self.finish(plan);
         }
         Ok(())
+    }
+
+    /// Whether tasks wait for nothing but the run to be resumed.
+    fn holds_back(&self) -> bool {
+        self.paused && self.stop.is_none() && self.graph.ready().next().is_some()
     }
 
     fn check_clock(&self, plan: &Plan) -> Result<(), Breach> {
@@ -237,7 +240,7 @@ impl Run {
             let reason = "a task it reads from failed".to_owned();
             plan.record(Fact::TaskSkipped { turn: Id::task(task), reason });
         }
-        if self.stop.is_some() {
+        if self.stop.is_some() || self.paused {
             return;
         }
         for task in self.graph.ready() {

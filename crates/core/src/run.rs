@@ -355,7 +355,7 @@ impl Run {
 
     fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
         let Some(Turn { phase: Phase::Asked, claim, .. }) = self.turns.get(id) else { return };
-        let claim = *claim;
+        let (claim, alias) = (*claim, self.alias(id));
         self.in_flight = self.in_flight.saturating_sub(1);
         let used = if charged { claim } else { Claim::default() };
         self.budget.settle(&claim, &used);
@@ -364,8 +364,9 @@ impl Run {
         }
         self.change(id, |turn| match then {
             AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
-            AfterFailure::Fallback { .. } => {
-                (turn.fallback, turn.attempt) = (turn.fallback + 1, 0);
+            // After a switch, the model to ask is due without a step down the list.
+            AfterFailure::Fallback { model } => {
+                (turn.fallback, turn.attempt) = (turn.fallback + usize::from(*model != alias), 0);
                 turn.phase = Phase::Ask;
             }
             AfterFailure::Shorten => turn.phase = Phase::Ask,
@@ -456,12 +457,10 @@ impl Run {
     fn switched(&mut self, models: &[Arc<ModelInfo>]) {
         self.models.extend(models.iter().map(|model| (model.alias.clone(), model.clone())));
         self.switched = models.first().map(|model| model.alias.clone());
-        let ids: Vec<Id> = self.wants.models.values().flatten().cloned().collect();
-        for turn in self.turns.values_mut() {
-            turn.fallback = 0;
-        }
+        let ids: Vec<Id> = self.turns.keys().cloned().collect();
         for id in ids {
-            self.change(&id, |_turn| {});
+            self.clear_retry(&id);
+            self.change(&id, Turn::switch);
         }
     }
 

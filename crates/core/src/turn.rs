@@ -421,6 +421,14 @@ impl Turn {
         }
     }
 
+    /// Another model is asked from now on; it need not wait for the one before.
+    pub(crate) fn switch(&mut self) {
+        self.fallback = 0;
+        if let Phase::Backoff { .. } = self.phase {
+            (self.phase, self.attempt) = (Phase::Ask, 0);
+        }
+    }
+
     /// How many whole exchanges, oldest first, can be dropped: all but the last.
     pub(crate) fn droppable(&self) -> usize {
         self.exchanges().len().saturating_sub(1)

@@ -11,7 +11,7 @@ use consort_core::event::{Event, Fact};
 use consort_core::run::Run;
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use crate::effects::Seams;
 use crate::log::{self, Order, Page, Query, Seq};
@@ -38,7 +38,7 @@ struct Inner {
 struct Live {
     requests: mpsc::Sender<Request>,
     window: Window,
-    task: AbortHandle,
+    task: JoinHandle<()>,
 }
 
 impl Drop for Live {
@@ -196,6 +196,16 @@ impl Engine {
         }
     }
 
+    /// Stops every runner where it is; returns when nothing of them is left. The
+    /// log knows where that was.
+    pub async fn stop(&self) {
+        let mut live: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
+        for live in &mut live {
+            live.task.abort();
+            let _aborted = (&mut live.task).await;
+        }
+    }
+
     /// Erases ended runs beyond the newest `keep`; says how many.
     pub async fn retain(&self, keep: usize) -> Result<usize, Error> {
         let ended = |limit| Query {
@@ -237,7 +247,7 @@ impl Engine {
         let window = Window { ring: Ring::new(), stalled: watch::Sender::new(None) };
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
         let mut live = self.live();
-        let task = tokio::spawn(own(work(runner), id.clone(), Arc::downgrade(&self.0))).abort_handle();
+        let task = tokio::spawn(own(work(runner), id.clone(), Arc::downgrade(&self.0)));
         live.insert(id.clone(), Live { requests, window, task });
     }
 

@@ -98,6 +98,21 @@ fn a_paused_run_begins_nothing_and_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_run_paused_between_two_tasks_waits_for_the_second_and_one_paused_in_its_last_task_ends() {
+    let mut world = two();
+    world.command(Command::Pause { by: "me".to_owned() }).unwrap();
+    world.answers("1", "done");
+    assert_eq!((world.places().len(), world.status()), (0, "RUNNING"));
+    world.crash();
+    assert_eq!(world.status(), "RUNNING");
+    world.command(Command::Resume { by: "me".to_owned() }).unwrap();
+    assert_eq!(world.places(), ["2"]);
+    world.command(Command::Pause { by: "me".to_owned() }).unwrap();
+    world.answers("2", "done");
+    assert_eq!(world.status(), "COMPLETED");
+}
+
+#[test]
 fn a_switched_model_is_asked_from_the_next_call_on() {
     let mut world =
         World::new(&ensemble(vec![task("a", &[]), Draft { model: Some("big".to_owned()), ..task("b", &[]) }]));
@@ -113,6 +128,26 @@ fn a_switched_model_is_asked_from_the_next_call_on() {
     assert_eq!(asked(&world), "small", "also after a restart");
     world.answers("1", "done");
     assert_eq!(asked(&world), "small", "a task's own model included");
+}
+
+#[test]
+fn when_the_model_that_was_switched_away_from_fails_the_other_one_is_asked_at_once() {
+    let small = super::world::catalog().models[1].clone();
+    let switch = || Command::SwitchModel { models: vec![small.clone()], by: "me".to_owned() };
+    let asked = |world: &World| match &world.waiting[0] {
+        crate::next::Effect::Ask(question) => (question.model.clone(), question.attempt),
+        crate::next::Effect::Call { .. } => panic!("asks"),
+    };
+    for kind in [FailureKind::Refused, FailureKind::Overloaded] {
+        let mut under_way = two();
+        under_way.command(switch()).unwrap();
+        under_way.fails("1", kind);
+        assert_eq!(asked(&under_way), ("small".to_owned(), 0));
+    }
+    let mut backing_off = two();
+    backing_off.fails("1", FailureKind::Overloaded);
+    backing_off.command(switch()).unwrap();
+    assert_eq!(asked(&backing_off), ("small".to_owned(), 0));
 }
 
 fn directive(content: &str, target: Option<&str>, priority: Priority, ttl: Option<u64>) -> Command {

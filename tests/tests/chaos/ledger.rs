@@ -1,0 +1,75 @@
+//! What a process says it did, line by line in a file beside its log. Each
+//! line is one write, so what was written survives the writer; nobody waits
+//! for the disk.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use consort_core::event::Event;
+use consort_runtime::log::Seq;
+use serde::{Deserialize, Serialize};
+
+const FILE: &str = "ledger";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Line {
+    /// A process began.
+    Born,
+    /// A tool began a call.
+    Begun { tool: String, key: String },
+    /// It finished it.
+    Finished { tool: String, key: String },
+    /// It was stopped before that.
+    Dropped { tool: String, key: String },
+    /// The log was handed an append.
+    Handed { append: u64, run: String, expected: Seq },
+    /// The log acknowledged it.
+    Acknowledged { append: u64, run: String },
+    /// A submission was acknowledged.
+    Accepted { run: String },
+    /// A command was acknowledged, and caused this.
+    Promised { run: String, event: Event },
+}
+
+/// The writing end.
+#[derive(Clone)]
+pub(super) struct Pen(Arc<File>);
+
+impl Pen {
+    pub(super) fn open(folder: &Path) -> Pen {
+        Pen(Arc::new(File::options().create(true).append(true).open(folder.join(FILE)).unwrap()))
+    }
+
+    pub(super) fn write(&self, line: &Line) {
+        let text = format!("{}\n", serde_json::to_string(line).unwrap());
+        (&*self.0).write_all(text.as_bytes()).unwrap();
+    }
+}
+
+/// The reading end.
+pub(super) struct Ledger {
+    lines: Vec<Line>,
+}
+
+impl Ledger {
+    pub(super) fn read(folder: &Path) -> Ledger {
+        let text = fs::read_to_string(folder.join(FILE)).unwrap();
+        Ledger { lines: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// What was written from a line on.
+    pub(super) fn since(&self, line: usize) -> Ledger {
+        Ledger { lines: self.lines[line..].to_vec() }
+    }
+}

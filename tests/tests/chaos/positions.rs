@@ -1,0 +1,121 @@
+//! Where a kill fell: what the runs that were open had under way, by what is
+//! stored and by what the process had said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use consort_core::event::{Event, Fact};
+use consort_core::id::Id;
+use consort_runtime::log::{Log, Query, Seq, SqliteLog};
+
+use super::ledger::{Ledger, Line};
+use super::victim::LOG;
+use crate::support::events;
+
+/// One kill in so many must have fallen between dispatch and return, and one
+/// in so many during a commit.
+const EVERY: usize = 10;
+
+/// What was under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Positions {
+    /// Calls dispatched and not returned.
+    calls: usize,
+    /// Models asked that had not answered.
+    models: usize,
+    /// Reviews nobody had answered.
+    reviews: usize,
+    /// Appends handed to the log and not acknowledged, that were stored and that were not.
+    stored: usize,
+    lost: usize,
+}
+
+impl Positions {
+    /// Reads a copy of the file, and what the process has said in its life.
+    pub(super) async fn read(folder: &Path, life: &Ledger) -> Positions {
+        let log = SqliteLog::open(&folder.join(LOG)).unwrap();
+        let open = log.list(Query { ended: Some(false), limit: usize::MAX >> 1, ..Query::default() }).await.unwrap();
+        let (owned, mut positions) = (owned(life), Positions::default());
+        for (run, _) in open.rows.iter().filter(|(run, _)| owned.contains(&**run)) {
+            positions.count(&events(&log, run).await);
+        }
+        for (run, expected) in unacknowledged(life) {
+            let is_stored = !log.read(run, expected, 1).await.unwrap().is_empty();
+            positions.stored += usize::from(is_stored);
+            positions.lost += usize::from(!is_stored);
+        }
+        positions
+    }
+
+    fn count(&mut self, events: &[Event]) {
+        let (mut calls, mut models, mut reviews) = (BTreeSet::<&Id>::new(), BTreeSet::<&Id>::new(), BTreeSet::new());
+        for event in events {
+            match &event.fact {
+                Fact::RunAdopted { .. } => {
+                    calls.clear();
+                    models.clear();
+                }
+                Fact::ToolDispatched { call } => drop(calls.insert(call)),
+                Fact::ToolReturned { call, .. } => drop(calls.remove(call)),
+                Fact::ModelAsked { turn, .. } | Fact::ModelRetried { turn, .. } => drop(models.insert(turn)),
+                Fact::ModelReplied { turn, .. } | Fact::ModelFailed { turn, .. } => drop(models.remove(turn)),
+                Fact::ReviewOpened { review, .. } => drop(reviews.insert(*review)),
+                Fact::ReviewDecided { review, .. }
+                | Fact::ReviewTimedOut { review, .. }
+                | Fact::ReviewClosed { review } => drop(reviews.remove(review)),
+                _ => {}
+            }
+        }
+        self.calls += calls.len();
+        self.models += models.len();
+        self.reviews += reviews.len();
+    }
+}
+
+/// The runs the process had made its own.
+fn owned<'a>(life: &'a Ledger) -> BTreeSet<&'a str> {
+    let acknowledged =
+        |line: &'a Line| if let Line::Acknowledged { run, .. } = line { Some(run.as_str()) } else { None };
+    life.lines().iter().filter_map(acknowledged).collect()
+}
+
+/// The appends that the process waited for.
+fn unacknowledged(life: &Ledger) -> Vec<(&str, Seq)> {
+    let mut waiting = BTreeMap::new();
+    for line in life.lines() {
+        match line {
+            Line::Handed { append, run, expected } => drop(waiting.insert(append, (run.as_str(), *expected))),
+            Line::Acknowledged { append, .. } => drop(waiting.remove(append)),
+            _ => {}
+        }
+    }
+    waiting.into_values().collect()
+}
+
+fn fell(kills: &[Positions], here: impl Fn(&Positions) -> usize) -> (usize, usize) {
+    (kills.iter().filter(|kill| here(kill) > 0).count(), kills.iter().map(&here).sum())
+}
+
+/// Where the kills fell, in words. One kill may have fallen in several places.
+pub(super) fn report(kills: &[Positions]) -> Vec<String> {
+    let line = |place: &str, (count, things): (usize, usize), what: &str| {
+        format!("{place:<28} {count:>4} of {} kills, {things} {what}", kills.len())
+    };
+    let (stored, lost) = (fell(kills, |kill| kill.stored).1, fell(kills, |kill| kill.lost).1);
+    let appends = format!("appends, {stored} of them stored and {lost} not");
+    let nothing =
+        |kill: &Positions| usize::from(kill.calls + kill.models + kill.reviews + kill.stored + kill.lost == 0);
+    vec![
+        line("between dispatch and return", fell(kills, |kill| kill.calls), "calls"),
+        line("during a commit", fell(kills, |kill| kill.stored + kill.lost), &appends),
+        line("while a model was asked", fell(kills, |kill| kill.models), "questions"),
+        line("while a person was asked", fell(kills, |kill| kill.reviews), "reviews"),
+        line("elsewhere", fell(kills, nothing), "times nothing under way"),
+    ]
+}
+
+/// Enough of them fell where it matters.
+pub(super) fn check(kills: &[Positions]) {
+    assert!(fell(kills, |kill| kill.calls).0 * EVERY >= kills.len(), "too few between dispatch and return");
+    assert!(fell(kills, |kill| kill.stored + kill.lost).0 * EVERY >= kills.len(), "too few during a commit");
+}

@@ -1,0 +1,172 @@
+//! What came of it: every run of a file, read from start to end and compared
+//! with how the same run ends when nobody disturbs it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use consort_core::draft::{Ensemble, Request};
+use consort_core::event::{Event, Fact};
+use consort_core::id::Id;
+use consort_core::run::Run;
+use consort_runtime::log::{Log, MemoryLog, Query, SqliteLog};
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::Dice;
+use super::ledger::{Ledger, Line, Pen};
+use super::plays::{DOOR, plays};
+use super::victim::LOG;
+use super::witness::witnessed;
+use crate::laws::{Done, Tally, check_frames, check_run};
+use crate::support::{compiled, events, frames};
+
+/// What a play's tasks put out, by the play's name.
+pub(super) type Endings = BTreeMap<String, BTreeMap<String, String>>;
+
+/// How every play ends when nobody disturbs it.
+pub(super) async fn undisturbed() -> Endings {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = witnessed(Arc::new(MemoryLog::default()), &Pen::open(folder.path()), Dice(0));
+    let plays = plays();
+    let ending = |play: &Ensemble| {
+        let (engine, name, run) = (engine.clone(), play.name.clone(), compiled(&engine, play, Request::default()));
+        async move {
+            let run = engine.submit(run).await.unwrap();
+            let frames = frames(&engine, &run).await;
+            assert_eq!(frames.last().unwrap()["status"], "COMPLETED", "{name}");
+            (name, outputs(&frames))
+        }
+    };
+    join_all(plays.iter().map(ending)).await.into_iter().collect()
+}
+
+fn outputs(frames: &[Value]) -> BTreeMap<String, String> {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let result = frames.last().unwrap();
+    result["outputs"].as_array().unwrap().iter().map(|o| (word(&o["taskName"]), word(&o["output"]))).collect()
+}
+
+/// What was found, in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdict {
+    completed: usize,
+    cancelled: usize,
+    events: usize,
+    tally: Tally,
+    /// Acknowledged commands.
+    promises: usize,
+}
+
+impl Verdict {
+    /// Reads the file of a process that has ended.
+    pub(super) async fn read(folder: &Path, endings: &Endings) -> Verdict {
+        let (log, ledger) = (Arc::new(SqliteLog::open(&folder.join(LOG)).unwrap()), Ledger::read(folder));
+        let engine = witnessed(log.clone(), &Pen::open(folder), Dice(0));
+        let rows = log.list(Query { limit: usize::MAX >> 1, ..Query::default() }).await.unwrap().rows;
+        let (mut said, mut verdict) = (said(&ledger), Verdict::default());
+        for (run, _) in &rows {
+            let (events, frames) = (events(&*log, run).await, frames(&engine, run).await);
+            verdict.hear(&events, &said.remove(&**run).unwrap_or_default());
+            verdict.end(&events, &frames, endings);
+        }
+        assert!(said.is_empty(), "what was accepted is there: {:?}", said.keys());
+        check_door(&ledger);
+        verdict
+    }
+
+    /// Compares what a run's log says with what others say about it.
+    fn hear(&mut self, events: &[Event], said: &Said) {
+        assert!(said.promised.iter().all(|promise| events.contains(promise)), "a promise was not kept");
+        self.promises += said.promised.len();
+        self.events += events.len();
+        self.tally += check_run(events, &said.done);
+    }
+
+    /// Whatever a run puts out is what it puts out undisturbed; it may put out
+    /// less only if somebody has cancelled it.
+    fn end(&mut self, events: &[Event], frames: &[Value], endings: &Endings) {
+        check_frames(frames);
+        let (run, outputs) = (Run::replay(events), outputs(frames));
+        let expected = &endings[&run.spec().name];
+        match run.status() {
+            "COMPLETED" => {
+                assert_eq!(outputs, *expected, "{}", run.spec().name);
+                self.completed += 1;
+            }
+            "CANCELLED" => {
+                assert!(outputs.iter().all(|(task, output)| expected.get(task) == Some(output)), "{outputs:?}");
+                assert!(events.iter().any(|event| matches!(event.fact, Fact::CancelRequested { .. })));
+                self.cancelled += 1;
+            }
+            other => panic!("{other}: {:?}", run.error()),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Verdict) {
+        self.completed += other.completed;
+        self.cancelled += other.cancelled;
+        self.events += other.events;
+        self.tally += other.tally;
+        self.promises += other.promises;
+    }
+
+    /// The kills have left traces of every kind.
+    pub(super) fn check(&self) {
+        let Verdict { completed, cancelled, tally, promises, .. } = *self;
+        let traces = [completed, cancelled, tally.repeated, tally.unknown, promises];
+        assert!(traces.iter().all(|count| *count > 0), "{self:?}");
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verdict { completed, cancelled, events, tally: Tally { repeated, unknown }, promises } = self;
+        write!(out, "{completed} runs completed and {cancelled} were cancelled, in {events} events; ")?;
+        write!(out, "{repeated} calls were repeated, {unknown} were not and are unknown; ")?;
+        write!(out, "{promises} promises were kept")
+    }
+}
+
+/// What processes said about one run.
+#[derive(Default)]
+struct Said {
+    done: BTreeMap<Id, Done>,
+    promised: Vec<Event>,
+}
+
+/// What they said about each run they spoke of as theirs.
+fn said(ledger: &Ledger) -> BTreeMap<&str, Said> {
+    let mut said: BTreeMap<&str, Said> = BTreeMap::new();
+    for line in ledger.lines() {
+        match line {
+            Line::Accepted { run } | Line::Acknowledged { run, .. } => drop(said.entry(run).or_default()),
+            Line::Begun { key, .. } => call(&mut said, key).begun += 1,
+            Line::Finished { key, .. } => call(&mut said, key).finished += 1,
+            Line::Promised { run, event } => said.entry(run).or_default().promised.push(event.clone()),
+            Line::Born | Line::Dropped { .. } | Line::Handed { .. } => {}
+        }
+    }
+    said
+}
+
+fn call<'a, 'said>(said: &'said mut BTreeMap<&'a str, Said>, key: &'a str) -> &'said mut Done {
+    let (run, call) = key.split_once('/').unwrap();
+    said.entry(run).or_default().done.entry(Id::from(call)).or_default()
+}
+
+/// One at a time goes through the door, as long as the process lives.
+fn check_door(ledger: &Ledger) {
+    let mut inside: Option<&str> = None;
+    for line in ledger.lines() {
+        match line {
+            Line::Born => inside = None,
+            Line::Begun { tool, key } if tool == DOOR => {
+                assert_eq!(inside.replace(key), None, "{key} went through a door that was closed");
+            }
+            Line::Finished { tool, .. } | Line::Dropped { tool, .. } if tool == DOOR => inside = None,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! One small run for everything a run can do: what is asked for, what models
+//! and people say, and how it must end.
+
+use std::sync::Arc;
+
+use consort_core::budget::Limits;
+use consort_core::catalog::ModelInfo;
+use consort_core::decide::Command;
+use consort_core::draft::{Draft, Ensemble};
+use consort_core::event::{CancelMode, Decision, Directive, Priority};
+use consort_core::message::FailureKind;
+use consort_core::spec::{OnError, OnTimeout, Review, ReviewRule, Workflow};
+use consort_core::subtask;
+use consort_runtime::model::{Line, ScriptedModel};
+use consort_runtime::tool::ScriptedTool;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::support::{after, ensemble, failure, task, tools};
+
+/// Scenarios by name.
+pub(super) type Table = [(&'static str, fn() -> Scenario)];
+
+/// Tasks, tools and subtasks.
+pub(super) const WORK: &Table = &[
+    ("a sequence", sequence),
+    ("a graph", graph),
+    ("calls side by side", side_by_side),
+    ("calls one by one", one_by_one),
+    ("an exclusive lock", exclusive),
+    ("subtasks in subtasks", nested),
+    ("a repaired output", repaired),
+    ("a last round", last_round),
+];
+
+/// Everything a person can say.
+pub(super) const PEOPLE: &Table = &[
+    ("a directive", directed),
+    ("another model", switched),
+    ("a pause", paused),
+    ("cancel after the task", || cancelled(CancelMode::AfterTask, &["a: first"])),
+    ("cancel after the iteration", || cancelled(CancelMode::AfterIteration, &[])),
+    ("cancel now", || cancelled(CancelMode::Now, &[])),
+    ("cancel now, between calls and answers", cancelled_calls),
+    ("cancel now, with subtasks", cancelled_subtasks),
+    ("go on, before", || reviewed(before(), Decision::Continue, &["a: first", "b: second"])),
+    ("edit, before", || reviewed(before(), edit(), &["a: first", "b: second"])),
+    ("enough, before", || reviewed(before(), Decision::ExitEarly, &[])),
+    ("again, before", || reviewed(before(), reject(), &["a: first", "b: second"])),
+    ("go on, after", || reviewed(afterwards(), Decision::Continue, &["a: first", "b: second"])),
+    ("edit, after", || reviewed(afterwards(), edit(), &["a: edited", "b: second"])),
+    ("enough, after", || reviewed(afterwards(), Decision::ExitEarly, &["a: first"])),
+    ("again, after", again),
+    ("nobody, so go on", || unattended(OnTimeout::Continue, ("COMPLETED", &["a: first", "b: second"]))),
+    ("nobody, so enough", || unattended(OnTimeout::ExitEarly, ("COMPLETED", &["a: first"]))),
+    ("nobody, so fail", || unattended(OnTimeout::Fail, ("FAILED", &[]))),
+];
+
+/// What goes wrong, and limits.
+pub(super) const TROUBLE: &Table = &[
+    ("a retry", retried),
+    ("a fallback", fell_back),
+    ("a failed task", || failed(OnError::FailFast)),
+    ("a failed task among others", || failed(OnError::ContinueOnError)),
+    ("a breached budget", breached),
+    ("a call that always fails", repeating),
+    ("a history too long", forgetful),
+    ("a history too long for the model", overflowing),
+];
+
+/// A run and how it must end.
+pub(super) struct Scenario {
+    pub(super) ensemble: Ensemble,
+    pub(super) main: ScriptedModel,
+    pub(super) spare: ScriptedModel,
+    pub(super) tools: Vec<ScriptedTool>,
+    /// After so many frames of a type, this is said.
+    pub(super) steering: Vec<(&'static str, usize, Command)>,
+    /// Where models and tools wait until the first of it has been said; with
+    /// nothing to say, until the next frame.
+    pub(super) gate: Arc<Notify>,
+    pub(super) status: &'static str,
+    /// Outputs, each after its task's name.
+    pub(super) outputs: Vec<&'static str>,
+    /// Frames that show that the scenario is about what its name says.
+    pub(super) shows: Vec<&'static str>,
+}
+
+impl Scenario {
+    /// Tasks whose models say these lines, all of which complete.
+    fn new(tasks: Vec<Draft>, model: ScriptedModel, outputs: &[&'static str]) -> Scenario {
+        Scenario {
+            ensemble: ensemble(tasks),
+            main: model,
+            spare: ScriptedModel::new(),
+            tools: tools(),
+            steering: Vec::new(),
+            gate: Arc::default(),
+            status: "COMPLETED",
+            outputs: outputs.to_vec(),
+            shows: Vec::new(),
+        }
+    }
+
+    fn ends(self, status: &'static str) -> Scenario {
+        Scenario { status, ..self }
+    }
+
+    fn shows(mut self, kind: &'static str) -> Scenario {
+        self.shows.push(kind);
+        self
+    }
+
+    fn after(mut self, kind: &'static str, times: usize, command: Command) -> Scenario {
+        self.steering.push((kind, times, command));
+        self
+    }
+
+    fn limits(mut self, limits: Limits) -> Scenario {
+        self.ensemble.limits = limits;
+        self
+    }
+
+    fn falls_back_to(self, spare: ScriptedModel) -> Scenario {
+        Scenario { spare, ..self }
+    }
+
+    fn tool(mut self, tool: ScriptedTool) -> Scenario {
+        self.tools.push(tool);
+        self
+    }
+}
+
+fn me() -> String {
+    "me".to_owned()
+}
+
+fn input(text: &str) -> Value {
+    json!({ "input": text })
+}
+
+fn part(title: &str) -> Value {
+    json!({ "title": title, "instructions": format!("Do {title}") })
+}
+
+fn edit() -> Decision {
+    Decision::Edit { output: "edited".into() }
+}
+
+fn reject() -> Decision {
+    Decision::Reject { feedback: "better".into() }
+}
+
+fn decide(review: u32, decision: Decision) -> Command {
+    Command::Review { review, decision, by: me() }
+}
+
+/// Task `a` looks and says `first`, task `b` says `second`.
+fn two_lines() -> ScriptedModel {
+    ScriptedModel::new().calls("1.0", "look", &input("")).says("1.1", "first").says("2.0", "second")
+}
+
+fn two_tasks() -> Vec<Draft> {
+    vec![task("a", &["look"]), task("b", &[])]
+}
+
+fn sequence() -> Scenario {
+    let tasks = vec![task("a", &["look"]), after(&["a"], task("b", &["pay"])), task("c", &[])];
+    let model = ScriptedModel::new().calls("1.0", "look", &input("")).says("1.1", "first");
+    let model = model.calls("2.0", "pay", &input("")).says("2.1", "second").says("3.0", "third");
+    Scenario::new(tasks, model, &["a: first", "b: second", "c: third"])
+}
+
+fn graph() -> Scenario {
+    let either = |name| after(&["a"], task(name, &["put"]));
+    let tasks = vec![task("a", &[]), either("b"), either("c"), after(&["b", "c"], task("d", &[]))];
+    let model = ScriptedModel::new().says("1.0", "root").calls("2.0", "put", &input("b")).says("2.1", "left");
+    let model = model.calls("3.0", "put", &input("c")).says("3.1", "right").says("4.0", "joined");
+    Scenario::new(tasks, model, &["a: root", "b: left", "c: right", "d: joined"])
+}
+
+fn calls_of_every_class() -> ScriptedModel {
+    let line = Line::new().calls("look", &input("")).calls("put", &input("")).calls("pay", &input("1"));
+    ScriptedModel::new().at("1.0", line.calls("pay", &input("2"))).says("1.1", "done")
+}
+
+fn side_by_side() -> Scenario {
+    Scenario::new(vec![task("a", &["look", "put", "pay"])], calls_of_every_class(), &["a: done"])
+}
+
+fn one_by_one() -> Scenario {
+    side_by_side().limits(Limits { parallel_per_turn: 1, ..Limits::default() })
+}
+
+/// Two tasks want through the same door, where each stays for a moment.
+fn exclusive() -> Scenario {
+    let model = ScriptedModel::new().calls("1.0", "door", &input("a")).calls("2.0", "door", &input("b"));
+    let tasks = vec![task("a", &["door"]), task("b", &["door"])];
+    let mut scenario = Scenario::new(tasks, model.says("1.1", "in").says("2.1", "in"), &["a: in", "b: in"]);
+    scenario.ensemble.workflow = Some(Workflow::Parallel);
+    scenario.tools = scenario.tools.into_iter().map(|tool| tool.waits(&scenario.gate).waits(&scenario.gate)).collect();
+    scenario
+}
+
+/// A task with two subtasks, the first of which has one of its own. The leaf
+/// says its line.
+fn subtasks(leaf: Line) -> Scenario {
+    let all = Line::new().calls(subtask::RUN, &part("one")).calls(subtask::RUN, &part("two"));
+    let model = ScriptedModel::new()
+        .at("1.0", all.calls("pay", &input("")))
+        .calls("1.0.0.0", subtask::RUN, &part("deep"))
+        .calls("1.0.0.0.0.0", "put", &input(""))
+        .at("1.0.0.0.0.1", leaf)
+        .says("1.0.0.1", "one")
+        .calls("1.0.1.0", "pay", &input(""))
+        .says("1.0.1.1", "two")
+        .says("1.1", "all of it");
+    let scenario = Scenario::new(vec![task("a", &[subtask::RUN, "put", "pay"])], model, &["a: all of it"]);
+    scenario.limits(Limits { depth: 2, ..Limits::default() }).shows("subtask_started")
+}
+
+fn nested() -> Scenario {
+    subtasks(Line::new().says("deep"))
+}
+
+fn repaired() -> Scenario {
+    let schema = json!({ "type": "object", "required": ["n"] });
+    let model = ScriptedModel::new().says("1.0", "none").says("1.1", "{}").says("1.2", r#"{"n":1}"#);
+    let tasks = vec![Draft { output_schema: Some(schema), ..task("a", &[]) }];
+    Scenario::new(tasks, model, &[r#"a: {"n":1}"#]).shows("output_rejected")
+}
+
+fn last_round() -> Scenario {
+    let tasks = vec![Draft { max_iterations: Some(2), ..task("a", &["look"]) }];
+    // A model that is offered tools in its last round would call one.
+    let greedy = ScriptedModel::new().when(|ask| !ask.tools.is_empty(), Line::new().calls("look", &input("")));
+    Scenario::new(tasks, greedy.otherwise(Line::new().says("enough")), &["a: enough"])
+}
+
+/// Two tasks; the first question waits until something has been said.
+fn steered() -> Scenario {
+    let gate: Arc<Notify> = Arc::default();
+    let first = Line::new().waits(&gate).calls("look", &input(""));
+    let model = ScriptedModel::new().at("1.0", first).says("1.1", "first").says("2.0", "second");
+    Scenario { gate, ..Scenario::new(two_tasks(), model, &["a: first", "b: second"]) }
+}
+
+/// The frame that says that a model was asked.
+const ASKED: &str = "llm_iteration_started";
+
+fn directed() -> Scenario {
+    let directive = Directive {
+        target: None,
+        content: "hurry".into(),
+        priority: Priority::Normal,
+        from: me(),
+        created_at: 0,
+        expires_at: None,
+    };
+    steered().after(ASKED, 1, Command::Direct { directive }).shows("directive_delivered")
+}
+
+fn switched() -> Scenario {
+    let spare = Arc::new(ModelInfo::new("spare", "scripted"));
+    let other = ScriptedModel::new().calls("1.0", "look", &input("")).says("1.1", "other").says("2.0", "second");
+    let scenario = Scenario { outputs: vec!["a: other", "b: second"], ..steered().falls_back_to(other) };
+    scenario.after(ASKED, 1, Command::SwitchModel { models: vec![spare], by: me() }).shows("model_switched")
+}
+
+fn paused() -> Scenario {
+    let paused = steered().after(ASKED, 1, Command::Pause { by: me() });
+    paused.after("run_paused", 1, Command::Resume { by: me() }).shows("run_resumed")
+}
+
+fn cancelled(mode: CancelMode, outputs: &[&'static str]) -> Scenario {
+    let scenario = Scenario { outputs: outputs.to_vec(), ..steered() };
+    scenario.after(ASKED, 1, Command::Cancel { mode, by: me() }).ends("CANCELLED").shows("cancel_requested")
+}
+
+/// All tools wait until the run is cancelled.
+fn cancelled_calls() -> Scenario {
+    let now = Command::Cancel { mode: CancelMode::Now, by: me() };
+    let mut scenario = Scenario { outputs: Vec::new(), ..side_by_side() };
+    scenario.tools = scenario.tools.into_iter().map(|tool| tool.waits(&scenario.gate)).collect();
+    scenario.after("tool_dispatched", 4, now).ends("CANCELLED")
+}
+
+fn cancelled_subtasks() -> Scenario {
+    let (gate, now): (Arc<Notify>, _) = (Arc::default(), Command::Cancel { mode: CancelMode::Now, by: me() });
+    let leaf = Line::new().waits(&gate).says("too late");
+    Scenario { outputs: Vec::new(), gate, ..subtasks(leaf) }.after("subtask_started", 3, now).ends("CANCELLED")
+}
+
+/// Task `a`, which a person looks at before it starts.
+fn before() -> Draft {
+    Draft { review_before: true, ..task("a", &["look"]) }
+}
+
+/// Task `a`, which a person looks at when it is done.
+fn afterwards() -> Draft {
+    Draft { review: Some(ReviewRule::Required), ..task("a", &["look"]) }
+}
+
+/// Task `a` stops at a review that waits a minute; then comes `b`.
+fn review(first: Draft, outputs: &[&'static str]) -> Scenario {
+    let mut scenario = Scenario::new(vec![first, task("b", &[])], two_lines(), outputs).shows("review_requested");
+    scenario.ensemble.review = Review { timeout_ms: 60_000, ..Review::default() };
+    scenario
+}
+
+fn reviewed(first: Draft, decision: Decision, outputs: &[&'static str]) -> Scenario {
+    review(first, outputs).after("review_requested", 1, decide(0, decision)).shows("review_decided")
+}
+
+fn again() -> Scenario {
+    let again = reviewed(afterwards(), reject(), &["a: better", "b: second"]);
+    let again = again.after("review_requested", 2, decide(1, Decision::Continue));
+    Scenario { main: again.main.clone().calls("1.2", "look", &input("")).says("1.3", "better"), ..again }
+}
+
+fn unattended(on_timeout: OnTimeout, (status, outputs): (&'static str, &[&'static str])) -> Scenario {
+    let mut scenario = review(afterwards(), outputs).ends(status).shows("review_timed_out");
+    scenario.ensemble.review.on_timeout = on_timeout;
+    scenario
+}
+
+fn says_after(times: u32, text: &str) -> ScriptedModel {
+    ScriptedModel::new().at("1.0", Line::new().fails(times, failure(FailureKind::Overloaded)).says(text))
+}
+
+fn retried() -> Scenario {
+    Scenario::new(vec![task("a", &[])], says_after(1, "at last"), &["a: at last"]).shows("model_retried")
+}
+
+fn fell_back() -> Scenario {
+    let scenario = Scenario::new(vec![task("a", &[])], says_after(u32::MAX, ""), &["a: instead"]);
+    scenario.falls_back_to(ScriptedModel::new().says("1.0", "instead")).shows("model_failed")
+}
+
+fn failed(on_error: OnError) -> Scenario {
+    let tasks = vec![task("a", &["pay"]), after(&["a"], task("b", &[])), task("c", &["look"])];
+    let refused = Line::new().breaks(failure(FailureKind::Refused));
+    let model = ScriptedModel::new().calls("1.0", "pay", &input("")).at("1.1", refused);
+    let model = model.calls("3.0", "look", &input("")).says("3.1", "third");
+    let mut scenario = Scenario::new(tasks, model, &["c: third"]).ends("FAILED").shows("task_skipped");
+    scenario.ensemble.on_error = on_error;
+    scenario
+}
+
+fn breached() -> Scenario {
+    let model = ScriptedModel::new().calls("1.0", "pay", &input("")).calls("1.1", "pay", &input(""));
+    let scenario = Scenario::new(vec![task("a", &["pay"])], model, &[]).ends("FAILED").shows("budget_exceeded");
+    scenario.limits(Limits { tool_calls: 1, ..Limits::default() })
+}
+
+fn repeating() -> Scenario {
+    let calls = Line::new().calls("broken", &input(""));
+    let model = ScriptedModel::new().says("1.4", "without it").otherwise(calls);
+    let scenario = Scenario::new(vec![task("a", &["broken"])], model, &["a: without it"]).shows("loop_noticed");
+    scenario.tool(ScriptedTool::new("broken").fails("broken"))
+}
+
+/// A task that reads at length, again and again.
+fn reading(model: ScriptedModel) -> Scenario {
+    let scenario = Scenario::new(vec![task("a", &["book"])], model, &["a: read"]).shows("history_dropped");
+    scenario.tool(ScriptedTool::new("book").answers(&"word ".repeat(500)))
+}
+
+fn forgetful() -> Scenario {
+    let model = ScriptedModel::new().says("1.4", "read").otherwise(Line::new().calls("book", &input("")));
+    reading(model).limits(Limits { history_tokens: 2_000, ..Limits::default() })
+}
+
+fn overflowing() -> Scenario {
+    let long = Line::new().fails(1, failure(FailureKind::Overflow)).says("read");
+    let model = ScriptedModel::new().at("1.3", long).otherwise(Line::new().calls("book", &input("")));
+    reading(model).shows("model_failed")
+}

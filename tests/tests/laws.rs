@@ -1,0 +1,188 @@
+//! What must hold of every run that has ended, wherever and however often the
+//! process died on the way: of its events alone, and of what its tools say
+//! they did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use consort_core::catalog::EffectClass;
+use consort_core::event::{Event, Fact};
+use consort_core::id::Id;
+use consort_core::message::{Message, Outcome};
+use consort_core::run::Run;
+use serde_json::Value;
+
+/// How often a tool began and finished one call, by its own account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) begun: usize,
+    pub(crate) finished: usize,
+}
+
+/// What crashes did to calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Made again, because nobody had heard of their end.
+    pub(crate) repeated: usize,
+    /// Not made again, because they must not be, and their models were told so.
+    pub(crate) unknown: usize,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, more: Tally) {
+        self.repeated += more.repeated;
+        self.unknown += more.unknown;
+    }
+}
+
+/// A call of a tool, as the log tells it.
+#[derive(Debug)]
+struct Call {
+    effect: EffectClass,
+    dispatched: usize,
+    outcome: Option<Outcome>,
+}
+
+/// Frames are numbered without a gap, and the result comes last.
+pub(crate) fn check_frames(frames: &[Value]) {
+    let (result, numbered) = frames.split_last().expect("a run has frames");
+    assert_eq!(result["type"], "run_result");
+    let seqs: Vec<u64> = numbered.iter().map(|frame| frame["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (0..numbered.len() as u64).collect::<Vec<_>>());
+}
+
+/// Folds a run's log, checking each step, and compares the calls it tells of
+/// with what was done.
+pub(crate) fn check_run(events: &[Event], done: &BTreeMap<Id, Done>) -> Tally {
+    let mut reader = Reader::default();
+    events.iter().for_each(|event| reader.read(event));
+    assert!(reader.run.ended(), "the run has ended");
+    assert!(done.keys().all(|id| reader.calls.contains_key(id)), "nothing is done that nobody asked for");
+    let mut tally = Tally::default();
+    for (id, call) in &reader.calls {
+        let done = done.get(id).copied().unwrap_or_default();
+        check_call(id, call, done);
+        tally.repeated += usize::from(done.begun > 1);
+        let is_unknown = call.effect == EffectClass::Once && matches!(call.outcome, Some(Outcome::Unknown { .. }));
+        tally.unknown += usize::from(is_unknown);
+    }
+    tally
+}
+
+/// Compares what the log tells of a call with what its tool did.
+fn check_call(id: &Id, call: &Call, done: Done) {
+    assert!(call.dispatched == 0 || call.outcome.is_some(), "{id} never ended: {call:?}");
+    assert!(done.begun <= call.dispatched, "{id} was begun {done:?} without a record: {call:?}");
+    match &call.outcome {
+        Some(Outcome::Answer { .. }) => assert!(done.finished > 0, "{id} has an answer from nowhere: {call:?}"),
+        Some(Outcome::Unknown { .. }) => assert_ne!(call.effect, EffectClass::Read, "{id}: reading can be repeated"),
+        Some(Outcome::Failed { .. } | Outcome::Subtask) | None => {}
+    }
+    if call.effect == EffectClass::Once {
+        assert!(call.dispatched <= 1 && done.begun <= 1, "{id} must not be repeated: {call:?} {done:?}");
+        let known = matches!(call.outcome, Some(Outcome::Answer { .. } | Outcome::Failed { .. }));
+        assert!(!known || done.begun == done.finished, "{id} was interrupted, which is not said: {call:?}");
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    run: Run,
+    /// What doing each tool's work twice would mean.
+    effects: BTreeMap<String, EffectClass>,
+    epoch: u64,
+    calls: BTreeMap<Id, Call>,
+    /// Calls and questions under way, begun in this epoch.
+    open: BTreeSet<Id>,
+    /// Rounds that have been answered.
+    answered: BTreeSet<(Id, u32)>,
+    /// Tasks that are over.
+    over: BTreeSet<usize>,
+    /// Calls whose outcome is unknown, and whose model has not been asked since.
+    unknown: BTreeSet<Id>,
+    at: u64,
+}
+
+impl Reader {
+    fn read(&mut self, event: &Event) {
+        assert!(!self.run.ended(), "nothing follows the end: {event:?}");
+        assert!(event.at >= self.at, "time does not go back: {event:?}");
+        self.at = event.at;
+        self.run.apply(event);
+        match &event.fact {
+            Fact::RunAccepted { belt, .. } => {
+                self.effects = belt.iter().map(|(name, tool)| (name.clone(), tool.effect)).collect();
+            }
+            Fact::RunAdopted { epoch } => self.adopted(*epoch),
+            Fact::ModelAsked { turn, round, .. } => {
+                assert!(!self.answered.contains(&(turn.clone(), *round)), "an answered question is not asked again");
+                self.begins(turn);
+                self.hears(turn);
+            }
+            Fact::ModelRetried { turn, .. } => self.begins(turn),
+            Fact::ModelReplied { turn, .. } => self.replied(turn),
+            Fact::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
+            Fact::ToolDispatched { call } => {
+                self.begins(call);
+                let called = self.calls.get_mut(call).expect("a call somebody asked for");
+                assert_eq!(called.outcome, None, "{call} is over");
+                called.dispatched += 1;
+            }
+            Fact::SubtaskStarted { call, .. } => assert!(!self.over.contains(&call.task_index()), "{call} is too late"),
+            Fact::ToolReturned { call, outcome, .. } => self.returned(call, outcome),
+            Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } | Fact::TaskSkipped { turn, .. } => {
+                assert!(self.over.insert(turn.task_index()), "task {turn} ends twice");
+            }
+            _ => {}
+        }
+    }
+
+    /// Whatever was under way is nobody's.
+    fn adopted(&mut self, epoch: u64) {
+        assert_eq!(epoch, self.epoch + 1, "every owner has an epoch of its own");
+        self.epoch = epoch;
+        self.open.clear();
+    }
+
+    fn begins(&mut self, id: &Id) {
+        assert!(!self.over.contains(&id.task_index()), "{id}: the task is over");
+        assert!(self.open.insert(id.clone()), "{id} is under way already");
+    }
+
+    /// A model whose call has an unknown outcome reads so before it goes on.
+    fn hears(&mut self, turn: &Id) {
+        let messages = &self.run.turns()[turn].messages;
+        let says = |call: &Id| {
+            messages.iter().any(|message| {
+                matches!(message, Message::Tool { call: about, text, is_error: true, .. }
+                    if about == call && text.as_str().starts_with("outcome unknown"))
+            })
+        };
+        let mine = |call: &Id| call.parent().is_some_and(|(parent, _)| parent == *turn);
+        self.unknown.retain(|call| {
+            assert!(!mine(call) || says(call), "nobody told the model about {call}");
+            !mine(call)
+        });
+    }
+
+    fn replied(&mut self, turn: &Id) {
+        assert!(self.open.remove(turn), "{turn} answered without being asked");
+        let state = &self.run.turns()[turn];
+        let Some(Message::Assistant(reply)) = state.messages.last() else { panic!("the reply comes last") };
+        let calls: Vec<String> = reply.calls().map(|call| call.tool.clone()).collect();
+        let round = if calls.is_empty() { state.round - 1 } else { state.round };
+        assert!(self.answered.insert((turn.clone(), round)), "{turn} answered twice in round {round}");
+        for (index, tool) in calls.iter().enumerate() {
+            let effect = self.effects.get(tool).copied().unwrap_or(EffectClass::Read);
+            self.calls.insert(turn.call(round, index), Call { effect, dispatched: 0, outcome: None });
+        }
+    }
+
+    fn returned(&mut self, call: &Id, outcome: &Outcome) {
+        self.open.remove(call);
+        let called = self.calls.get_mut(call).expect("a call somebody asked for");
+        assert_eq!(called.outcome.replace(outcome.clone()), None, "{call} returns twice");
+        if matches!(outcome, Outcome::Unknown { .. }) {
+            self.unknown.insert(call.clone());
+        }
+    }
+}
