@@ -15,7 +15,6 @@ pub(crate) enum Exit {
     #[expect(dead_code, reason = "for the commands that talk to a server")]
     Unreachable = 3,
     /// Interrupted.
-    #[expect(dead_code, reason = "for the commands that take a while")]
     Interrupted = 130,
 }
 

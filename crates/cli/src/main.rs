@@ -1,9 +1,12 @@
 //! `consort`: runs ensembles of language-model agents and lets people and
 //! programs steer them. This file is the contents page: one line per command.
 
+mod assemble;
 mod commands;
 mod config;
 mod exit;
+mod show;
+mod terminal;
 
 use std::io::{stderr, stdout};
 use std::path::PathBuf;
@@ -13,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::Output;
 use crate::exit::Exit;
+use crate::terminal::Terminal;
 
 #[derive(Parser)]
 #[command(name = "consort", version, about, disable_help_subcommand = true)]
@@ -35,6 +39,8 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Run the ensemble to its end; the answer goes to stdout
+    Run(commands::run::Args),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +51,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Init { dir } => commands::init::run(&dir, output),
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
+        Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
     };
     match ended {
         Ok(exit) => exit.into(),

@@ -1,15 +1,32 @@
 //! The real binary, in a folder of its own.
 
-use std::process::{Command, Output};
+#[cfg(test)]
+mod binary;
+#[cfg(test)]
+mod slow_model;
+
+use serde_json::Value;
+
+use binary::{ended, interrupt, run, start};
+use slow_model::SlowModel;
+
+/// A configuration with a demo model, another one and two tasks in a row.
+fn two_models(other: &str) -> String {
+    format!(
+        "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[models.other]\n{other}\n[ensemble]\nname = 'pair'\n\
+         [[ensemble.task]]\nname = 'first'\ndescription = 'Say hello to {{name}}'\n\
+         [[ensemble.task]]\nname = 'second'\ndescription = 'Say more'\nmodel = 'other'\n"
+    )
+}
+
+fn openai(port: u16) -> String {
+    format!("provider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:{port}/v1'\nretries = 0")
+}
 
 #[test]
 fn init_then_check_is_ok_and_mistakes_end_with_status_two() {
     let folder = tempfile::tempdir().unwrap();
-    let consort = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_consort"));
-        let Output { status, stdout, stderr } = command.args(args).current_dir(folder.path()).output().unwrap();
-        (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
-    };
+    let consort = |args: &[&str]| run(folder.path(), args);
     let done = |text: &str| (Some(0), format!("{text}\n"), String::new());
     let wrong = |text: &str| (Some(2), String::new(), format!("{text}\n"));
 
@@ -28,4 +45,157 @@ fn init_then_check_is_ok_and_mistakes_end_with_status_two() {
     assert_eq!(status, Some(2));
     assert!(words.starts_with("nope.toml: cannot be read: "), "{words}");
     assert_eq!(consort(&["chekc"]).0, Some(2));
+}
+
+#[test]
+fn without_a_file_the_demo_answers_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, answer, words) = run(folder.path(), &["run", "--input", "topic=chess"]);
+    assert_eq!(status, Some(0), "{words}");
+    assert!(answer.starts_with("This is Consort's built-in demo model"), "{answer}");
+    assert!(answer.contains("an evening of talks about chess") && answer.contains("3 * 25 = 75"), "{answer}");
+    assert!(words.starts_with("No consort.toml here: this is the built-in demo"), "{words}");
+    for line in
+        ["s schedule: tool calculator {\"input\":\"3 * 25\"}\n", "s program: done in ", "s demo: completed after "]
+    {
+        assert!(words.contains(line), "{line} is missing in {words}");
+    }
+    assert!(!words.contains('\u{1b}'), "a file gets no colours");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn with_a_file_the_run_is_kept_and_every_frame_can_be_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), &["init"]).0, Some(0));
+    let (status, answer, words) = run(folder.path(), &["run"]);
+    assert_eq!((status, answer.is_empty()), (Some(0), false), "{words}");
+    assert!(folder.path().join("consort-data/consort.db").exists());
+
+    let (status, frames, words) = run(folder.path(), &["run", "--json", "--tag", "team=green"]);
+    assert_eq!((status, words.as_str()), (Some(0), ""), "an ended run is not mentioned as unfinished");
+    let frames: Vec<Value> = frames.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let numbers: Vec<u64> = frames.iter().filter_map(|frame| frame["seq"].as_u64()).collect();
+    assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
+    assert!(frames.iter().any(|frame| frame["type"] == "token"));
+    let last = frames.last().unwrap();
+    assert_eq!((last["type"].as_str(), last["status"].as_str()), (Some("run_result"), Some("COMPLETED")));
+    assert_eq!(last["outputs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "own.json",
+        r#"{"tasks": [{"name": "only", "description": "Add {a} + {b}", "tools": ["calculator"]}],
+        "inputs": {"a": 1, "b": 2}, "colour": "red"}"#,
+    );
+    let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json", "--input", "b=40"]);
+    assert_eq!(status, Some(0), "{words}");
+    assert!(answer.starts_with("1 + 40 = 41\n"), "{answer}");
+    assert!(words.starts_with("warning: unknown field `colour` was ignored\n"), "{words}");
+
+    write(
+        "wrong.json",
+        r#"{"tasks": [{"description": "x", "tools": ["fly"], "model": "huge"}, {"description": "{a}"}]}"#,
+    );
+    let expected = "\
+        tasks[0].model: Unknown model 'huge'. Available: [demo]\n\
+        tasks[0].tools[0]: Unknown tool 'fly'. Available: [calculator]\n\
+        inputs: these template variables have no value: [a]\n";
+    assert_eq!(run(folder.path(), &["run", "--file", "wrong.json"]), (Some(2), String::new(), expected.to_owned()));
+
+    let typo = "inputs.tpoic: no task uses it; did you mean `topic`?\n";
+    assert_eq!(run(folder.path(), &["run", "--input", "tpoic=x"]), (Some(2), String::new(), typo.to_owned()));
+    assert_eq!(run(folder.path(), &["run", "--input", "topic"]).0, Some(2));
+    assert_eq!(run(folder.path(), &["run", "--file", "nope.json"]).0, Some(2));
+}
+
+#[test]
+fn what_this_version_lacks_matters_only_to_runs_that_need_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let toml =
+        two_models("provider = 'anthropic'\nmodel = 'claude'").replace("'Say more'", "'Say more'\ntools = ['json']");
+    std::fs::write(folder.path().join("consort.toml"), toml).unwrap();
+    let expected = "\
+        tasks[1].model: the provider `anthropic` of the model `other` is not in this version of Consort yet; \
+        there are `openai` and `demo`\n\
+        tasks[1].tools[0]: the tool `json` is not in this version of Consort yet\n";
+    assert_eq!(run(folder.path(), &["run", "--input", "name=Ada"]), (Some(2), String::new(), expected.to_owned()));
+
+    let change = r#"{"taskOverrides": {"second": {"model": "demo", "tools": {"remove": ["json"]}}}}"#;
+    std::fs::write(folder.path().join("change.json"), change).unwrap();
+    let (status, _, words) = run(folder.path(), &["run", "--input", "name=Ada", "--file", "change.json"]);
+    assert_eq!(status, Some(0), "{words}");
+}
+
+#[test]
+fn a_model_that_cannot_be_reached_fails_the_run_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    std::fs::write(folder.path().join("consort.toml"), two_models(&openai(closed))).unwrap();
+    let (status, answer, words) = run(folder.path(), &["run", "--input", "name=Ada"]);
+    assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
+    assert!(words.contains("s second: model failed: ") && words.contains("; gives up\n"), "{words}");
+    assert!(words.contains("\nThe run failed: "), "{words}");
+    assert!(words.contains("\n1 of 2 tasks finished, its output is kept in consort-data (run-"), "{words}");
+}
+
+#[test]
+fn a_review_that_nobody_can_decide_waits_for_its_time_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = "[server]\nreview_timeout = '50ms'\non_timeout = 'CONTINUE'\n[models.demo]\nprovider = 'demo'\nmodel = 'm'\n\
+        [ensemble]\nname = 'one'\nreview_policy = 'AFTER_LAST_TASK'\n[[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\n";
+    std::fs::write(folder.path().join("consort.toml"), toml).unwrap();
+    let (status, answer, words) = run(folder.path(), &["run"]);
+    assert_eq!((status, answer.is_empty()), (Some(0), false), "{words}");
+    let waits = "s only: waits for a review; in 1s the run goes on\nNobody can be asked here, so reviews wait until their time is up.\n";
+    assert!(words.contains(waits) && words.contains("s one: nobody reviewed in time: CONTINUE\n"), "{words}");
+}
+
+#[test]
+fn ctrl_c_stops_the_model_keeps_what_is_done_and_ends_with_status_130() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = SlowModel::start();
+    std::fs::write(folder.path().join("consort.toml"), two_models(&openai(model.port))).unwrap();
+    let child = start(folder.path(), &["run", "--input", "name=Ada"]);
+    model.asked();
+    interrupt(&child);
+    let (status, answer, words) = ended(child.wait_with_output().unwrap());
+    assert_eq!((status, answer.as_str()), (Some(130), ""), "{words}");
+    let last = words.lines().last().unwrap();
+    assert!(last.starts_with("Cancelled; 1 of 2 tasks finished, its output is kept in consort-data (run-"), "{words}");
+    model.hung_up();
+    assert!(!folder.path().join("consort-data/consort.db-wal").exists(), "the log was closed");
+
+    std::fs::write(folder.path().join("own.json"), r#"{"tasks": [{"description": "Say hi"}]}"#).unwrap();
+    let (status, _, words) = run(folder.path(), &["run", "--file", "own.json"]);
+    assert_eq!((status, words.contains("unfinished")), (Some(0), false), "the end was stored: {words}");
+}
+
+#[test]
+fn a_folder_has_one_owner_and_a_crashed_run_is_mentioned_but_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = SlowModel::start();
+    std::fs::write(folder.path().join("consort.toml"), two_models(&openai(model.port))).unwrap();
+    std::fs::write(folder.path().join("own.json"), r#"{"tasks": [{"description": "Say hi"}]}"#).unwrap();
+    let mut crashing = start(folder.path(), &["run", "--input", "name=Ada"]);
+    model.asked();
+
+    let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json"]);
+    assert_eq!((status, answer.as_str()), (Some(1), ""));
+    assert!(words.starts_with("consort: cannot use the data folder consort-data: "), "{words}");
+    assert!(words.contains("in use by another process"), "{words}");
+
+    crashing.kill().unwrap();
+    crashing.wait().unwrap();
+    for _ in 0..2 {
+        let (status, _, words) = run(folder.path(), &["run", "--file", "own.json"]);
+        assert_eq!(status, Some(0), "{words}");
+        let mentioned =
+            "consort-data holds 1 unfinished run from before, left alone here; the server goes on with them.\n";
+        assert!(words.starts_with(mentioned), "{words}");
+    }
 }

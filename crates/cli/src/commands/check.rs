@@ -10,10 +10,8 @@ use crate::exit::Exit;
 pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     match Config::find(file, env) {
         Ok(config) => {
-            let default = Path::new(FILE_NAME);
-            let name = match file {
+            let name = match Config::file(file) {
                 Some(file) => file.display().to_string(),
-                None if default.exists() => FILE_NAME.to_owned(),
                 None => format!("no {FILE_NAME}, so the built-in demo"),
             };
             writeln!(output.out, "{name}: ok ({})", summary(&config))?;

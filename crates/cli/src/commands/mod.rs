@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod init;
+pub(crate) mod run;
 
 use std::io::Write;
 

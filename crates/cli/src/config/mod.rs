@@ -33,10 +33,13 @@ use ensemble::Template;
 use fields::{Fields, read_all};
 use mcp::Mcp;
 pub(crate) use mistake::Mistakes;
-use models::Model;
+pub(crate) use models::{Model, Provider};
 use network::Network;
+pub(crate) use references::is_remote;
 use server::Server;
+pub(crate) use tools::{Builtin, GIVEN};
 use tools::{Tools, millis};
+pub(crate) use values::Rate;
 pub(crate) use variables::Env;
 
 /// The file that is read when none is named.
@@ -68,13 +71,14 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// The file that was named, else the one in this folder, else the demo.
-    pub(crate) fn find(file: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
-        match file {
-            Some(file) => Config::load(file, env),
-            None if Path::new(FILE_NAME).exists() => Config::load(Path::new(FILE_NAME), env),
-            None => Ok(Config::demo()),
-        }
+    /// The file that counts: the one that was named, else the one in this folder.
+    pub(crate) fn file(named: Option<&Path>) -> Option<&Path> {
+        named.or_else(|| Some(Path::new(FILE_NAME)).filter(|file| file.exists()))
+    }
+
+    /// What that file means; without one, the demo.
+    pub(crate) fn find(named: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
+        Config::file(named).map_or_else(|| Ok(Config::demo()), |file| Config::load(file, env))
     }
 
     /// Reads a file.

@@ -193,7 +193,7 @@ impl Check<'_> {
 }
 
 /// Tools of the network: all, those with a tag, or one of a peer's.
-fn is_remote(name: &str) -> bool {
+pub(crate) fn is_remote(name: &str) -> bool {
     match (name.strip_prefix("network:"), name.split_once('.')) {
         (Some(which), _) => which == "*" || which.strip_prefix('#').is_some_and(|tag| !tag.trim().is_empty()),
         (None, Some((peer, capability))) => is_plain(peer) && !capability.trim().is_empty(),

@@ -100,7 +100,7 @@ pub(super) const EFFECTS: &[(&str, EffectClass)] =
     &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
 
 /// Names that tasks may list without any configuration, and nobody else may take.
-pub(super) const GIVEN: &[&str] =
+pub(crate) const GIVEN: &[&str] =
     &["run_subtask", "memory_list", "memory_read", "memory_write", "search_collections", "read_result"];
 /// Names of tools that only chat has.
 const CHAT_ONLY: &[&str] = &["finish_subtask", "build_workflow"];

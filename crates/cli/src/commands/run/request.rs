@@ -1,0 +1,71 @@
+//! What a run is asked to do: the file of `--file`, which is the body of
+//! `POST /api/runs`, with `--input` and `--tag` on top.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::request::parse;
+use consort_core::template::variables;
+use serde_json::{Value, json};
+
+use super::Args;
+
+/// How alike two names must be for one to be suggested for the other.
+const ALIKE: f64 = 0.8;
+
+/// The request, with warnings; or everything wrong with it, line by line.
+pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request, Vec<String>), Vec<String>> {
+    let json = args.file.as_deref().map_or_else(|| Ok(json!({})), body)?;
+    let (mut request, warnings) =
+        parse(&json).map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let unknown = unknown(&args.input, ensemble, &request);
+    request.inputs.extend(args.input.iter().cloned());
+    request.tags.extend(args.tag.iter().cloned());
+    if unknown.is_empty() { Ok((request, warnings)) } else { Err(unknown) }
+}
+
+fn body(file: &Path) -> Result<Value, Vec<String>> {
+    let wrong = |message: String| vec![format!("{}: {message}", file.display())];
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let json: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    if json.get("dryRun") == Some(&Value::Bool(true)) {
+        return Err(vec!["dryRun: only a server answers this; without it, the run is made".to_owned()]);
+    }
+    Ok(json)
+}
+
+/// Inputs that were typed and that no task uses: a slip of the keyboard would
+/// otherwise give a good answer to another question.
+fn unknown(typed: &[(String, String)], ensemble: Option<&Ensemble>, request: &Request) -> Vec<String> {
+    let known = known(ensemble, request);
+    let unknown = typed.iter().filter(|(name, _)| !known.contains(name.as_str()));
+    let words = |(name, _): &(String, String)| {
+        let alike = |known: &&&str| strsim::jaro_winkler(name, known) > ALIKE;
+        let hint = match known.iter().find(alike) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None if known.is_empty() => "the tasks have no variables".to_owned(),
+            None => format!("there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+        };
+        format!("inputs.{name}: no task uses it; {hint}")
+    };
+    unknown.map(words).collect()
+}
+
+/// Every variable a task of this run may use, and those with a default.
+fn known<'a>(ensemble: Option<&'a Ensemble>, request: &'a Request) -> BTreeSet<&'a str> {
+    let defaults = ensemble.into_iter().flat_map(|ensemble| ensemble.inputs.keys());
+    let given = ensemble.map(|ensemble| ensemble.tasks.as_slice()).unwrap_or_default();
+    let tasks = request.tasks.as_deref().unwrap_or(given);
+    let changes = request.overrides.iter().flatten().map(|(_, change)| change);
+    let changes = changes.flat_map(|change| [&change.description, &change.expected_output, &change.additional_context]);
+    let texts = tasks.iter().flat_map(texts).chain(changes.flatten().map(String::as_str));
+    texts.flat_map(variables).chain(defaults.map(String::as_str)).collect()
+}
+
+/// The texts of a task that may hold variables.
+fn texts(task: &Draft) -> impl Iterator<Item = &str> {
+    let optional = task.expected_output.iter().chain(&task.additional_context).map(String::as_str);
+    let agent = task.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);
+    std::iter::once(task.description.as_str()).chain(optional).chain(agent.map(String::as_str))
+}

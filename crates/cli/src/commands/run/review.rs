@@ -1,0 +1,262 @@
+//! Reviews in the terminal: what a person is shown and asked, and what each
+//! line they type means. Reading the keyboard and editing are the only parts
+//! that touch the world.
+
+use std::io::{self, BufRead, Write};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+use consort_core::event::Decision;
+use tokio::task::JoinHandle;
+
+use crate::show::view::{About, Review};
+use crate::show::words::{until, visible};
+
+/// What ends a text that is typed line by line.
+const END: &str = ".";
+
+/// A question that is open.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// The review's public id.
+    pub(super) review: String,
+    about: About,
+    step: Step,
+}
+
+/// How far the conversation about it has come.
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    /// What to do? Or, when an agent asks: what is the answer?
+    Choose,
+    /// What should be better?
+    Explain,
+    /// A new text, so far.
+    Type(Vec<String>),
+}
+
+/// What follows from a line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Heard {
+    /// This is to be asked next.
+    Ask(&'static str),
+    /// It is decided.
+    Decided(Decision),
+    /// The text is to be edited.
+    Edit(String),
+}
+
+impl Question {
+    /// About a review.
+    pub(super) fn new(review: &Review) -> Question {
+        Question { review: review.id.clone(), about: review.about.clone(), step: Step::Choose }
+    }
+
+    /// Everything that is shown first.
+    pub(super) fn opening(&self, review: &Review, now: Duration) -> String {
+        let due = match review.due {
+            Some(due) => format!("; in {} {}", until(due.saturating_sub(now)), review.then),
+            None => String::new(),
+        };
+        let (name, choices) = (&review.name, self.choices());
+        match &self.about {
+            About::Beginning => format!("\nReview before `{name}` starts{due}.\n{choices}"),
+            About::Output(output) => {
+                let (rule, output) = ("─".repeat(40), visible(output));
+                format!("\nReview of `{name}`{due}.\n{rule}\n{}\n{rule}\n{choices}", output.trim_end())
+            }
+            About::Question { question, options } => {
+                let option = |(index, option): (usize, &String)| format!("  {}. {}\n", index + 1, visible(option));
+                let options: String = options.iter().enumerate().map(option).collect();
+                format!("\n`{name}` asks{due}.\n{}\n{options}{choices}", visible(question).trim_end())
+            }
+        }
+    }
+
+    /// The line that is answered.
+    pub(super) fn choices(&self) -> &'static str {
+        match &self.about {
+            About::Beginning => "[a]pprove  [r]eject  [x] exit early: ",
+            About::Output(_) => "[a]pprove  [e]dit  [r]eject  [x] exit early: ",
+            About::Question { options, .. } if options.is_empty() => "Your answer: ",
+            About::Question { .. } => "Your answer, or its number: ",
+        }
+    }
+
+    /// Starts over, because the answer was not accepted.
+    pub(super) fn again(&mut self) {
+        self.step = Step::Choose;
+    }
+
+    /// Asks for a text line by line, because there is no editor.
+    pub(super) fn type_text(&mut self) -> &'static str {
+        self.step = Step::Type(Vec::new());
+        "Type the new text; a line with a single . ends it.\n"
+    }
+
+    /// What a line means.
+    pub(super) fn hear(&mut self, line: &str) -> Heard {
+        let line = line.trim_end_matches(['\r', '\n']);
+        match &mut self.step {
+            Step::Choose => self.choose(line.trim()),
+            Step::Explain if line.trim().is_empty() => Heard::Ask("What should be better? "),
+            Step::Explain => Heard::Decided(Decision::Reject { feedback: line.trim().into() }),
+            Step::Type(lines) if line == END => {
+                Heard::Decided(Decision::Edit { output: lines.join("\n").as_str().into() })
+            }
+            Step::Type(lines) => {
+                lines.push(line.to_owned());
+                Heard::Ask("")
+            }
+        }
+    }
+
+    fn choose(&mut self, word: &str) -> Heard {
+        if let About::Question { options, .. } = &self.about {
+            return answer(word, options).map_or_else(|| Heard::Ask(self.choices()), Heard::Decided);
+        }
+        match (word.to_lowercase().as_str(), &self.about) {
+            ("a" | "approve", _) => Heard::Decided(Decision::Continue),
+            ("x" | "exit", _) => Heard::Decided(Decision::ExitEarly),
+            ("e" | "edit", About::Output(output)) => Heard::Edit(output.clone()),
+            ("r" | "reject", _) => {
+                self.step = Step::Explain;
+                Heard::Ask("What should be better? ")
+            }
+            _ => Heard::Ask(self.choices()),
+        }
+    }
+}
+
+/// What a person answers an agent: a text of their own, or one of the options.
+fn answer(word: &str, options: &[String]) -> Option<Decision> {
+    let chosen = word.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
+    let text = chosen.map_or(word, String::as_str);
+    (!text.is_empty()).then(|| Decision::Edit { output: text.into() })
+}
+
+/// The keyboard, read line by line and only when somebody was asked: whatever
+/// else uses the terminal meanwhile must get what is typed.
+#[derive(Default)]
+pub(super) struct Keyboard {
+    /// A line being waited for. A question that went away leaves it to the next.
+    waiting: Option<JoinHandle<io::Result<String>>>,
+}
+
+impl Keyboard {
+    /// The next line, or `None` when there will be none. Dropping this loses nothing.
+    pub(super) async fn line(&mut self) -> Option<String> {
+        let waiting = self.waiting.get_or_insert_with(|| tokio::task::spawn_blocking(read_line));
+        let line = waiting.await;
+        self.waiting = None;
+        line.ok()?.ok().filter(|line| !line.is_empty())
+    }
+}
+
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(line)
+}
+
+/// Lets a person change a text in a program of theirs.
+pub(super) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
+    let mut file = tempfile::Builder::new().prefix("consort-review-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let status = command.args(words).arg(file.path()).status();
+    let status = status.with_context(|| format!("{editor} cannot be started"))?;
+    anyhow::ensure!(status.success(), "{editor} ended with {status}");
+    // Editors may put another file in its place.
+    Ok(std::fs::read_to_string(file.path())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::show::frame::Frame;
+    use crate::show::view::View;
+
+    fn review(timing: &str, timeout_ms: u64) -> Review {
+        let accepted = json!({ "type": "run_accepted", "tasks": [{ "name": "poem" }] });
+        let requested = json!({ "type": "review_requested", "taskIndex": 1, "turnId": "1", "taskName": "poem", "onTimeout": "EXIT_EARLY",
+            "reviewId": "run-1-review-0", "timing": timing, "taskOutput": "Roses\u{1b}[2J\n", "timeoutMs": timeout_ms });
+        let mut view = View::default();
+        for frame in [accepted, requested] {
+            view.apply(&Frame::parse(&frame.to_string()).unwrap(), Duration::ZERO);
+        }
+        view.reviews.remove(0)
+    }
+
+    fn heard(question: &mut Question, lines: &[&str]) -> Heard {
+        let mut heard = Heard::Ask("");
+        for line in lines {
+            heard = question.hear(line);
+        }
+        heard
+    }
+
+    #[test]
+    fn the_output_is_shown_with_what_happens_if_nobody_answers() {
+        let review = review("AFTER_EXECUTION", 90_000);
+        let question = Question::new(&review);
+        let expected = "
+Review of `poem`; in 1m 00s the run ends there.
+────────────────────────────────────────
+Roses[2J
+────────────────────────────────────────
+[a]pprove  [e]dit  [r]eject  [x] exit early: ";
+        assert_eq!(question.opening(&review, Duration::from_secs(30)), expected);
+    }
+
+    #[test]
+    fn before_a_task_there_is_nothing_to_edit() {
+        let review = review("BEFORE_EXECUTION", 0);
+        let mut question = Question::new(&review);
+        let choices = "[a]pprove  [r]eject  [x] exit early: ";
+        assert_eq!(question.opening(&review, Duration::ZERO), format!("\nReview before `poem` starts.\n{choices}"));
+        assert_eq!(question.hear("e\n"), Heard::Ask(choices));
+    }
+
+    #[test]
+    fn every_line_means_one_thing() {
+        let reject = |feedback: &str| Heard::Decided(Decision::Reject { feedback: feedback.into() });
+        let edit = |output: &str| Heard::Decided(Decision::Edit { output: output.into() });
+        let question = Question::new(&review("AFTER_EXECUTION", 0));
+        let hear = |lines: &[&str]| heard(&mut question.clone(), lines);
+        assert_eq!(hear(&["a\n"]), Heard::Decided(Decision::Continue));
+        assert_eq!(hear(&[" APPROVE \r\n"]), Heard::Decided(Decision::Continue));
+        assert_eq!(hear(&["x\n"]), Heard::Decided(Decision::ExitEarly));
+        assert_eq!(hear(&["yes\n", "\n"]), Heard::Ask(question.choices()));
+        assert_eq!(hear(&["r\n", "\n", "shorter \n"]), reject("shorter"));
+        assert_eq!(hear(&["e\n"]), Heard::Edit("Roses\u{1b}[2J\n".to_owned()));
+        let mut typed = question.clone();
+        typed.type_text();
+        assert_eq!(heard(&mut typed, &["a\n", " .\n", ".\n"]), edit("a\n ."));
+    }
+
+    #[test]
+    fn an_agent_s_question_is_answered_in_words_or_by_number() {
+        let about = About::Question { question: "Tea?".to_owned(), options: vec!["Green".to_owned(), "2".to_owned()] };
+        let review = Review { about, ..review("BEFORE_EXECUTION", 0) };
+        let question = Question::new(&review);
+        let expected = "\n`poem` asks.\nTea?\n  1. Green\n  2. 2\nYour answer, or its number: ";
+        assert_eq!(question.opening(&review, Duration::ZERO), expected);
+        let said = |line: &str| question.clone().hear(line);
+        let answer = |text: &str| Heard::Decided(Decision::Edit { output: text.into() });
+        assert_eq!((said("1\n"), said("a\n"), said("7\n")), (answer("Green"), answer("a"), answer("7")));
+        assert_eq!(said(" \n"), Heard::Ask(question.choices()));
+    }
+
+    #[test]
+    fn an_editor_changes_the_text_and_one_that_fails_does_not() {
+        assert_eq!(edit("sed -i s/Roses/Violets/", "Roses\n").unwrap(), "Violets\n");
+        let words = |error: anyhow::Result<String>| error.unwrap_err().to_string();
+        assert_eq!(words(edit("false", "x")), "false ended with exit status: 1");
+        assert!(words(edit("no-such-editor", "x")).starts_with("no-such-editor cannot be started"));
+    }
+}

@@ -1,0 +1,276 @@
+//! The lines of a run on a terminal: one per task, its subtasks below it, and
+//! one for the whole. Columns that find no room are left out, the least
+//! important first; what happens now is shown before what waits.
+
+use std::time::Duration;
+
+use super::view::{Call, State, Status, Task, Turn, View};
+use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, span, until, width};
+
+/// Columns that what a task does has at least, before other columns go.
+const DOING_MIN: usize = 24;
+/// Columns of a name at most.
+const NAME_MAX: usize = 28;
+const GAP: &str = "  ";
+/// How long a picture of the spinner stays.
+const SPIN: Duration = Duration::from_millis(100);
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// The room there is, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Columns.
+    pub(crate) width: usize,
+    /// Lines.
+    pub(crate) height: usize,
+}
+
+/// How a piece of text is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// As it is.
+    Plain,
+    /// Not so important.
+    Faint,
+    /// Something is happening.
+    Busy,
+    /// It is well.
+    Good,
+    /// Somebody should look.
+    Odd,
+    /// It is not well.
+    Bad,
+}
+
+/// One line, in pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line(pub(crate) Vec<(Tone, String)>);
+
+impl Line {
+    /// The columns it takes.
+    pub(crate) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> String {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+/// The run as lines that fit.
+pub(crate) fn lines(view: &View, now: Duration, size: Size) -> Vec<Line> {
+    let mut rows: Vec<Row> = view.tasks.iter().flat_map(|task| rows(view, task, now)).collect();
+    let all = rows.len();
+    // One line is for the whole run and one for the cursor, and the first stays
+    // free: some terminals keep a copy of what is cleared from there on.
+    keep(&mut rows, size.height.saturating_sub(3).max(1));
+    let hidden = all - rows.len();
+    rows.push(whole(view, now, hidden));
+    let columns = Columns::fit(&rows, size.width);
+    rows.iter().map(|row| columns.line(row)).collect()
+}
+
+/// What a line says, before it is cut to fit.
+struct Row {
+    tone: Tone,
+    mark: &'static str,
+    name: String,
+    doing: Doing,
+    /// Model, tokens, cost and time; empty where there is nothing to say.
+    cells: [String; 4],
+    urgency: Urgency,
+}
+
+/// What a task does, in a text that may be cut.
+enum Doing {
+    /// The start of it matters.
+    Start(String),
+    /// The end of it matters.
+    End(String),
+}
+
+/// What is shown first when there is no room for all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    Now,
+    Soon,
+    Later,
+    Over,
+}
+
+/// The order in which the four cells are left out.
+const LEFT_OUT: [usize; 4] = [0, 1, 2, 3];
+
+/// A task's line and those of its subtasks, which fold away when it has ended.
+fn rows(view: &View, task: &Task, now: Duration) -> Vec<Row> {
+    let mut rows = vec![row(&task.turn, task_doing(view, task, now), now)];
+    if !task.turn.state.has_ended() {
+        rows.extend(task.subtasks.iter().map(|turn| row(turn, doing(turn, now), now)));
+    }
+    rows
+}
+
+fn row(turn: &Turn, doing: Doing, now: Duration) -> Row {
+    let (tone, mark, urgency) = mark(&turn.state, now);
+    let depth = turn.id.matches('.').count() / 2;
+    let elapsed = turn.took.or_else(|| turn.began.map(|began| now.saturating_sub(began)));
+    let cells = [
+        turn.model.clone(),
+        turn.tokens.map(|tokens| counted(tokens, "token")).unwrap_or_default(),
+        turn.cost.map(dollars).unwrap_or_default(),
+        elapsed.map(span).unwrap_or_default(),
+    ];
+    Row { tone, mark, name: format!("{}{}", GAP.repeat(depth), turn.name), doing, cells, urgency }
+}
+
+/// The line of the whole run.
+fn whole(view: &View, now: Duration, hidden: usize) -> Row {
+    let status = match view.result.as_ref().map(|result| result.status) {
+        Some(Status::Failed) => "failed, ",
+        Some(Status::Cancelled) => "cancelled, ",
+        Some(Status::Completed) | None => "",
+    };
+    let mut text = format!("{status}{} of {} done", view.finished(), counted(view.tasks.len() as u64, "task"));
+    if hidden > 0 {
+        text.push_str(&format!(", {} not shown", counted(hidden as u64, "line")));
+    }
+    if let Some(hold) = &view.hold {
+        text.push_str(&format!(", {hold}"));
+    }
+    let result = view.result.as_ref();
+    let tokens = result.map_or_else(|| view.tokens(), |result| result.tokens);
+    let cost = result.map_or_else(|| view.cost(), |result| result.cost);
+    let cells = [
+        String::new(),
+        tokens.map(|tokens| counted(tokens, "token")).unwrap_or_default(),
+        cost.map(dollars).unwrap_or_default(),
+        span(result.map_or(now, |result| result.took)),
+    ];
+    let (name, doing) = (String::new(), Doing::Start(text));
+    Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
+}
+
+fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
+    let turn = usize::try_from(now.as_millis() / SPIN.as_millis()).unwrap_or_default();
+    let spinning = SPINNER.get(turn % SPINNER.len()).copied().unwrap_or("·");
+    match state {
+        State::Pending => (Tone::Faint, "·", Urgency::Later),
+        State::Ready => (Tone::Faint, "·", Urgency::Soon),
+        State::Calling { open, .. } if open.is_empty() => (Tone::Faint, "·", Urgency::Soon),
+        State::Asking | State::Writing(_) | State::Calling { .. } => (Tone::Busy, spinning, Urgency::Now),
+        State::Retrying { .. } => (Tone::Odd, "↻", Urgency::Now),
+        State::Reviewing { .. } => (Tone::Odd, "?", Urgency::Now),
+        State::Done => (Tone::Good, "✓", Urgency::Over),
+        State::Failed(_) => (Tone::Bad, "✗", Urgency::Now),
+        State::Cancelled => (Tone::Bad, "✗", Urgency::Over),
+        State::Skipped(_) => (Tone::Faint, "–", Urgency::Over),
+    }
+}
+
+/// What only a task can be doing; the rest is as for any turn.
+fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
+    let state = &task.turn.state;
+    if *state == State::Pending {
+        let names: Vec<&str> = view.waits_for(task).collect();
+        return Doing::Start(format!("waits for {}", names.join(", ")).trim_end_matches(" for ").to_owned());
+    }
+    if *state == State::Done && !task.subtasks.is_empty() {
+        return Doing::Start(counted(task.subtasks.len() as u64, "subtask"));
+    }
+    doing(&task.turn, now)
+}
+
+fn doing(turn: &Turn, now: Duration) -> Doing {
+    let text = match &turn.state {
+        State::Pending => "waits".to_owned(),
+        State::Ready => "waits for a free model slot".to_owned(),
+        State::Asking => "asking".to_owned(),
+        State::Writing(tail) => return Doing::End(one_line(tail)),
+        State::Calling { open, .. } => calling(open),
+        State::Retrying { at, why } => format!("retry in {}: {why}", until(at.saturating_sub(now))),
+        State::Reviewing { due: None, .. } => "waits for a review".to_owned(),
+        State::Reviewing { due: Some(due), then } => {
+            format!("waits for a review; in {} {then}", until(due.saturating_sub(now)))
+        }
+        State::Done => String::new(),
+        State::Failed(reason) => reason.clone(),
+        State::Cancelled => "cancelled".to_owned(),
+        State::Skipped(reason) => format!("skipped: {reason}"),
+    };
+    Doing::Start(text)
+}
+
+fn calling(open: &[Call]) -> String {
+    match open {
+        [] => "waits for its turn to call a tool".to_owned(),
+        [only] => only.what.clone(),
+        several => {
+            let whats: Vec<&str> = several.iter().map(|call| call.what.as_str()).collect();
+            format!("{} calls: {}", several.len(), whats.join("; "))
+        }
+    }
+}
+
+/// Keeps the most urgent lines, in their order.
+fn keep(rows: &mut Vec<Row>, room: usize) {
+    if rows.len() <= room {
+        return;
+    }
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|index| (rows.get(*index).map(|row| row.urgency), *index));
+    order.truncate(room);
+    let mut index = 0;
+    rows.retain(|_| {
+        index += 1;
+        order.contains(&(index - 1))
+    });
+}
+
+/// How wide each column is; a cell of width 0 is left out.
+struct Columns {
+    name: usize,
+    doing: usize,
+    cells: [usize; 4],
+}
+
+impl Columns {
+    fn fit(rows: &[Row], total: usize) -> Columns {
+        let widest = |text: fn(&Row) -> usize| rows.iter().map(text).max().unwrap_or(0);
+        let name = widest(|row| width(&row.name)).min(NAME_MAX).min(total / 3);
+        let mut cells = [0; 4];
+        for (index, cell) in cells.iter_mut().enumerate() {
+            *cell = rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| width(cell)).max().unwrap_or(0);
+        }
+        let doing = |cells: &[usize; 4]| {
+            let taken: usize = cells.iter().filter(|cell| **cell > 0).map(|cell| cell + GAP.len()).sum();
+            total.saturating_sub(2 + name + GAP.len() + taken)
+        };
+        for index in LEFT_OUT {
+            if doing(&cells) >= DOING_MIN {
+                break;
+            }
+            cells.iter_mut().skip(index).take(1).for_each(|cell| *cell = 0);
+        }
+        Columns { name, doing: doing(&cells), cells }
+    }
+
+    fn line(&self, row: &Row) -> Line {
+        let mut pieces = vec![(row.tone, format!("{} ", row.mark))];
+        let (named, room) = match row.name.as_str() {
+            "" => (String::new(), self.name + GAP.len() + self.doing),
+            name => (padded(&cut(name, self.name), self.name) + GAP, self.doing),
+        };
+        pieces.push((Tone::Plain, named));
+        let doing = match &row.doing {
+            Doing::Start(text) => cut(text, room),
+            Doing::End(text) => cut_start(text, room),
+        };
+        let tone = if row.tone == Tone::Busy { Tone::Plain } else { row.tone };
+        pieces.push((tone, padded(&doing, room)));
+        let cells = row.cells.iter().zip(self.cells).filter(|(_, columns)| *columns > 0);
+        let cells: String = cells.map(|(cell, columns)| format!("{GAP}{}", right(cell, columns))).collect();
+        pieces.push((Tone::Faint, cells.trim_end().to_owned()));
+        Line(pieces)
+    }
+}

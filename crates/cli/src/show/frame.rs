@@ -1,0 +1,83 @@
+//! A frame being read. Frames are JSON for everybody, and fields may be
+//! missing: what is not there reads as nothing, never as an error.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// A frame of a run.
+pub(crate) struct Frame(Value);
+
+impl Frame {
+    /// Reads a frame.
+    pub(crate) fn parse(text: &str) -> serde_json::Result<Frame> {
+        serde_json::from_str(text).map(Frame)
+    }
+
+    /// What kind of frame it is.
+    pub(crate) fn kind(&self) -> &str {
+        self.text("type")
+    }
+
+    /// A value of the frame, by its JSON pointer without the first slash.
+    pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
+        self.0.pointer(&format!("/{pointer}"))
+    }
+
+    /// A text, empty when there is none.
+    pub(crate) fn text(&self, pointer: &str) -> &str {
+        self.value(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A number that is not negative: -1 stands for unknown.
+    pub(crate) fn count(&self, pointer: &str) -> Option<u64> {
+        self.value(pointer).and_then(Value::as_u64)
+    }
+
+    /// A list, empty when there is none.
+    pub(crate) fn list(&self, pointer: &str) -> &[Value] {
+        self.value(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// A span given in milliseconds.
+    pub(crate) fn span(&self, pointer: &str) -> Option<Duration> {
+        self.count(pointer).map(Duration::from_millis)
+    }
+
+    /// US dollars given as a number or as text.
+    pub(crate) fn dollars(&self, pointer: &str) -> Option<f64> {
+        let value = self.value(pointer)?;
+        value.as_f64().or_else(|| value.as_str()?.parse().ok())
+    }
+
+    /// How long after the frame itself a moment named in it is.
+    pub(crate) fn wait(&self, pointer: &str) -> Option<Duration> {
+        let (from, to) = (of_day(self.text("at"))?, of_day(self.text(pointer))?);
+        Some(Duration::from_millis((to + DAY_MS - from) % DAY_MS))
+    }
+}
+
+/// The milliseconds since midnight of `2026-03-15T10:30:00.250Z`.
+fn of_day(moment: &str) -> Option<u64> {
+    let (_, time) = moment.strip_suffix('Z')?.split_once('T')?;
+    let (time, millis) = time.split_once('.')?;
+    let seconds = time.split(':').try_fold(0, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?))?;
+    Some(seconds * 1000 + millis.parse::<u64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_measured_from_the_frame_even_over_midnight() {
+        let wait = |at: &str, then: &str| {
+            Frame(serde_json::json!({ "at": at, "then": { "at": then } })).wait("then/at").map(|wait| wait.as_millis())
+        };
+        assert_eq!(wait("2026-03-15T10:30:00.250Z", "2026-03-15T10:30:03.750Z"), Some(3500));
+        assert_eq!(wait("2026-03-15T23:59:59.000Z", "2026-03-16T00:00:01.000Z"), Some(2000));
+        assert_eq!(wait("2026-03-15T10:30:00.250Z", "soon"), None);
+    }
+}

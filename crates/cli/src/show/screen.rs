@@ -1,0 +1,159 @@
+//! Where a run is shown while it lasts: as a block that is drawn again and
+//! again, as lines, or as its frames. It keeps the view of the run, which is
+//! the same for all three.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use console::Term;
+use consort_runtime::ring;
+
+use super::block::{self, Size};
+use super::frame::Frame;
+use super::paint::{Colour, Painter};
+use super::plain;
+use super::view::View;
+use super::words::span;
+use crate::commands::Output;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// As a block on a terminal.
+    Block(Colour),
+    /// As lines.
+    Lines,
+    /// As frames on the standard output.
+    Frames,
+}
+
+/// A run being shown.
+pub(crate) struct Screen<'a> {
+    output: Output<'a>,
+    look: Look,
+    view: View,
+    began: Instant,
+    painter: Painter,
+    /// Whether a question stands where the block would be.
+    covered: bool,
+}
+
+impl<'a> Screen<'a> {
+    /// A screen without a run.
+    pub(crate) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
+        let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
+        let painter = Painter::new(colour);
+        Screen { output, look, view: View::default(), began: Instant::now(), painter, covered: false }
+    }
+
+    /// The run as it is shown.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The time since the watching began.
+    pub(crate) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Shows a frame.
+    pub(crate) fn show(&mut self, frame: &ring::Frame) -> io::Result<()> {
+        if self.look == Look::Frames {
+            writeln!(self.output.out, "{}", frame.text())?;
+        }
+        if matches!(frame, ring::Frame::Delta { .. }) && !self.is_drawn() {
+            return Ok(());
+        }
+        let now = self.now();
+        let frame = Frame::parse(frame.text())?;
+        self.view.apply(&frame, now);
+        match self.look {
+            Look::Lines => match plain::line(&self.view, &frame) {
+                Some(line) => writeln!(self.output.err, "{} {line}", span(now)),
+                None => Ok(()),
+            },
+            // Frames come in bursts; a picture between two of them helps nobody.
+            Look::Block(_) | Look::Frames => Ok(()),
+        }
+    }
+
+    /// Draws the block as it is now; the other looks have nothing to draw.
+    pub(crate) fn draw(&mut self) -> io::Result<()> {
+        if self.covered || !self.is_drawn() || self.view.tasks.is_empty() {
+            return Ok(());
+        }
+        self.picture(size())
+    }
+
+    fn is_drawn(&self) -> bool {
+        matches!(self.look, Look::Block(_))
+    }
+
+    fn picture(&mut self, size: Size) -> io::Result<()> {
+        let lines = block::lines(&self.view, self.now(), size);
+        let picture = self.painter.draw(&lines, size.width);
+        self.put(&picture)
+    }
+
+    /// Says something, above the block if there is one.
+    pub(crate) fn say(&mut self, words: &str) -> io::Result<()> {
+        self.make_room()?;
+        writeln!(self.output.err, "{words}")?;
+        self.draw()
+    }
+
+    /// Puts a question where the block was, and the cursor behind it.
+    pub(crate) fn ask(&mut self, question: &str) -> io::Result<()> {
+        self.make_room()?;
+        self.covered = true;
+        write!(self.output.err, "{question}")?;
+        self.output.err.flush()
+    }
+
+    /// The question is over: the block comes back.
+    pub(crate) fn answered(&mut self) -> io::Result<()> {
+        self.covered = false;
+        self.draw()
+    }
+
+    /// Draws the last picture, which stays, and gives the outputs back.
+    pub(crate) fn finish(mut self) -> io::Result<View> {
+        if self.is_drawn() {
+            // It is not drawn over again, so it may be higher than the terminal.
+            self.picture(Size { height: usize::MAX, ..size() })?;
+        }
+        Ok(std::mem::take(&mut self.view))
+    }
+
+    /// Takes the block away, so that something else can be written.
+    fn make_room(&mut self) -> io::Result<()> {
+        if self.covered || !self.is_drawn() {
+            return Ok(());
+        }
+        let clear = self.painter.clear(size().width);
+        self.put(&clear)
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        self.output.err.write_all(text.as_bytes())?;
+        self.output.err.flush()
+    }
+}
+
+impl Drop for Screen<'_> {
+    fn drop(&mut self) {
+        // However it ends, the cursor is not left hidden.
+        if self.is_drawn() {
+            let leave = self.painter.leave();
+            let _closed = self.put(leave);
+        }
+    }
+}
+
+/// The room on the terminal; a usual one where it does not say. The last
+/// column is left free: what follows a character in it is up to the terminal.
+fn size() -> Size {
+    let known = Term::stderr().size_checked().filter(|(_, width)| *width > 0);
+    let (height, width) = known.unwrap_or((24, 80));
+    Size { width: usize::from(width).saturating_sub(1), height: usize::from(height) }
+}

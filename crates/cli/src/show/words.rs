@@ -1,0 +1,154 @@
+//! Numbers, spans of time and texts as people read them in one line.
+
+use std::time::Duration;
+
+use console::measure_text_width;
+
+/// What stands where a text was cut.
+const CUT: &str = "…";
+
+/// `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.
+pub(crate) fn span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}.{}s", span.subsec_millis() / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The time until something, in whole seconds: `3s`, `4m 58s`.
+pub(crate) fn until(left: Duration) -> String {
+    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    if seconds < 60 { format!("{seconds}s") } else { span(Duration::from_secs(seconds)) }
+}
+
+/// `1 task`, `2 tasks`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
+}
+
+/// `12,345`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `$0.0012`, `$1.25`: small amounts need more digits.
+pub(crate) fn dollars(usd: f64) -> String {
+    if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+}
+
+/// The text in one line, without anything a terminal would obey.
+pub(crate) fn one_line(text: &str) -> String {
+    let visible = |sign: char| if sign.is_control() { ' ' } else { sign };
+    let text: String = text.chars().map(visible).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text with its lines, without anything a terminal would obey.
+pub(crate) fn visible(text: &str) -> String {
+    text.chars().filter(|sign| *sign == '\n' || *sign == '\t' || !sign.is_control()).collect()
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    measure_text_width(text)
+}
+
+/// The start of a text, as much as fits.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let fits = fitting(text.chars(), room);
+    let start: String = text.chars().take(fits).collect();
+    if columns == 0 { String::new() } else { start.trim_end().to_owned() + CUT }
+}
+
+/// The end of a text, as much as fits.
+pub(crate) fn cut_start(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let fits = fitting(text.chars().rev(), columns.saturating_sub(1));
+    let end: String = text.chars().skip(text.chars().count() - fits).collect();
+    if columns == 0 { String::new() } else { CUT.to_owned() + end.trim_start() }
+}
+
+/// The text, filled up with spaces behind it.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text, filled up with spaces before it.
+pub(crate) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// How many of the characters fit.
+fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> usize {
+    let mut taken = 0;
+    let fits = characters.take_while(|sign| {
+        taken += width(sign.encode_utf8(&mut [0; 4]));
+        taken <= columns
+    });
+    fits.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_the_way_people_say_them() {
+        let cases = [(0, "0.0s"), (12_345, "12.3s"), (59_999, "59.9s"), (125_000, "2m 05s"), (3_725_000, "1h 02m")];
+        for (millis, text) in cases {
+            assert_eq!(span(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(
+            (until(Duration::from_millis(2_001)), until(Duration::from_secs(298))),
+            ("3s".into(), "4m 58s".into())
+        );
+    }
+
+    #[test]
+    fn amounts_are_grouped_and_small_money_keeps_its_digits() {
+        assert_eq!((counted(1, "token"), counted(1_234_567, "token")), ("1 token".into(), "1,234,567 tokens".into()));
+        assert_eq!((counted(0, "task"), counted(123, "task")), ("0 tasks".into(), "123 tasks".into()));
+        assert_eq!((dollars(0.001_24), dollars(12.345)), ("$0.0012".into(), "$12.35".into()));
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns_and_wide_characters_count_twice() {
+        let cases = [
+            ("short", 5, "short"),
+            ("a longer one", 8, "a longe…"),
+            ("a b", 2, "a…"),
+            ("蜂の巣", 5, "蜂の…"),
+            ("蜂の巣", 4, "蜂…"),
+        ];
+        for (text, columns, expected) in cases {
+            assert_eq!(cut(text, columns), expected);
+            assert!(width(&cut(text, columns)) <= columns);
+        }
+        assert_eq!(
+            (cut_start("a longer one", 5), cut("x", 0), cut_start("x", 0)),
+            ("…one".into(), String::new(), String::new())
+        );
+    }
+
+    #[test]
+    fn nothing_a_model_says_can_steer_the_terminal() {
+        assert_eq!(one_line("a\u{1b}[2J\r\n\tb"), "a [2J b");
+        assert_eq!(visible("a\u{1b}[2J\n\tb\u{7}"), "a[2J\n\tb");
+    }
+}

@@ -1,0 +1,34 @@
+//! Runs the real binary and waits for it, or talks to it while it runs.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// How a command ended: its status, its answer and everything else it said.
+pub(crate) type Ended = (Option<i32>, String, String);
+
+fn consort(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_consort"));
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// What there is to say about a process that has ended.
+pub(crate) fn ended(Output { status, stdout, stderr }: Output) -> Ended {
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Runs it to its end.
+pub(crate) fn run(folder: &Path, args: &[&str]) -> Ended {
+    ended(consort(folder, args).output().unwrap())
+}
+
+/// Starts it.
+pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
+    consort(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Does what Ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(sent.success());
+}
