@@ -285,6 +285,11 @@ fn shared_rate(rate: Rate) -> Option<limits::Rate> {
     NonZeroU32::new(rate.count).map(|requests| limits::Rate { requests, per: rate.per })
 }
 
+/// The file in the store's folder that holds everything.
+pub(crate) fn store_file(folder: &Path) -> PathBuf {
+    folder.join(FILE)
+}
+
 fn open(store: &Store) -> Result<Arc<dyn Log>, Error> {
     let folder = match store {
         Store::Memory => return Ok(Arc::new(MemoryLog::default())),
@@ -292,7 +297,7 @@ fn open(store: &Store) -> Result<Arc<dyn Log>, Error> {
     };
     let unusable = |reason: String| Error::Store { folder: folder.clone(), reason };
     std::fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
-    let log = SqliteLog::open(&folder.join(Path::new(FILE)));
+    let log = SqliteLog::open(&store_file(folder));
     Ok(Arc::new(log.map_err(|error: log::Error| unusable(error.to_string()))?))
 }
 

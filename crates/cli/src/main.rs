@@ -39,6 +39,14 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Copy everything stored to a file, also while runs go on
+    Backup {
+        /// The file to write, which must not exist yet
+        to: PathBuf,
+        /// The configuration whose store is copied; default: ./consort.toml
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
 }
@@ -50,6 +58,7 @@ fn main() -> ExitCode {
     let output = Output { out: &mut stdout(), err: &mut stderr() };
     let ended = match cli.command {
         Command::Init { dir } => commands::init::run(&dir, output),
+        Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
         Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
     };

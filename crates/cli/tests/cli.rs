@@ -199,3 +199,25 @@ fn a_folder_has_one_owner_and_a_crashed_run_is_mentioned_but_not_resumed() {
         assert!(words.starts_with(mentioned), "{words}");
     }
 }
+
+#[tokio::test]
+async fn a_backup_is_a_store_of_its_own_and_old_runs_are_not_kept_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let consort = |args: &[&str]| run(folder.path(), args);
+    let nothing = consort(&["backup", "copy.db"]);
+    assert_eq!((nothing.0, nothing.2.contains("nothing to copy")), (Some(1), true), "{nothing:?}");
+    assert_eq!(consort(&["init"]).0, Some(0));
+    let config = folder.path().join("consort.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n[server]\nmax_retained_completed_runs = 1\n")).unwrap();
+    for _ in 0..3 {
+        assert_eq!(consort(&["run"]).0, Some(0));
+    }
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    let (status, words, _) = consort(&["backup", "other/consort.db"]);
+    assert_eq!(status, Some(0), "{words}");
+    assert_eq!(consort(&["backup", "other/consort.db"]).0, Some(1), "a copy is never overwritten");
+    let log = consort_runtime::log::SqliteLog::open(&folder.path().join("other/consort.db")).unwrap();
+    let list = consort_runtime::log::Log::list(&log, Default::default());
+    assert_eq!(list.await.map(|page| page.total), Ok(1), "one ended run was to be kept");
+}

@@ -1,6 +1,7 @@
 //! What people type: a file per command, each with a `run` that does it and
 //! says how it ended. An error is a failure nobody could foresee.
 
+pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod init;
 pub(crate) mod run;

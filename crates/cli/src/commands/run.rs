@@ -84,9 +84,10 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
         Err(error) => return Err(error.into()),
     };
+    let keep = config.server.max_retained_completed_runs;
     let person = terminal.person.as_ref().filter(|_| !args.json);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(Job { engine, store, look }.work(compiled, person, output));
+    let exit = runtime.block_on(Job { engine, store, look, keep }.work(compiled, person, output));
     // A line of the keyboard that nobody types any more must not be waited for.
     runtime.shutdown_background();
     exit
@@ -114,6 +115,8 @@ struct Job {
     engine: Engine,
     store: Store,
     look: Look,
+    /// How many ended runs are kept.
+    keep: usize,
 }
 
 impl Job {
@@ -132,6 +135,7 @@ impl Job {
         if watched == Watched::ToTheEnd {
             // Its owner lets go of the log, so that dropping the engine closes it.
             self.engine.finished(&run).await;
+            self.engine.retain(self.keep).await?;
         }
         let ending = ending(watched, &view, &self.store, &run);
         self.tell(&ending, output)?;

@@ -86,6 +86,12 @@ impl SqliteLog {
         tokio::task::spawn_blocking(copy).await.map_err(unavailable)?
     }
 
+    /// The same from another process than the one that owns the file. An erase
+    /// that falls into it has to be repeated, and says so.
+    pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+        readers::copy(from, to)
+    }
+
     async fn ask(&self, work: Work) -> Result<(), Error> {
         let (ack, done) = oneshot::channel();
         let stopped = || unavailable("the writer has stopped");
