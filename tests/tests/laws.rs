@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use consort_core::catalog::EffectClass;
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, Fact, Timing};
 use consort_core::id::Id;
 use consort_core::message::{Message, Outcome};
 use consort_core::run::Run;
@@ -58,7 +58,7 @@ pub(crate) fn check_run(events: &[Event], done: &BTreeMap<Id, Done>) -> Tally {
     assert!(reader.run.ended(), "the run has ended");
     assert!(done.keys().all(|id| reader.calls.contains_key(id)), "nothing is done that nobody asked for");
     let mut tally = Tally::default();
-    for (id, call) in &reader.calls {
+    for (id, call) in reader.calls.iter().filter(|(id, _)| !reader.people.contains(*id)) {
         let done = done.get(id).copied().unwrap_or_default();
         check_call(id, call, done);
         tally.repeated += usize::from(done.begun > 1);
@@ -91,6 +91,10 @@ struct Reader {
     effects: BTreeMap<String, EffectClass>,
     epoch: u64,
     calls: BTreeMap<Id, Call>,
+    /// The tools of the chore each turn is at.
+    chores: BTreeMap<Id, Vec<String>>,
+    /// Calls that ask a person.
+    people: BTreeSet<Id>,
     /// Calls and questions under way, begun in this epoch.
     open: BTreeSet<Id>,
     /// Rounds that have been answered.
@@ -121,8 +125,13 @@ impl Reader {
             Fact::ModelRetried { turn, .. } => self.begins(turn),
             Fact::ModelReplied { turn, .. } => self.replied(turn),
             Fact::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
+            Fact::ChoreBegun { turn, calls, .. } => {
+                self.chores.insert(turn.clone(), calls.iter().map(|call| call.tool.clone()).collect());
+            }
+            Fact::ReviewOpened { turn, timing: Timing::DuringExecution, .. } => drop(self.people.insert(turn.clone())),
             Fact::ToolDispatched { call } => {
                 self.begins(call);
+                self.expect_chore(call);
                 let called = self.calls.get_mut(call).expect("a call somebody asked for");
                 assert_eq!(called.outcome, None, "{call} is over");
                 called.dispatched += 1;
@@ -134,6 +143,14 @@ impl Reader {
             }
             _ => {}
         }
+    }
+
+    /// A call of a chore is the run's own: no reply asked for it.
+    fn expect_chore(&mut self, call: &Id) {
+        let Some((turn, index)) = call.parent().filter(|_| !self.calls.contains_key(call)) else { return };
+        let tool = self.chores.get(&turn).and_then(|tools| tools.get(index)).expect("a call somebody asked for");
+        let effect = self.effects.get(tool).copied().unwrap_or(EffectClass::Read);
+        self.calls.insert(call.clone(), Call { effect, dispatched: 0, outcome: None });
     }
 
     /// Whatever was under way is nobody's.
@@ -157,7 +174,10 @@ impl Reader {
                     if about == call && text.as_str().starts_with("outcome unknown"))
             })
         };
-        let mine = |call: &Id| call.parent().is_some_and(|(parent, _)| parent == *turn);
+        let asked = |call: &Id| {
+            self.answered.iter().any(|(turn, round)| call.as_str().starts_with(&format!("{turn}.{round}.")))
+        };
+        let mine = |call: &Id| call.parent().is_some_and(|(parent, _)| parent == *turn) && asked(call);
         self.unknown.retain(|call| {
             assert!(!mine(call) || says(call), "nobody told the model about {call}");
             !mine(call)

@@ -107,22 +107,16 @@ impl Run {
     fn chore_calls(&self, chore: Chore, task: &Task, turn: &Turn) -> Vec<Call> {
         let answer = turn.output();
         let reflection = task.reflection.then(|| reflection_scope(&self.spec.name, task));
-        let asked = || {
-            json!({ "description": task.description, "expectedOutput": task.expected_output,
-            "role": task.agent.role, "context": self.context_of(task) })
-        };
         match chore {
             Chore::Recall => {
                 let query = |scope: &String| call(RECALL, json!({ "scope": scope, "query": task.description }));
                 task.memory.iter().chain(&reflection).map(query).collect()
             }
-            Chore::GuardInput => task.input_guardrails.iter().map(|guard| call(guard, asked())).collect(),
-            Chore::Handle => {
-                task.handler.iter().map(|handler| call(handler, self.order_of(handler, task, asked()))).collect()
-            }
+            Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(task)),
+            Chore::Handle => self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task)),
             Chore::GuardOutput => {
-                let given = || json!({ "output": answer, "description": task.description, "role": task.agent.role });
-                task.output_guardrails.iter().map(|guard| call(guard, given())).collect()
+                let given = json!({ "output": answer, "description": task.description, "role": task.agent.role });
+                self.calls_of(&task.output_guardrails, answer.as_str(), given)
             }
             Chore::Remember => {
                 let note = |scope: &String| call(REMEMBER, json!({ "scope": scope, "text": answer }));
@@ -133,19 +127,19 @@ impl Run {
         }
     }
 
-    /// What a tool that does a whole task is called with: everything, or the
-    /// description alone when it takes one text.
-    fn order_of(&self, handler: &str, task: &Task, mut everything: Value) -> Value {
-        let only = self.belt.get(handler).and_then(|tool| tool.schema.only_string());
-        match only {
-            Some(property) => json!({ property: task.description }),
-            None => {
-                if let Value::Object(fields) = &mut everything {
-                    fields.insert("inputs".to_owned(), json!(self.spec.inputs));
-                }
-                everything
-            }
-        }
+    /// Calls of these tools with everything there is to say, or with the main
+    /// text alone where a tool takes one text.
+    fn calls_of(&self, tools: &[String], text: &str, everything: Value) -> Vec<Call> {
+        let args = |name: &String| match self.belt.get(name).and_then(|tool| tool.schema.only_string()) {
+            Some(property) => json!({ property: text }),
+            None => everything.clone(),
+        };
+        tools.iter().map(|name| call(name, args(name))).collect()
+    }
+
+    fn asked_of(&self, task: &Task) -> Value {
+        json!({ "description": task.description, "expectedOutput": task.expected_output, "role": task.agent.role,
+            "context": self.context_of(task), "inputs": self.spec.inputs })
     }
 
     /// The outputs a task reads, by the names of the tasks they are from.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use consort_core::agent::Agent;
 use consort_core::budget::Limits;
 use consort_core::catalog::ModelInfo;
 use consort_core::decide::Command;
@@ -10,7 +11,7 @@ use consort_core::draft::{Draft, Ensemble};
 use consort_core::event::{CancelMode, Decision, Directive, Priority};
 use consort_core::message::FailureKind;
 use consort_core::spec::{OnError, OnTimeout, Review, ReviewRule, Workflow};
-use consort_core::subtask;
+use consort_core::{chore, delegation, human, subtask};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::ScriptedTool;
 use serde_json::{Value, json};
@@ -31,6 +32,11 @@ pub(super) const WORK: &Table = &[
     ("subtasks in subtasks", nested),
     ("a repaired output", repaired),
     ("a last round", last_round),
+    ("a peer", delegated),
+    ("a manager", managed),
+    ("no model at all", handled),
+    ("guardrails that agree", guarded),
+    ("memory and reflection", remembered),
 ];
 
 /// Everything a person can say.
@@ -51,6 +57,7 @@ pub(super) const PEOPLE: &Table = &[
     ("edit, after", || reviewed(afterwards(), edit(), &["a: edited", "b: second"])),
     ("enough, after", || reviewed(afterwards(), Decision::ExitEarly, &["a: first"])),
     ("again, after", again),
+    ("a question to a person", asked),
     ("nobody, so go on", || unattended(OnTimeout::Continue, ("COMPLETED", &["a: first", "b: second"]))),
     ("nobody, so enough", || unattended(OnTimeout::ExitEarly, ("COMPLETED", &["a: first"]))),
     ("nobody, so fail", || unattended(OnTimeout::Fail, ("FAILED", &[]))),
@@ -221,6 +228,65 @@ fn subtasks(leaf: Line) -> Scenario {
 
 fn nested() -> Scenario {
     subtasks(Line::new().says("deep"))
+}
+
+/// An agent of this role, which may hand work to others.
+fn member(name: &str, role: &str, tools: &[&str]) -> Draft {
+    let agent = Agent { role: role.to_owned(), allow_delegation: true, ..Agent::default() };
+    Draft { agent: Some(agent), ..task(name, tools) }
+}
+
+fn errand(role: &str) -> Value {
+    json!({ "agentRole": role, "taskDescription": "boil an egg" })
+}
+
+fn delegated() -> Scenario {
+    let model =
+        ScriptedModel::new().calls("1.0", delegation::PEER, &errand("Cook")).calls("1.0.0.0", "pay", &input(""));
+    let model = model.says("1.0.0.1", "an egg").says("1.1", "served").says("2.0", "cleaned");
+    let tasks = vec![member("a", "Waiter", &[]), member("b", "Cook", &["pay"])];
+    Scenario::new(tasks, model, &["a: served", "b: cleaned"]).shows("delegation_completed")
+}
+
+fn managed() -> Scenario {
+    let both = Line::new().calls(delegation::MANAGER, &errand("Waiter")).calls(delegation::MANAGER, &errand("Cook"));
+    let model = ScriptedModel::new().at("3.0", both).says("3.0.0.0", "served").calls("3.0.1.0", "pay", &input(""));
+    let model = model.says("3.0.1.1", "an egg").says("3.1", "all of it");
+    let tasks = vec![member("a", "Waiter", &[]), member("b", "Cook", &["pay"])];
+    let mut scenario = Scenario::new(tasks, model, &["Manager: all of it", "a: served", "b: an egg"]);
+    scenario.ensemble.workflow = Some(Workflow::Hierarchical);
+    scenario.shows("delegation_started")
+}
+
+fn handled() -> Scenario {
+    let by = |tool: &str, draft: Draft| Draft { handler: Some(tool.to_owned()), ..draft };
+    let tasks = vec![by("look", task("a", &[])), by("put", after(&["a"], task("b", &[])))];
+    Scenario::new(tasks, ScriptedModel::new(), &["a: sunny", "b: put"]).shows("chore_started")
+}
+
+fn guarded() -> Scenario {
+    let guards = vec!["look".to_owned()];
+    let draft = Draft { input_guardrails: guards.clone(), output_guardrails: guards, ..task("a", &["pay"]) };
+    let model = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "done");
+    Scenario::new(vec![draft], model, &["a: done"]).shows("chore_started")
+}
+
+fn remembered() -> Scenario {
+    let draft = Draft { memory: vec!["facts".to_owned()], reflection: true, ..task("a", &[]) };
+    let model = ScriptedModel::new().says("1.0", "done").says("1.1", "be quicker");
+    let scenario = Scenario::new(vec![draft], model, &["a: done"]).shows("reflection_started");
+    let memory = chore::memory_tools()
+        .into_iter()
+        .map(|info| ScriptedTool::new(&info.name).with_info(|own| *own = info).answers("as ever"));
+    memory.fold(scenario, Scenario::tool)
+}
+
+fn asked() -> Scenario {
+    let question = json!({ "question": "Which one?" });
+    let line = Line::new().calls(human::ASK, &question).calls("pay", &input(""));
+    let model = ScriptedModel::new().at("1.0", line).says("1.1", "that one");
+    let scenario = Scenario::new(vec![task("a", &[human::ASK, "pay"])], model, &["a: that one"]);
+    scenario.after("review_requested", 1, decide(0, edit()))
 }
 
 fn repaired() -> Scenario {
