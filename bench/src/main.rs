@@ -1,3 +1,54 @@
-//! Measurements, as ratios to the bare cost of the same work.
+//! `make bench`: what a run costs beside the bare model calls it makes, measured
+//! in turn on the same machine. `--quick` measures less; `--check` exits with 1
+//! when a target is missed.
 
-fn main() {}
+mod bare;
+mod child;
+mod crowd;
+mod effort;
+mod instant;
+mod machine;
+mod meter;
+mod model_server;
+mod recorded;
+mod stage;
+mod table;
+mod thousand;
+mod three;
+mod wide;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+use crate::effort::Effort;
+use crate::table::Table;
+
+const USAGE: &str = "usage: consort-bench [--quick] [--check]";
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let runtime = tokio::runtime::Runtime::new()?;
+    match arguments.as_slice() {
+        [child::SERVE, delay_ms] => model_server::main(delay_ms.parse()?)?,
+        [child::CROWD, side, url] => runtime.block_on(thousand::main(side, url))?,
+        flags => return runtime.block_on(bench(flags)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
+    if let Some(unknown) = flags.iter().find(|flag| !["--quick", "--check"].contains(flag)) {
+        bail!("unknown argument `{unknown}`\n{USAGE}");
+    }
+    let effort = if flags.contains(&"--quick") { Effort::QUICK } else { Effort::FULL };
+    println!("{}", machine::facts());
+    let mut table = Table::default();
+    three::measure(effort, &mut table).await?;
+    thousand::measure(effort, &mut table)?;
+    wide::measure(effort, &mut table).await?;
+    println!("\n{table}");
+    let failed = flags.contains(&"--check") && table.missed() > 0;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -103,7 +103,7 @@ fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones(
     );
     let expected = "\
         tasks[0].model: Unknown model 'huge'. Available: [demo]\n\
-        tasks[0].tools[0]: Unknown tool 'fly'. Available: [calculator]\n\
+        tasks[0].tools[0]: Unknown tool 'fly'. Available: [calculator, datetime, json, http_fetch]\n\
         inputs: these template variables have no value: [a]\n";
     assert_eq!(run(folder.path(), &["run", "--file", "wrong.json"]), (Some(2), String::new(), expected.to_owned()));
 
@@ -117,15 +117,12 @@ fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones(
 fn what_this_version_lacks_matters_only_to_runs_that_need_it() {
     let folder = tempfile::tempdir().unwrap();
     let toml =
-        two_models("provider = 'anthropic'\nmodel = 'claude'").replace("'Say more'", "'Say more'\ntools = ['json']");
+        two_models("provider = 'demo'\nmodel = 'm'").replace("'Say more'", "'Say more'\ntools = ['kitchen.stock']");
     std::fs::write(folder.path().join("consort.toml"), toml).unwrap();
-    let expected = "\
-        tasks[1].model: the provider `anthropic` of the model `other` is not in this version of Consort yet; \
-        there are `openai` and `demo`\n\
-        tasks[1].tools[0]: the tool `json` is not in this version of Consort yet\n";
+    let expected = "tasks[1].tools[0]: `kitchen.stock` is a tool of another ensemble; those are not in this version of Consort yet\n";
     assert_eq!(run(folder.path(), &["run", "--input", "name=Ada"]), (Some(2), String::new(), expected.to_owned()));
 
-    let change = r#"{"taskOverrides": {"second": {"model": "demo", "tools": {"remove": ["json"]}}}}"#;
+    let change = r#"{"taskOverrides": {"second": {"model": "demo", "tools": {"remove": ["kitchen.stock"]}}}}"#;
     std::fs::write(folder.path().join("change.json"), change).unwrap();
     let (status, _, words) = run(folder.path(), &["run", "--input", "name=Ada", "--file", "change.json"]);
     assert_eq!(status, Some(0), "{words}");

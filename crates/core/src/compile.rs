@@ -2,7 +2,7 @@
 //! resolved, names and agents given, every reference checked. All mistakes are
 //! reported at once; what passes here cannot fail for being malformed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::agent::Agent;
@@ -254,7 +254,7 @@ impl Compiler<'_> {
         count: usize,
         place: &str,
     ) -> Vec<usize> {
-        let mut context = Vec::with_capacity(references.len());
+        let (mut context, mut seen) = (Vec::with_capacity(references.len()), HashSet::new());
         for (index, reference) in references.iter().enumerate() {
             let name = reference.strip_prefix('$').unwrap_or(reference);
             let position = match name.parse::<usize>() {
@@ -262,8 +262,8 @@ impl Compiler<'_> {
                 Err(_) => positions.get(name).copied(),
             };
             match position {
-                Some(position) if context.contains(&position) => {}
-                Some(position) => context.push(position),
+                Some(position) if seen.insert(position) => context.push(position),
+                Some(_) => {}
                 None => {
                     let mut names: Vec<&str> = positions.keys().copied().collect();
                     names.sort_unstable();

@@ -44,8 +44,8 @@ pub enum Message {
 /// What the model said: an answer, or calls to make before asking again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The wire the native parts belong to (`openai`, `anthropic`, …); another
-    /// wire must not be sent them.
+    /// The wire the native parts belong to, and the model where it checks them
+    /// (`openai`, `anthropic/<model>`, …); no other must be sent them.
     pub wire: String,
     /// What was said, in order.
     pub parts: Vec<Part>,

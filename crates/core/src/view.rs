@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::NanoUsd;
 use crate::event::End;
+use crate::frame::review_id;
 use crate::id::{Id, Millis};
 use crate::run::{Ended, How, Run, Timer};
 use crate::spec::Workflow;
@@ -16,7 +18,7 @@ const NANOS_PER_USD: u64 = 1_000_000_000;
 
 /// What a log keeps beside a stream so that lists need not read it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub struct Summary<'a> {
     /// The run's status word.
     pub status: &'static str,
     /// When it was submitted.
@@ -24,9 +26,53 @@ pub struct Summary {
     /// When it ended.
     pub ended_at: Option<Millis>,
     /// Its labels.
-    pub tags: BTreeMap<String, String>,
-    /// The row, without what depends on the time of asking.
-    pub row: Value,
+    pub tags: &'a BTreeMap<String, String>,
+    /// The row, as it is listed.
+    pub row: Row<'a>,
+}
+
+/// A run in a list, without what depends on the time of asking. It is written
+/// with every append, so it borrows what it can.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row<'a> {
+    run_id: &'a str,
+    ensemble: &'a str,
+    status: &'static str,
+    started_at: String,
+    duration_ms: Option<Millis>,
+    task_count: usize,
+    completed_tasks: usize,
+    workflow: &'static str,
+    tags: &'a BTreeMap<String, String>,
+    paused: bool,
+    cancel_requested: bool,
+    total_tokens: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current_task: Option<CurrentTask<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting_for: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_estimate: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open_reviews: Vec<String>,
+}
+
+/// The first task that is under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct CurrentTask<'a> {
+    name: &'a str,
+    index: usize,
+}
+
+/// Money, in dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    input_cost: f64,
+    output_cost: f64,
 }
 
 impl Run {
@@ -45,36 +91,41 @@ impl Run {
     }
 
     /// The run's row in lists.
-    pub fn summary(&self, run: &str) -> Summary {
-        let current = self.turns.keys().find(|id| id.parent().is_none()).map(Id::task_index);
-        let name = |index: usize| self.spec.tasks.get(index).map(|task| task.name.as_str());
-        let current = current.map(|index| json!({ "name": name(index), "index": index }));
+    pub fn summary<'a>(&'a self, run: &'a str) -> Summary<'a> {
         let ended_at = self.end.as_ref().map(|_| self.at);
-        let mut row = json!({
-            "runId": run, "ensemble": self.spec.name, "status": self.status(), "startedAt": iso(self.accepted_at),
-            "durationMs": ended_at.map(|at| self.duration_ms(at)), "taskCount": self.spec.team().len(),
-            "completedTasks": self.completed_tasks(), "workflow": self.spec.workflow.word(), "tags": self.spec.tags,
-            "paused": self.paused, "cancelRequested": self.cancel.is_some(), "totalTokens": self.total_tokens(),
-        });
-        let reviews: Vec<String> =
-            self.open_reviews.iter().map(|review| crate::frame::review_id(run, *review)).collect();
-        let optional = [
-            ("currentTask", current.filter(|_| self.end.is_none()).unwrap_or_default()),
-            ("waitingFor", self.waiting_for().into()),
-            ("costEstimate", self.cost()),
-            ("error", self.error().into()),
-            ("openReviews", if reviews.is_empty() { Value::Null } else { json!(reviews) }),
-        ];
-        if let Value::Object(row) = &mut row {
-            row.extend(optional.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.to_owned(), v)));
-        }
-        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags: self.spec.tags.clone(), row }
+        let tags = &self.spec.tags;
+        let row = Row {
+            run_id: run,
+            ensemble: &self.spec.name,
+            status: self.status(),
+            started_at: iso(self.accepted_at),
+            duration_ms: ended_at.map(|at| self.duration_ms(at)),
+            task_count: self.spec.team().len(),
+            completed_tasks: self.completed_tasks(),
+            workflow: self.spec.workflow.word(),
+            tags,
+            paused: self.paused,
+            cancel_requested: self.cancel.is_some(),
+            total_tokens: self.total_tokens(),
+            current_task: self.current_task(),
+            waiting_for: self.waiting_for(),
+            cost_estimate: self.cost(),
+            error: self.error(),
+            open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
+        };
+        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags, row }
+    }
+
+    fn current_task(&self) -> Option<CurrentTask<'_>> {
+        let task = self.turns.keys().find(|id| id.parent().is_none()).filter(|_| self.end.is_none())?;
+        let index = task.task_index();
+        self.spec.tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
     }
 
     /// Everything about the run that fits one answer.
     pub fn detail(&self, run: &str) -> Value {
         let Summary { row, ended_at, .. } = self.summary(run);
-        let mut detail = row;
+        let mut detail = json!(row);
         let tasks: Vec<Value> = (0..self.spec.team().len()).map(|index| self.task_view(index)).collect();
         let reviews: Vec<Value> = self.open_reviews.iter().map(|review| self.review_fields(run, *review)).collect();
         if let Value::Object(detail) = &mut detail {
@@ -136,22 +187,18 @@ impl Run {
             "reasoningTokens": used.usage.reasoning, "llmCalls": used.llm_calls, "subtasks": self.budget.subtasks(),
             "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms });
         if let Value::Object(metrics) = &mut metrics {
-            let cost = self.cost();
-            if cost.is_null() {
-                metrics.insert("unpriced".to_owned(), json!(self.unpriced));
-            } else {
-                metrics.insert("costEstimate".to_owned(), cost);
-            }
+            match self.cost() {
+                Some(cost) => metrics.insert("costEstimate".to_owned(), json!(cost)),
+                None => metrics.insert("unpriced".to_owned(), json!(self.unpriced)),
+            };
         }
         metrics
     }
 
     /// What the run has cost, when every model it asked has a price.
-    fn cost(&self) -> Value {
-        if !self.unpriced.is_empty() || self.totals.unknown || self.totals.llm_calls == 0 {
-            return Value::Null;
-        }
-        json!({ "inputCost": usd(self.totals.input_cost), "outputCost": usd(self.totals.output_cost) })
+    fn cost(&self) -> Option<Cost> {
+        let known = self.unpriced.is_empty() && !self.totals.unknown && self.totals.llm_calls > 0;
+        known.then(|| Cost { input_cost: usd(self.totals.input_cost), output_cost: usd(self.totals.output_cost) })
     }
 
     fn completed_tasks(&self) -> usize {

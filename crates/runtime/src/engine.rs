@@ -244,7 +244,7 @@ impl Engine {
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let window = Window { ring: Ring::new(), stalled: watch::Sender::new(None) };
+        let window = Window { ring: Ring::default(), stalled: watch::Sender::new(None) };
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
         let mut live = self.live();
         let task = tokio::spawn(own(work(runner), id.clone(), Arc::downgrade(&self.0)));

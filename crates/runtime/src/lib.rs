@@ -10,6 +10,7 @@
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
 //! - [`ring`] and `watcher`: frames rendered once, followed by many
+//! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`memory`]: what runs remember for later ones
 //! - [`engine`]: the only public handle
 
@@ -21,6 +22,7 @@ pub mod limits;
 pub mod log;
 pub mod memory;
 pub mod model;
+pub mod outbound;
 mod permits;
 pub mod ring;
 mod runner;

@@ -1,9 +1,9 @@
 //! What watchers see, rendered once and shared. Committed frames and live
 //! deltas go through one publisher, so a token never precedes the frame that
-//! announced its call nor follows the one that ended it. Nothing is rendered
-//! for a run that nobody watches.
+//! announced its call nor follows the one that ended it. Nothing is rendered,
+//! nor room made for it, for a run that nobody watches.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use consort_core::id::Millis;
 use consort_core::time::iso;
@@ -60,32 +60,29 @@ pub(crate) enum Slot {
 }
 
 /// A run's publisher.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Ring {
-    slots: broadcast::Sender<Slot>,
+    /// Made for the first watcher: most runs never have one.
+    slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
     /// The newest published event. Locked while publishing: one order for all.
     last: Arc<Mutex<Seq>>,
 }
 
 impl Ring {
-    pub(crate) fn new() -> Ring {
-        Ring { slots: broadcast::Sender::new(RING_MAX), last: Arc::default() }
-    }
-
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Slot> {
-        self.slots.subscribe()
+        self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe()
     }
 
     /// Whether anybody would see a frame.
     pub(crate) fn is_watched(&self) -> bool {
-        self.slots.receiver_count() > 0
+        self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
     }
 
     /// Shows what one commit has to show.
     pub(crate) fn publish(&self, slot: Slot, last: Seq) {
         let mut published = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *published = last;
-        let _nobody_watches = self.slots.send(slot);
+        self.send(slot);
     }
 
     /// Shows words of a model, if anybody watches. `place` says whose they are.
@@ -98,6 +95,12 @@ impl Ring {
         frame.insert("sentAt".to_owned(), iso(at).into());
         let text = Value::Object(frame).to_string().into();
         let published = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let _nobody_watches = self.slots.send(Slot::Frames([Frame::Delta { after: *published, text }].into()));
+        self.send(Slot::Frames([Frame::Delta { after: *published, text }].into()));
+    }
+
+    fn send(&self, slot: Slot) {
+        if let Some(slots) = self.slots.get() {
+            let _nobody_watches = slots.send(slot);
+        }
     }
 }

@@ -125,9 +125,9 @@ impl Runner {
         self.commit().await
     }
 
-    /// Works until the run ends or the log refuses. Dropping the future drops
+    /// Works until the run ends or the log refuses. Dropping the runner drops
     /// every effect with it.
-    pub(crate) async fn work(mut self) -> Result<(), Error> {
+    pub(crate) async fn work(&mut self) -> Result<(), Error> {
         while !self.run.ended() {
             match self.wake().await {
                 Wake::Timer => self.commit().await?,
@@ -196,7 +196,7 @@ impl Runner {
             let text = self.run.frame(&self.id, seq, event).to_string().into();
             self.batch.frames.push(Frame::Event { seq, text });
         }
-        self.batch.records.push(codec::encode(event).map_err(|error| Error::Unavailable(error.to_string()))?);
+        self.batch.records.push(codec::encode(event).map_err(unwritable)?);
         Ok(())
     }
 
@@ -256,8 +256,8 @@ impl Runner {
             status: summary.status.into(),
             started_at: summary.started_at,
             ended_at: summary.ended_at,
-            tags: summary.tags,
-            body: summary.row.to_string().into(),
+            tags: summary.tags.clone(),
+            body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
         };
         let append = Append {
             stream: self.id.clone(),
@@ -329,6 +329,10 @@ impl Runner {
             }
         }
     }
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::Unavailable(error.to_string())
 }
 
 /// One grant less.

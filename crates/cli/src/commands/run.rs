@@ -12,12 +12,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
+use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
 use consort_runtime::log::Query;
+use consort_runtime::tool::Toolbox;
 
 use self::ending::{Ending, ending};
 use self::follow::{Watch, Watched};
-use crate::assemble::{self, Store};
+use crate::assemble::{self, Store, Surroundings};
 use crate::commands::Output;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
@@ -63,7 +65,12 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Ok(config) => config,
         Err(mistakes) => return wrong(output, &[mistakes.to_string()]),
     };
-    let compiled = match plan(args, &config) {
+    let clock = Clock::system();
+    let tools = match assemble::tools(&config, clock) {
+        Ok(tools) => tools,
+        Err(error) => return wrong(output, &[error.to_string()]),
+    };
+    let compiled = match plan(args, &config, &tools) {
         Ok(compiled) => compiled,
         Err(mistakes) => return wrong(output, &mistakes),
     };
@@ -79,7 +86,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     }
     let look = if args.json { Look::Frames } else { terminal.look };
     let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let engine = match assemble::engine(&config, &compiled, &store, pace) {
+    let engine = match assemble::engine(&config, &compiled, &store, Surroundings { tools, clock, pace }) {
         Ok(engine) => engine,
         Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
         Err(error) => return Err(error.into()),
@@ -101,10 +108,10 @@ fn wrong(output: Output<'_>, mistakes: &[String]) -> anyhow::Result<Exit> {
 }
 
 /// What is to be run, or everything wrong with it, line by line.
-fn plan(args: &Args, config: &Config) -> Result<Compiled, Vec<String>> {
+fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<String>> {
     let ensemble = config.template.as_ref().map(|template| &template.ensemble);
     let (request, warnings) = request::read(args, ensemble)?;
-    let compiled = assemble::plan(config, request);
+    let compiled = assemble::plan(config, tools, request);
     let mut compiled = compiled.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     compiled.warnings.splice(0..0, warnings);
     Ok(compiled)

@@ -33,7 +33,7 @@ use ensemble::Template;
 use fields::{Fields, read_all};
 use mcp::Mcp;
 pub(crate) use mistake::Mistakes;
-pub(crate) use models::{Model, Provider};
+pub(crate) use models::{Api, Model, Provider};
 use network::Network;
 pub(crate) use references::is_remote;
 use server::Server;

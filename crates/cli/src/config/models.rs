@@ -20,6 +20,8 @@ pub(crate) struct Model {
     pub(crate) model: String,
     /// Where it is served; empty for the demo, which is in this program.
     pub(crate) base_url: Address,
+    /// Which of the provider's protocols it speaks.
+    pub(crate) api: Api,
     /// What it is paid with.
     pub(crate) api_key: Option<Secret>,
     /// How long a call may take.
@@ -44,6 +46,17 @@ pub(crate) enum Provider {
     Demo,
 }
 
+/// The protocols of an OpenAI-compatible server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Api {
+    /// Chat completions, which every such server has.
+    #[default]
+    Chat,
+    /// Responses, which keep a model's reasoning between rounds.
+    Responses,
+}
+
+const APIS: &[(&str, Api)] = &[("chat", Api::Chat), ("responses", Api::Responses)];
 const PROVIDERS: &[(&str, Provider)] = &[
     ("openai", Provider::OpenAi),
     ("anthropic", Provider::Anthropic),
@@ -88,12 +101,21 @@ pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
         provider,
         model: fields.need("model", text).unwrap_or_default(),
         base_url: fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url()),
+        api: api(provider, fields),
         api_key: fields.read("api_key", secret),
         timeout: fields.read("timeout", duration).unwrap_or(Duration::from_secs(120)),
         max_concurrency: fields.read("max_concurrency", at_least(1)).unwrap_or(64),
         rate: fields.read("rate", rate),
         info: Arc::new(info(alias, provider, fields)),
     }
+}
+
+fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
+    let api = fields.read("api", word(APIS));
+    if api.is_some() && provider != Provider::OpenAi {
+        fields.mistake("api", "only `provider = \"openai\"` has a choice of protocols");
+    }
+    api.unwrap_or_default()
 }
 
 fn info(alias: &str, provider: Provider, fields: &mut Fields<'_>) -> ModelInfo {

@@ -109,7 +109,7 @@ fn a_locked_tool_waits_for_its_lock_and_says_so() {
     world.calls("1", &[("lock", "{}")]);
     assert_eq!(world.places(), [""; 0]);
     assert!(world.run.next(world.now, &world.grants).needs.locks.contains("door"));
-    assert_eq!(world.run.summary("r").row["waitingFor"], "lock");
+    assert_eq!(world.run.summary("r").row.waiting_for, Some("lock"));
     world.grants.locks.insert("door".to_owned());
     world.settle();
     assert_eq!(world.places(), ["1.0.0"]);

@@ -1,11 +1,12 @@
 //! What every model must do, run against each of them. A model's own tests
 //! set the scenes: a provider that behaves as the scene says.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
-use consort_core::message::{Failure, FailureKind, Message, Stop, Usage};
+use consort_core::message::{Failure, FailureKind, Message, Reply, Stop, Usage};
 use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 
@@ -60,9 +61,37 @@ pub(crate) fn ask() -> Ask {
     }
 }
 
+/// The question after this reply, each of whose calls was answered with
+/// `done`. The reply has been in the log, as JSON.
+pub(crate) fn ask_on(reply: &Reply) -> Ask {
+    let stored = serde_json::to_string(reply).unwrap();
+    let reply: Reply = serde_json::from_str(&stored).unwrap();
+    let results = reply.calls().map(|call| result(&call.provider_id, &call.tool, "done"));
+    let answered: Vec<Message> = results.collect();
+    let opening = ask().messages.iter().cloned().collect();
+    let messages = [opening, vec![Message::Assistant(Arc::new(reply))], answered].concat();
+    Ask { messages: Arc::new(messages), round: 1, ..ask() }
+}
+
+/// What a call came to.
+pub(crate) fn result(provider_id: &str, name: &str, text: &str) -> Message {
+    let (provider_id, name) = (provider_id.to_owned(), name.to_owned());
+    Message::Tool { call: "1.0.0".into(), provider_id, name, text: text.into(), is_error: false }
+}
+
 /// Everything a model says, to the end.
 pub(crate) async fn all(model: &dyn Model, ask: Ask) -> Vec<Result<Piece, Failure>> {
     model.stream(ask).collect().await
+}
+
+/// The reply a model comes to: the last thing it says, and in its words all
+/// that it said before.
+pub(crate) async fn reply(model: &dyn Model, ask: Ask) -> (Reply, Option<Usage>) {
+    let mut said = all(model, ask).await;
+    let Some(Ok(Piece::Done(reply, usage))) = said.pop() else { panic!("no end: {said:?}") };
+    assert!(said.iter().all(|piece| matches!(piece, Ok(Piece::Delta(_) | Piece::Thinking(_)))), "{said:?}");
+    assert_eq!(deltas(&said), reply.text());
+    (reply, usage)
 }
 
 /// The words among these pieces.
@@ -75,26 +104,24 @@ pub(crate) fn deltas(said: &[Result<Piece, Failure>]) -> String {
 /// Checks everything.
 pub(crate) async fn conforms(set: Maker) {
     deltas_add_up_to_the_reply(set(Scene::Words).await).await;
-    calls_keep_order_ids_and_names(set(Scene::Calls).await).await;
+    calls_keep_their_order_and_names_and_are_told_apart(set(Scene::Calls).await).await;
     failures_have_a_kind_and_end_the_stream(set(Scene::Overloaded).await).await;
     a_cut_answer_is_a_failure_that_may_cost(set(Scene::Cut).await).await;
     dropping_the_stream_ends_the_call(set(Scene::Held).await).await;
 }
 
 async fn deltas_add_up_to_the_reply(set: Set) {
-    let said = all(&*set.model, ask()).await;
-    let Some(Ok(Piece::Done(reply, usage))) = said.last() else { panic!("no end: {said:?}") };
-    assert_eq!(said.iter().filter(|piece| matches!(piece, Ok(Piece::Done(..)))).count(), 1);
-    assert_eq!(deltas(&said), WORDS.concat());
+    let (reply, usage) = reply(&*set.model, ask()).await;
     assert_eq!(reply.text(), WORDS.concat());
-    assert_eq!((reply.stop, *usage), (Stop::End, Some(USED)));
+    assert_eq!((reply.stop, usage), (Stop::End, Some(USED)));
 }
 
-async fn calls_keep_order_ids_and_names(set: Set) {
-    let said = all(&*set.model, ask()).await;
-    let Some(Ok(Piece::Done(reply, _))) = said.last() else { panic!("no end: {said:?}") };
-    let calls = reply.calls().map(|call| (call.provider_id.as_str(), call.tool.as_str(), call.args.as_str()));
-    assert_eq!(calls.collect::<Vec<_>>(), CALLS);
+async fn calls_keep_their_order_and_names_and_are_told_apart(set: Set) {
+    let (reply, _) = reply(&*set.model, ask()).await;
+    let calls: Vec<_> = reply.calls().map(|call| (call.tool.as_str(), call.args.as_str())).collect();
+    assert_eq!(calls, CALLS.map(|(_, tool, args)| (tool, args)));
+    let ids: HashSet<_> = reply.calls().map(|call| call.provider_id.as_str()).collect();
+    assert!(ids.len() == CALLS.len() && !ids.contains(""), "{ids:?}");
 }
 
 async fn failures_have_a_kind_and_end_the_stream(set: Set) {

@@ -160,6 +160,7 @@ mod tests {
     use serde_json::{Value, from_str};
 
     use super::*;
+    use crate::model::conformance;
     use crate::tool::{Answer, Calculator, Invocation, Tool};
 
     fn ask(messages: Vec<Message>, tools: Vec<Arc<ToolInfo>>) -> Ask {
@@ -180,19 +181,8 @@ mod tests {
     }
 
     async fn reply(ask: Ask) -> (Reply, Usage) {
-        let pieces: Vec<_> = DemoModel::default().paced(Duration::ZERO).stream(ask).collect().await;
-        let mut live = String::new();
-        for piece in pieces {
-            match piece.unwrap() {
-                Piece::Delta(word) => live.push_str(&word),
-                Piece::Thinking(thought) => panic!("{thought}"),
-                Piece::Done(reply, usage) => {
-                    assert_eq!(reply.text(), live);
-                    return (reply, usage.unwrap());
-                }
-            }
-        }
-        panic!("the stream was cut");
+        let (reply, usage) = conformance::reply(&DemoModel::default().paced(Duration::ZERO), ask).await;
+        (reply, usage.unwrap())
     }
 
     /// Asks until there are no more calls, with the real calculator.

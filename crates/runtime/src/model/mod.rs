@@ -1,21 +1,37 @@
 //! Seam 2, language models: one conversation in, a stream of pieces out.
 
+mod answer;
+pub mod anthropic;
 mod catalog;
+mod complaint;
 #[cfg(test)]
 mod conformance;
 mod demo;
+#[cfg(test)]
+mod fake;
+pub mod gemini;
 mod http;
+#[cfg(test)]
+mod judge;
 pub mod names;
+mod native;
 pub mod openai;
+mod options;
+mod pairs;
 mod retry_after;
 mod scripted;
+#[cfg(test)]
+mod shapes;
 mod sse;
+mod turns;
+mod wire;
 
 use std::sync::Arc;
 
 pub use catalog::{ModelCatalog, Unfit};
 pub use demo::DemoModel;
 pub use http::client;
+pub use options::{Options, OptionsError};
 pub use scripted::{Entry, Line, ScriptedModel, What};
 
 use consort_core::catalog::ToolInfo;

@@ -1,7 +1,8 @@
-//! Tool names as providers allow them: 1 to 64 of `A-Z a-z 0-9 _ -`. A legal
-//! name stays as it is. Any other is escaped, `net.find` becomes
-//! `net_x2E_find`; where that grows too long, its beginning and a digest of the
-//! whole stand for it. The three forms never meet, so no two names do.
+//! Tool names as every provider allows them: 1 to 64 of `A-Z a-z 0-9 _ -`, a
+//! letter or `_` first. A legal name stays as it is. Any other is escaped,
+//! `net.find` becomes `net_x2E_find`; where that grows too long, its beginning
+//! and a digest of the whole stand for it. The three forms never meet, so no
+//! two names do.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -18,7 +19,7 @@ const DIGEST_MARK: &str = "_h";
 
 /// The provider's spelling of `name`.
 pub fn encode(name: &str) -> Cow<'_, str> {
-    let legal = !name.is_empty() && name.len() <= LENGTH_MAX && name.bytes().all(is_legal);
+    let legal = name.starts_with(is_first) && name.len() <= LENGTH_MAX && name.bytes().all(is_legal);
     if legal && !has_escape(name) && !is_digest(name) {
         return Cow::Borrowed(name);
     }
@@ -40,6 +41,10 @@ fn is_legal(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
+fn is_first(letter: char) -> bool {
+    letter.is_ascii_alphabetic() || letter == '_'
+}
+
 /// Writes each illegal character as `_x<hex>_`, and an underscore before an
 /// `x` likewise, so that every `_x` left in the text is an escape.
 fn escape(name: &str) -> String {
@@ -47,7 +52,8 @@ fn escape(name: &str) -> String {
     let mut rest = name.chars().peekable();
     while let Some(letter) = rest.next() {
         let ambiguous = letter == '_' && rest.peek() == Some(&'x');
-        if letter.is_ascii() && is_legal(letter as u8) && !ambiguous {
+        let fits = letter.is_ascii() && is_legal(letter as u8) && (!escaped.is_empty() || is_first(letter));
+        if fits && !ambiguous {
             escaped.push(letter);
         } else {
             // Writing to a string cannot fail.
@@ -73,6 +79,9 @@ fn digest(name: &str) -> String {
     let readable = LENGTH_MAX - DIGEST_MARK.len() - 2 * DIGEST_BYTES;
     let legal = |letter: char| if letter.is_ascii() && is_legal(letter as u8) { letter } else { '_' };
     let mut short: String = name.chars().take(readable).map(legal).collect();
+    if !short.starts_with(is_first) {
+        short.replace_range(..usize::from(!short.is_empty()), "_");
+    }
     short.push_str(DIGEST_MARK);
     for byte in Sha256::digest(name.as_bytes()).iter().take(DIGEST_BYTES) {
         // Writing to a string cannot fail.
@@ -95,6 +104,7 @@ mod tests {
             Just("_h".to_owned()),
             Just("0123456789abcdef01234567".to_owned()),
             Just(".".to_owned()),
+            "[0-9-]{1,70}",
             "[a-zA-Z0-9_-]{1,12}",
             "[xX_2Eeh.5F]{1,12}",
             any::<char>().prop_map(String::from),
@@ -111,7 +121,7 @@ mod tests {
         fn every_spelling_is_legal(name in name()) {
             let spelling = encode(&name);
             prop_assert!((1..=LENGTH_MAX).contains(&spelling.len()));
-            prop_assert!(spelling.bytes().all(is_legal));
+            prop_assert!(spelling.bytes().all(is_legal) && spelling.starts_with(is_first));
         }
 
         #[test]
@@ -141,6 +151,7 @@ mod tests {
             ("a/b c", "a_x2F_b_x20_c"),
             ("net_x2E_find", "net_x5F_x2E_find"),
             ("größe", "gr_xF6__xDF_e"),
+            ("3d-print", "_x33_d-print"),
         ] {
             assert_eq!(encode(name), spelling);
         }

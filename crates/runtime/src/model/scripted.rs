@@ -238,10 +238,12 @@ impl Drop for Open {
 mod tests {
     use consort_core::id::Id;
     use consort_core::message::{Message, Part, Reply, Stop, Usage};
+    use futures::future::{BoxFuture, FutureExt};
     use serde_json::json;
     use tokio::sync::{Barrier, Notify};
 
     use super::*;
+    use crate::model::conformance::{self, CALLS, Scene, Set, USED, WORDS, conforms};
 
     fn ask(turn: &str, round: u32) -> Ask {
         Ask {
@@ -269,6 +271,27 @@ mod tests {
             Some(Ok(Piece::Done(reply, _))) => reply.text(),
             other => format!("{other:?}"),
         }
+    }
+
+    fn scene(scene: Scene) -> BoxFuture<'static, Set> {
+        let cut = Failure { kind: FailureKind::Network, charged: true, ..overloaded() };
+        let line = match scene {
+            Scene::Words => WORDS.iter().fold(Line::new(), |line, word| line.says(word)).uses(USED),
+            Scene::Calls => CALLS.iter().fold(Line::new(), |line, (_, tool, args)| line.calls_raw(tool, args)),
+            Scene::Overloaded => Line::new().breaks(overloaded()),
+            Scene::Cut => Line::new().says(WORDS[0]).breaks(cut),
+            Scene::Held => Line::new().says(WORDS[0]).hangs(),
+        };
+        let model = ScriptedModel::new().otherwise(line);
+        let place = format!("{}.0", conformance::ask().turn);
+        let hung_up = model.clone();
+        let hung_up = async move { hung_up.until(What::Dropped, &place).await }.boxed();
+        future::ready(Set { model: Arc::new(model), hung_up }).boxed()
+    }
+
+    #[tokio::test]
+    async fn it_does_what_every_model_must() {
+        conforms(scene).await;
     }
 
     #[tokio::test]

@@ -207,12 +207,12 @@ fn address(text: &str) -> Result<Url, HttpToolError> {
 }
 
 /// As much of a body as was wanted.
-enum Body {
+pub(super) enum Body {
     Whole(Vec<u8>),
     Cut(Vec<u8>),
 }
 
-async fn body(mut response: Response, max: usize) -> Result<Body, reqwest::Error> {
+pub(super) async fn body(mut response: Response, max: usize) -> Result<Body, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         body.extend_from_slice(&chunk);
@@ -224,7 +224,7 @@ async fn body(mut response: Response, max: usize) -> Result<Body, reqwest::Error
     Ok(Body::Whole(body))
 }
 
-fn quote(body: &[u8]) -> String {
+pub(super) fn quote(body: &[u8]) -> String {
     String::from_utf8_lossy(body.get(..QUOTE_MAX).unwrap_or(body)).trim().to_owned()
 }
 
@@ -234,7 +234,7 @@ fn words(value: &Value) -> String {
 
 /// What went wrong, down to its cause. Never the address: it may hold a
 /// secret, and the model reads this.
-fn chain(error: &reqwest::Error) -> String {
+pub(super) fn chain(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

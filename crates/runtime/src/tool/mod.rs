@@ -1,17 +1,31 @@
 //! Seam 3, tools. A remote ensemble, memory and MCP are tools too.
 
+mod arguments;
 mod calculator;
+mod datetime;
+mod fetch;
+mod files;
 mod http;
+mod json;
 mod memory;
+mod own_thread;
+mod pipeline;
 mod scripted;
+mod search;
 mod toolbox;
 
 use std::sync::Arc;
 
 pub use calculator::Calculator;
+pub use datetime::DateTime;
+pub use fetch::HttpFetch;
+pub use files::{EditFile, ListFiles, ReadFile, Workspace, WriteFile};
 pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
+pub use json::Json;
 pub use memory::{Recall, Remember, memory_tools};
+pub use pipeline::{Pipeline, PipelineError};
 pub use scripted::{Entry, ScriptedTool, What};
+pub use search::{WebSearch, WebSearchOptions};
 pub use toolbox::{Toolbox, Unfit};
 
 use consort_core::catalog::ToolInfo;

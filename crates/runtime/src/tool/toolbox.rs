@@ -74,13 +74,9 @@ impl Toolbox {
     /// Performs one call. Dropping this drops the tool's own future at once,
     /// so nothing of the call goes on behind the caller's back.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
-        let Some(tool) = self.get(name) else { return Answer::Failed(self.missing(name)) };
-        let limit = Duration::from_millis(tool.info().timeout_ms);
-        let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
-        match timeout(limit, work).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(broken)) => in_doubt(tool.info().effect, format!("the tool broke: {}", last_words(&*broken))),
-            Err(_elapsed) => in_doubt(tool.info().effect, format!("no answer within {limit:?}")),
+        match self.get(name) {
+            Some(tool) => perform(tool.as_ref(), invocation).await,
+            None => Answer::Failed(self.missing(name)),
         }
     }
 
@@ -89,6 +85,17 @@ impl Toolbox {
             [] => format!("there is no tool named `{name}`"),
             near => format!("there is no tool named `{name}`; did you mean `{}`?", near.join("`, `")),
         }
+    }
+}
+
+/// Performs one call of this tool, as [`Toolbox::perform`] does.
+pub(super) async fn perform(tool: &dyn Tool, invocation: Invocation) -> Answer {
+    let limit = Duration::from_millis(tool.info().timeout_ms);
+    let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
+    match timeout(limit, work).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(broken)) => in_doubt(tool.info().effect, format!("the tool broke: {}", last_words(&*broken))),
+        Err(_elapsed) => in_doubt(tool.info().effect, format!("no answer within {limit:?}")),
     }
 }
 

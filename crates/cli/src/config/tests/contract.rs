@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::config::chat::{Chat, Embeddings};
 use crate::config::ensemble::{Share, ShareKind, Template};
 use crate::config::mcp::{Mcp, ToolTraits, Transport};
-use crate::config::models::{Model, Provider};
+use crate::config::models::{Api, Model, Provider};
 use crate::config::network::{Network, Peer};
 use crate::config::secret::{Address, Secret};
 use crate::config::server::{ApiKey, Scope, Server};
@@ -53,6 +53,7 @@ fn models() -> Vec<Model> {
     let fallback = vec!["haiku".to_owned()];
     let sonnet = ModelInfo { fallback, price: Some(price), ..ModelInfo::new("sonnet", "anthropic") };
     let haiku = Model {
+        api: Api::Chat,
         info: Arc::new(ModelInfo::new("haiku", "anthropic")),
         provider: Provider::Anthropic,
         model: "claude-haiku-4-5".to_owned(),

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
-use super::schema::{BUSY_TIMEOUT, STATEMENTS_MAX};
-use super::{Error, failure, unavailable};
+use super::{Error, failure, schema, unavailable};
 
 /// Queries at once. They are short and mostly CPU: more would not be faster.
 const READERS: usize = 2;
@@ -71,8 +70,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    db.busy_timeout(BUSY_TIMEOUT)?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    schema::prepare(&db)?;
     Ok(db)
 }
 

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use super::{Error, Options, failure, unavailable};
 
 /// How long to wait for whoever else has the file locked: a backup's tool, or
 /// the readers an erasure has to wait for.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Prepared statements kept by a connection; we have about twenty.
-pub(super) const STATEMENTS_MAX: usize = 32;
+const STATEMENTS_MAX: usize = 32;
 /// Tells our files from other SQLite files: "Cnst".
 const APPLICATION_ID: i64 = 0x436e_7374;
 
@@ -48,11 +49,19 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
         Some(_) | None => failure(error),
     };
     let mut db = Connection::open(path).map_err(in_words)?;
-    db.busy_timeout(BUSY_TIMEOUT).map_err(in_words)?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    prepare(&db).map_err(in_words)?;
     migrate(&mut db).map_err(in_words)?.map_err(|reason| unavailable(format!("{} {reason}", path.display())))?;
     settle(&db, options).map_err(in_words)?;
     Ok(db)
+}
+
+/// What reading and writing connections have in common.
+pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Plans must not depend on bound values: SQLite would compile a cached
+    // statement anew each time it is used.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Brings the file up to date in one transaction, or says why it may not.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use futures::future::try_join_all;
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 
@@ -226,6 +226,18 @@ fn files_that_are_newer_foreign_or_no_databases_are_refused_in_words() {
         assert_eq!(std::fs::read(other).unwrap(), before);
     }
     assert!(refusal(SqliteLog::open(&folder.path().join("no folder/log.db"))).contains("no folder"));
+}
+
+#[test]
+fn a_cached_statement_is_compiled_once_however_often_it_is_used() {
+    let (_folder, path) = file();
+    let db = schema::open(&path, Options::default()).unwrap();
+    let compiled_again = |stream: i64| {
+        let mut tags = db.prepare_cached("SELECT key FROM tags WHERE stream = ? ORDER BY key").unwrap();
+        assert!(!tags.exists([stream]).unwrap());
+        tags.get_status(StatementStatus::RePrepare)
+    };
+    assert_eq!([5, 6, 7].map(compiled_again), [0; 3]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! not know stay with the call and go back with it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,8 +12,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::encode::mint;
+use crate::model::answer::Words;
 use crate::model::names;
+use crate::model::pairs::Ids;
 
 /// One fragment of a call.
 #[derive(Default)]
@@ -63,10 +63,6 @@ impl<'de> Visitor<'de> for Fields {
         Ok(fragment)
     }
 }
-
-/// Text borrowed from the event where it holds no escapes.
-#[derive(serde::Deserialize)]
-struct Words<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The calls of one reply.
 #[derive(Debug, Default)]
@@ -123,11 +119,9 @@ impl Calls {
     /// The finished calls, each with an id the conversation has not seen;
     /// nothing when one of them has no name.
     pub(super) fn finish(self, messages: &[Message], tools: &[Arc<ToolInfo>]) -> Option<Vec<Call>> {
-        let mut seen: HashSet<String> = messages.iter().flat_map(ids).map(str::to_owned).collect();
+        let mut ids = Ids::of(messages);
         let call = |slot: Slot| {
-            let is_new = !slot.id.is_empty() && !seen.contains(&slot.id);
-            let provider_id = if is_new { slot.id } else { mint(seen.len(), |id| seen.contains(id)) };
-            seen.insert(provider_id.clone());
+            let provider_id = ids.claim(slot.id.into(), |_| true).into_owned();
             (!slot.name.is_empty()).then(|| Call {
                 provider_id,
                 tool: names::decode(&slot.name, tools),
@@ -136,13 +130,6 @@ impl Calls {
             })
         };
         self.0.into_iter().map(call).collect()
-    }
-}
-
-fn ids(message: &Message) -> Vec<&str> {
-    match message {
-        Message::Assistant(reply) => reply.calls().map(|call| call.provider_id.as_str()).collect(),
-        Message::System { .. } | Message::User { .. } | Message::Tool { .. } => Vec::new(),
     }
 }
 

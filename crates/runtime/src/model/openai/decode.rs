@@ -1,22 +1,16 @@
-//! The answer: events become pieces as they come and a reply at the end. An
-//! answer sent whole, although a stream was asked for, is one large event.
+//! The answer: events become pieces as they come and a reply at the end.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use consort_core::message::{Failure, FailureKind, Part, Reply, Stop, Usage};
+use consort_core::message::{Failure, FailureKind, Part, Stop, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::{Calls, Fragment};
-use super::{WIRE, failure};
-use crate::model::http;
-use crate::model::sse::{EVENT_MAX, Events, TooLong};
-use crate::model::{Ask, Piece};
-
-/// Bytes a reply may have, so that a server cannot fill the memory.
-const REPLY_MAX: usize = 32 * 1024 * 1024;
+use crate::model::answer::{Decoder, Progress, Whole, Words, fits, malformed, say, unreadable};
+use crate::model::{Ask, Piece, complaint, http};
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -83,20 +77,9 @@ struct Details {
     reasoning_tokens: Option<u64>,
 }
 
-/// How the answer is sent.
-#[derive(Debug, Default, PartialEq)]
-enum Form {
-    #[default]
-    Unknown,
-    Stream,
-    Whole,
-}
-
 /// One answer being read.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
-    events: Events,
-    form: Form,
+pub(super) struct Chat {
     text: String,
     thoughts: String,
     /// The field the thoughts come in.
@@ -106,86 +89,15 @@ pub(super) struct Decoder {
     usage: Option<Usage>,
     stop: Option<Stop>,
     has_choice: bool,
-    is_done: bool,
     size: usize,
 }
 
-impl Decoder {
-    /// Where arriving bytes are appended.
-    pub(super) fn inbox(&mut self) -> &mut Vec<u8> {
-        self.events.inbox()
-    }
-
-    /// Whether everything has come.
-    pub(super) fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    /// Whether the model has said why it stopped, so that nothing of the reply can follow.
-    pub(super) fn has_stopped(&self) -> bool {
-        self.stop.is_some()
-    }
-
-    /// Whether anything of the answer has come.
-    pub(super) fn has_begun(&self) -> bool {
-        self.has_choice
-    }
-
-    /// Reads what has arrived. Words that arrived together are one piece.
-    pub(super) fn advance(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
-        if self.form == Form::Unknown {
-            self.form = match self.events.rest().trim_ascii_start().first() {
-                None => return Ok(()),
-                Some(b'{') => Form::Whole,
-                Some(b'<') => return Err(malformed("a web page came instead of an answer")),
-                Some(_) => Form::Stream,
-            };
-        }
-        if self.form == Form::Whole {
-            return if self.events.rest().len() > REPLY_MAX { Err(too_long()) } else { Ok(()) };
-        }
-        // The events are lent out while the rest of us changes.
-        let mut events = std::mem::take(&mut self.events);
-        let result = self.read_events(&mut events, ready);
-        self.events = events;
-        result
-    }
-
-    /// Nothing more will arrive: reads what is left.
-    pub(super) fn end(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
-        let mut events = std::mem::take(&mut self.events);
-        if self.form == Form::Whole {
-            let is_cut = !events.rest().trim_ascii_end().ends_with(b"}");
-            self.read(events.rest(), ready).map_err(|failure| if is_cut { cut_short(failure) } else { failure })?;
-            self.is_done = true;
-        } else {
-            // A last event may lack its blank line, or be half an event.
-            events.inbox().extend_from_slice(b"\n\n");
-            self.read_events(&mut events, ready).map_err(cut_short)?;
-        }
-        if self.is_done || self.has_stopped() {
-            return Ok(());
-        }
-        Err(http::failure(FailureKind::Network, "the answer was cut".to_owned()))
-    }
-
-    fn read_events(&mut self, events: &mut Events, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
-        while let Some(data) = events.next().map_err(|TooLong| event_too_long())? {
-            if data.trim_ascii() == b"[DONE]" {
-                self.is_done = true;
-                return Ok(());
-            }
-            self.read(data, ready)?;
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, json: &[u8], ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
-        let json = std::str::from_utf8(json).map_err(|_| malformed("an event is not UTF-8"))?;
-        let chunk: Chunk<'_> = serde_json::from_str(json).map_err(unreadable)?;
-        let bare = chunk.message.filter(|_| chunk.choices.is_none()).map(|_| json);
+impl Decoder for Chat {
+    fn read(&mut self, event: &str, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
+        let chunk: Chunk<'_> = serde_json::from_str(event).map_err(unreadable)?;
+        let bare = chunk.message.filter(|_| chunk.choices.is_none()).map(|_| event);
         if let Some(error) = chunk.error.map(RawValue::get).or(bare) {
-            return Err(failure::of_event(&serde_json::from_str(error).map_err(unreadable)?));
+            return Err(complaint::of_event(&serde_json::from_str(error).map_err(unreadable)?));
         }
         // Counts that cannot be read are no reason to lose the answer.
         let counted = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
@@ -199,64 +111,18 @@ impl Decoder {
                 self.stop = Some(stop(&reason)?);
             }
         }
-        if self.size > REPLY_MAX { Err(too_long()) } else { Ok(()) }
+        fits(self.size)
     }
 
-    fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
-        // Some servers send the same thoughts in both fields.
-        let (field, thoughts) = match words(delta.reasoning_content)? {
-            nothing if nothing.is_empty() => ("reasoning", words(delta.reasoning)?),
-            thoughts => ("reasoning_content", thoughts),
-        };
-        if !thoughts.is_empty() {
-            self.thoughts_field = Some(field);
-            self.thoughts.push_str(&thoughts);
-            self.say(Piece::Thinking(thoughts.into_owned()), ready);
-        }
-        for text in [words(delta.content)?, words(delta.refusal)?] {
-            if !text.is_empty() {
-                self.text.push_str(&text);
-                self.say(Piece::Delta(text.into_owned()), ready);
-            }
-        }
-        for fragment in delta.tool_calls.into_iter().flatten() {
-            self.size += self.calls.add(fragment)?;
-        }
-        self.keep("reasoning_details", delta.reasoning_details)?;
-        self.keep("thinking_blocks", delta.thinking_blocks)?;
-        self.keep("extra_content", delta.extra_content)?;
-        self.keep("thought_signature", delta.thought_signature)
-    }
-
-    fn say(&mut self, piece: Piece, ready: &mut VecDeque<Piece>) {
-        let (Piece::Delta(words) | Piece::Thinking(words)) = &piece else { return };
-        self.size += words.len();
-        match (ready.back_mut(), &piece) {
-            (Some(Piece::Delta(last)), Piece::Delta(more)) | (Some(Piece::Thinking(last)), Piece::Thinking(more)) => {
-                last.push_str(more);
-            }
-            _ => ready.push_back(piece),
+    fn progress(&self) -> Progress {
+        match (self.stop, self.has_choice) {
+            (Some(_), _) => Progress::Stopped,
+            (None, true) => Progress::Begun,
+            (None, false) => Progress::Awaited,
         }
     }
 
-    /// Keeps a field that must go back; a list sent bit by bit is put together.
-    fn keep(&mut self, name: &str, value: Option<&RawValue>) -> Result<(), serde_json::Error> {
-        let Some(raw) = value else { return Ok(()) };
-        self.size += raw.get().len();
-        match (self.natives.get_mut(name), serde_json::from_str(raw.get())?) {
-            (Some(Value::Array(kept)), Value::Array(more)) => extend(kept, more),
-            (_, Value::Array(items)) => {
-                let mut kept = Vec::new();
-                extend(&mut kept, items);
-                self.natives.insert(name.to_owned(), kept.into());
-            }
-            (_, value) => drop(self.natives.insert(name.to_owned(), value)),
-        }
-        Ok(())
-    }
-
-    /// The whole reply, once everything has come.
-    pub(super) fn finish(self, ask: &Ask) -> Result<Piece, Failure> {
+    fn finish(self: Box<Self>, ask: &Ask) -> Result<Whole, Failure> {
         if !self.has_choice {
             return Err(malformed("the answer holds no choice"));
         }
@@ -276,15 +142,58 @@ impl Decoder {
             let calls = self.calls.finish(&ask.messages, &ask.tools);
             parts.extend(calls.ok_or_else(|| malformed("a call names no tool"))?.into_iter().map(Part::Call));
         }
-        let reply = Reply { wire: WIRE.to_owned(), parts, stop: self.stop.unwrap_or_default() };
-        Ok(Piece::Done(reply, self.usage))
+        Ok(Whole { parts, stop: self.stop.unwrap_or_default(), usage: self.usage })
+    }
+}
+
+impl Chat {
+    fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
+        // Some servers send the same thoughts in both fields.
+        let (field, thoughts) = match words(delta.reasoning_content)? {
+            nothing if nothing.is_empty() => ("reasoning", words(delta.reasoning)?),
+            thoughts => ("reasoning_content", thoughts),
+        };
+        if !thoughts.is_empty() {
+            self.thoughts_field = Some(field);
+            self.thoughts.push_str(&thoughts);
+            self.size += thoughts.len();
+            say(ready, Piece::Thinking(thoughts.into_owned()));
+        }
+        for text in [words(delta.content)?, words(delta.refusal)?] {
+            if !text.is_empty() {
+                self.text.push_str(&text);
+                self.size += text.len();
+                say(ready, Piece::Delta(text.into_owned()));
+            }
+        }
+        for fragment in delta.tool_calls.into_iter().flatten() {
+            self.size += self.calls.add(fragment)?;
+        }
+        self.keep("reasoning_details", delta.reasoning_details)?;
+        self.keep("thinking_blocks", delta.thinking_blocks)?;
+        self.keep("extra_content", delta.extra_content)?;
+        self.keep("thought_signature", delta.thought_signature)
+    }
+
+    /// Keeps a field that must go back; a list sent bit by bit is put together.
+    fn keep(&mut self, name: &str, value: Option<&RawValue>) -> Result<(), serde_json::Error> {
+        let Some(raw) = value else { return Ok(()) };
+        self.size += raw.get().len();
+        match (self.natives.get_mut(name), serde_json::from_str(raw.get())?) {
+            (Some(Value::Array(kept)), Value::Array(more)) => extend(kept, more),
+            (_, Value::Array(items)) => {
+                let mut kept = Vec::new();
+                extend(&mut kept, items);
+                self.natives.insert(name.to_owned(), kept.into());
+            }
+            (_, value) => drop(self.natives.insert(name.to_owned(), value)),
+        }
+        Ok(())
     }
 }
 
 /// Words are a string, or a list of parts that have some.
 fn words(raw: Option<&RawValue>) -> Result<Cow<'_, str>, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Words<'a>(#[serde(borrow)] Cow<'a, str>);
     #[derive(Deserialize)]
     struct Bit {
         text: Option<String>,
@@ -350,28 +259,4 @@ fn stop(reason: &str) -> Result<Stop, Failure> {
         }
         _ => Ok(Stop::End),
     }
-}
-
-fn malformed(message: &str) -> Failure {
-    http::failure(FailureKind::Malformed, message.to_owned())
-}
-
-fn unreadable(error: serde_json::Error) -> Failure {
-    malformed(&format!("an event could not be read: {error}"))
-}
-
-/// What could not be read at the end of a stream was not all of it.
-fn cut_short(failure: Failure) -> Failure {
-    if failure.kind != FailureKind::Malformed {
-        return failure;
-    }
-    http::failure(FailureKind::Network, "the answer was cut in the middle of an event".to_owned())
-}
-
-fn too_long() -> Failure {
-    malformed(&format!("the reply is longer than {REPLY_MAX} bytes"))
-}
-
-fn event_too_long() -> Failure {
-    malformed(&format!("an event is longer than {EVENT_MAX} bytes"))
 }

@@ -4,19 +4,21 @@
 //! the user's words, ids are made unique.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{OpenAiOptions, WIRE};
+use super::CHAT;
+use crate::model::options::Options;
+use crate::model::pairs::{Ids, Open, Told};
 use crate::model::{Ask, names};
 
+const PROVIDER_HOST: &str = "api.openai.com";
 /// The longest id every server takes back.
 const ID_MAX: usize = 40;
-const NO_RESULT: &str = "This call has no result: it was stopped before it answered.";
 
 /// What a server understands beyond what all of them do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +38,19 @@ impl Dialect {
     pub(super) const COMPATIBLE: Dialect =
         Dialect { stream_options: true, max_completion_tokens: false, natives: true };
 
-    /// What is left after a server refused a request in these words; nothing
+    /// What the server on this host understands.
+    pub(super) fn spoken_at(host: Option<&str>) -> Dialect {
+        if host == Some(PROVIDER_HOST) { Dialect::PROVIDER } else { Dialect::COMPATIBLE }
+    }
+
+    /// What is left after a server refused a request in these words; all of it
     /// if they are about something else.
-    pub(super) fn after(self, refusal: &str) -> Option<Dialect> {
+    pub(super) fn after(self, refusal: &str) -> Dialect {
         if self.stream_options && refusal.contains("stream_options") {
-            return Some(Dialect { stream_options: false, ..self });
+            return Dialect { stream_options: false, ..self };
         }
-        let newer = !self.max_completion_tokens && refusal.contains("max_completion_tokens");
-        newer.then_some(Dialect { max_completion_tokens: true, ..self })
+        let newer = refusal.contains("max_completion_tokens");
+        Dialect { max_completion_tokens: self.max_completion_tokens || newer, ..self }
     }
 }
 
@@ -130,7 +137,7 @@ struct Function<'a> {
 
 impl<'a> Body<'a> {
     /// The request that puts `ask` to a server that understands `dialect`.
-    pub(super) fn new(ask: &'a Ask, options: &'a OpenAiOptions, dialect: Dialect) -> Body<'a> {
+    pub(super) fn new(ask: &'a Ask, options: &'a Options, dialect: Dialect) -> Body<'a> {
         let limit = Some(ask.max_output_tokens);
         let is_serial = !options.parallel_tool_calls && !ask.tools.is_empty();
         Body {
@@ -161,13 +168,9 @@ struct Conversation<'a> {
     /// Whether no user speaks after the message being added.
     is_current: bool,
     lines: Vec<Line<'a>>,
-    /// Calls of the last reply that have no result yet: the id it came with
-    /// and the one it is sent with.
-    open: Vec<(&'a str, Cow<'a, str>)>,
-    /// Results nobody asked for; they must wait until the open calls are settled.
-    strays: Vec<Line<'a>>,
-    /// Every id sent so far.
-    ids: HashSet<Cow<'a, str>>,
+    /// Calls of the last reply, by the ids they are sent with.
+    open: Open<'a, Cow<'a, str>>,
+    ids: Ids<'a>,
 }
 
 impl<'a> Conversation<'a> {
@@ -176,9 +179,8 @@ impl<'a> Conversation<'a> {
             dialect,
             is_current: false,
             lines: Vec::with_capacity(messages.len()),
-            open: Vec::new(),
-            strays: Vec::new(),
-            ids: HashSet::new(),
+            open: Open::new(),
+            ids: Ids::default(),
         };
         let question = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
         for (place, message) in messages.iter().enumerate() {
@@ -198,7 +200,9 @@ impl<'a> Conversation<'a> {
                 let line = self.reply(reply);
                 self.lines.push(line);
             }
-            Message::Tool { provider_id, name, text, .. } => self.add_result(provider_id, name, text.as_str()),
+            Message::Tool { provider_id, name, text, is_error, .. } => {
+                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+            }
         }
     }
 
@@ -217,9 +221,8 @@ impl<'a> Conversation<'a> {
     }
 
     fn call(&mut self, call: &'a Call, reply: &Reply) -> ToolCall<'a> {
-        let id = self.unused(&call.provider_id);
-        self.ids.insert(id.clone());
-        self.open.push((&call.provider_id, id.clone()));
+        let id = self.ids.claim(call.provider_id.as_str().into(), |id| id.len() <= ID_MAX);
+        self.open.call(&call.provider_id, id.clone());
         let args = call.args.as_str();
         let function =
             FunctionCall { name: names::encode(&call.tool), arguments: if args.is_empty() { "{}" } else { args } };
@@ -227,22 +230,15 @@ impl<'a> Conversation<'a> {
         ToolCall { id, r#type: "function", function, native }
     }
 
-    fn add_result(&mut self, provider_id: &str, name: &str, content: &'a str) {
-        match self.open.iter().position(|(asked, _)| *asked == provider_id) {
-            Some(place) => self.lines.push(Line::Tool { tool_call_id: self.open.remove(place).1, content }),
-            None => self.strays.push(Line::User { content: format!("Result of `{name}`:\n{content}").into() }),
-        }
-    }
-
-    /// Gives the calls still open a result, before somebody else speaks.
+    /// Answers the calls still open, before somebody else speaks.
     fn settle(&mut self) {
-        let missing = self.open.drain(..).map(|(_, id)| Line::Tool { tool_call_id: id, content: NO_RESULT });
-        self.lines.extend(missing);
-        self.lines.append(&mut self.strays);
+        let results = self.open.settle();
+        self.lines.extend(results.map(|(id, told)| Line::Tool { tool_call_id: id, content: told.text }));
+        self.lines.extend(self.open.strays().map(|words| Line::User { content: words.into() }));
     }
 
     fn takes_natives(&self, reply: &Reply) -> bool {
-        self.dialect.natives && reply.wire == WIRE
+        self.dialect.natives && reply.wire == CHAT
     }
 
     /// The message's own fields. A null stands for the thoughts themselves,
@@ -261,23 +257,6 @@ impl<'a> Conversation<'a> {
             }
         }
         fields
-    }
-
-    fn unused(&self, id: &'a str) -> Cow<'a, str> {
-        let fits = !id.is_empty() && id.len() <= ID_MAX && !self.ids.contains(id);
-        if fits { Cow::Borrowed(id) } else { mint(self.ids.len(), |id| self.ids.contains(id)).into() }
-    }
-}
-
-/// The first `call_<n>` from `number` on that is not taken.
-pub(super) fn mint(number: usize, taken: impl Fn(&str) -> bool) -> String {
-    let mut number = number;
-    loop {
-        let id = format!("call_{number}");
-        if !taken(&id) {
-            return id;
-        }
-        number += 1;
     }
 }
 

@@ -1,22 +1,10 @@
-//! Streams as different servers send them, decoded to whole replies, split at
-//! every byte, and with each of their fields missing in turn.
+//! Chat completions as different servers stream them.
 
-use std::collections::VecDeque;
-
-use consort_core::message::{Call, Failure, Part, Reply, Stop, Usage};
+use consort_core::message::{Part, Stop, Usage};
 use serde_json::{Value, json};
 
-use super::decode::Decoder;
-use crate::model::conformance::{ask, deltas};
-use crate::model::{Ask, Piece};
-
-struct Shape {
-    name: &'static str,
-    stream: String,
-    parts: Vec<Part>,
-    stop: Stop,
-    usage: Option<Usage>,
-}
+use super::decode::Chat;
+use crate::model::shapes::{Shape, call, holds, text};
 
 /// Events as a stream, with its end.
 fn sse(events: &[Value]) -> String {
@@ -30,14 +18,6 @@ fn chunk(delta: Value, finish: Option<&str>) -> Value {
         "service_tier": "default", "system_fingerprint": "fp_1", "obfuscation": "aZ",
         "choices": [{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]
     })
-}
-
-fn text(text: &str) -> Part {
-    Part::Text { text: text.into(), native: None }
-}
-
-fn call(id: &str, tool: &str, args: &str, native: Option<Value>) -> Part {
-    Part::Call(Call { provider_id: id.to_owned(), tool: tool.to_owned(), args: args.into(), native })
 }
 
 fn openai_text() -> Shape {
@@ -184,107 +164,7 @@ fn shapes() -> [Shape; 7] {
     [openai_text(), openai_calls(), llama_cpp(), deepseek(), openrouter(), careless(), whole()]
 }
 
-/// What the decoder says when the bytes come in these chunks.
-fn decode(chunks: &[&[u8]], ask: &Ask) -> Vec<Result<Piece, Failure>> {
-    let (mut said, mut decoder) = (Vec::new(), Decoder::default());
-    let mut ready = VecDeque::new();
-    for chunk in chunks {
-        decoder.inbox().extend_from_slice(chunk);
-        let result = decoder.advance(&mut ready);
-        said.extend(ready.drain(..).map(Ok));
-        match result {
-            Err(failure) => return [said, vec![Err(failure)]].concat(),
-            Ok(()) if decoder.is_done() => break,
-            Ok(()) => {}
-        }
-    }
-    let result = if decoder.is_done() { Ok(()) } else { decoder.end(&mut ready) };
-    said.extend(ready.drain(..).map(Ok));
-    said.push(result.and_then(|()| decoder.finish(ask)));
-    said
-}
-
 #[test]
-fn each_shape_is_understood_whole_and_split_at_every_byte() {
-    let ask = ask();
-    for shape in shapes() {
-        let reply = Reply { wire: "openai".to_owned(), parts: shape.parts, stop: shape.stop };
-        let done = Ok(Piece::Done(reply.clone(), shape.usage));
-        for at in 0..=shape.stream.len() {
-            let (front, back) = shape.stream.as_bytes().split_at(at);
-            let said = decode(&[front, back], &ask);
-            assert_eq!(said.last(), Some(&done), "{} split at {at}", shape.name);
-            assert_eq!(deltas(&said), reply.text(), "{} split at {at}", shape.name);
-        }
-    }
-}
-
-#[test]
-fn a_stream_cut_at_any_byte_gives_a_reply_or_a_failure_and_never_half_a_reply() {
-    let ask = ask();
-    for shape in shapes() {
-        let whole = decode(&[shape.stream.as_bytes()], &ask);
-        for at in 0..shape.stream.len() {
-            let said = decode(&[&shape.stream.as_bytes()[..at]], &ask);
-            match said.last() {
-                Some(Ok(Piece::Done(reply, _))) => {
-                    let Some(Ok(Piece::Done(expected, _))) = whole.last() else { panic!("{} has no end", shape.name) };
-                    assert_eq!(reply, expected, "{} cut at {at}", shape.name);
-                }
-                Some(Err(failure)) => assert!(failure.kind.is_retryable(), "{} cut at {at}: {failure}", shape.name),
-                Some(Ok(_)) | None => panic!("{} cut at {at} has no end", shape.name),
-            }
-        }
-    }
-}
-
-/// The value with each of its fields and items left out, or changed to
-/// something senseless, in turn.
-fn damaged(value: &Value) -> Vec<Value> {
-    let mut variants = vec![json!(-7.5), json!({ "?": [null] }), json!(["?"]), json!("?"), Value::Null];
-    match value {
-        Value::Object(fields) => {
-            for (name, inner) in fields {
-                let mut without = fields.clone();
-                without.remove(name);
-                variants.push(Value::Object(without));
-                for changed in damaged(inner) {
-                    let mut with = fields.clone();
-                    with.insert(name.clone(), changed);
-                    variants.push(Value::Object(with));
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (at, inner) in items.iter().enumerate() {
-                for changed in damaged(inner) {
-                    let mut with = items.clone();
-                    with[at] = changed;
-                    variants.push(Value::Array(with));
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-    variants
-}
-
-#[test]
-fn a_damaged_field_never_does_worse_than_a_failure() {
-    let ask = ask();
-    for shape in shapes() {
-        let events: Vec<&str> = shape.stream.split_terminator("\n\n").collect();
-        for (at, event) in events.iter().enumerate() {
-            let Some(json) = event.strip_prefix("data: ").and_then(|json| serde_json::from_str(json).ok()) else {
-                continue;
-            };
-            for variant in damaged(&json) {
-                let mut stream: Vec<String> = events.iter().map(|event| format!("{event}\n\n")).collect();
-                stream[at] = format!("data: {variant}\n\n");
-                let said = decode(&[stream.concat().as_bytes()], &ask);
-                let ends = said.iter().filter(|piece| matches!(piece, Err(_) | Ok(Piece::Done(..)))).count();
-                assert_eq!(ends, 1, "{}: {variant}", shape.name);
-            }
-        }
-    }
+fn every_servers_stream_is_understood() {
+    holds(|| Box::new(Chat::default()), &shapes());
 }

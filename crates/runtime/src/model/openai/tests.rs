@@ -10,19 +10,21 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::encode::Dialect;
-use super::fake::{Answer, Fake, Step};
-use super::{OpenAi, OpenAiOptions, OptionsError};
-use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, conforms, deltas};
-use crate::model::{Ask, Model, Piece, client};
+use super::fake::{RULES, error};
+use super::{Api, OpenAi};
+use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, ask_on, conforms, deltas, reply};
+use crate::model::fake::{Answer, Fake, Step};
+use crate::model::judge::judge;
+use crate::model::{Ask, Model, Options, OptionsError, Piece, client};
 
 const KEY: &str = "sk-secret-0123456789";
 
-fn options(fake: &Fake) -> OpenAiOptions {
-    OpenAiOptions { api_key: Some(KEY.to_owned()), ..OpenAiOptions::new(&fake.base_url(), "m") }
+fn options(fake: &Fake) -> Options {
+    Options { api_key: Some(KEY.to_owned()), ..Options::new(&fake.base_url(), "m") }
 }
 
-fn model(options: OpenAiOptions) -> OpenAi {
-    OpenAi::new(options, client().unwrap()).unwrap()
+fn model(options: Options) -> OpenAi {
+    OpenAi::new(options, Api::Chat, client().unwrap()).unwrap()
 }
 
 fn chunk(delta: Value, finish: Option<&str>) -> Value {
@@ -49,7 +51,7 @@ fn hello() -> Answer {
 }
 
 async fn failure(answer: Answer) -> Failure {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     fake.will(answer);
     let mut said = all(&model(options(&fake)), ask()).await;
     said.pop().unwrap().unwrap_err()
@@ -57,7 +59,7 @@ async fn failure(answer: Answer) -> Failure {
 
 fn scene(scene: Scene) -> BoxFuture<'static, Set> {
     async move {
-        let fake = Fake::start().await.unwrap();
+        let fake = Fake::start(RULES).await.unwrap();
         let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
             let function = json!({ "name": crate::model::names::encode(name), "arguments": args });
             json!({ "index": at, "id": id, "type": "function", "function": function })
@@ -71,7 +73,7 @@ fn scene(scene: Scene) -> BoxFuture<'static, Set> {
                 let calls: Vec<Value> = CALLS.iter().enumerate().map(call).collect();
                 Answer::events(&[chunk(json!({ "tool_calls": calls }), Some("tool_calls"))]).then(done())
             }
-            Scene::Overloaded => Answer::error(503, "overloaded", "come back later"),
+            Scene::Overloaded => error(503, "overloaded", "come back later"),
             Scene::Cut => first().then(Step::Break),
             Scene::Held => first().then(Step::Wait(Arc::new(Notify::new()))),
         });
@@ -120,8 +122,8 @@ fn history(wire: &str) -> Vec<Message> {
     ]
 }
 
-async fn sent(wire: &str, change: fn(&mut OpenAiOptions), ask: Ask) -> Value {
-    let fake = Fake::start().await.unwrap();
+async fn sent(wire: &str, change: fn(&mut Options), ask: Ask) -> Value {
+    let fake = Fake::start(RULES).await.unwrap();
     fake.will(hello());
     let mut options = options(&fake);
     change(&mut options);
@@ -179,9 +181,9 @@ async fn tools_and_limits_are_sent_as_the_server_knows_them() {
 
 #[tokio::test]
 async fn what_a_server_does_not_know_is_left_out_from_then_on() {
-    let fake = Fake::start().await.unwrap();
-    fake.will(Answer::error(400, "unknown", "Unrecognized request argument supplied: stream_options"));
-    fake.will(Answer::error(400, "unsupported", "'max_tokens' is not supported. Use 'max_completion_tokens' instead."));
+    let fake = Fake::start(RULES).await.unwrap();
+    fake.will(error(400, "unknown", "Unrecognized request argument supplied: stream_options"));
+    fake.will(error(400, "unsupported", "'max_tokens' is not supported. Use 'max_completion_tokens' instead."));
     fake.otherwise(hello());
     let model = model(options(&fake));
     for _ in 0..2 {
@@ -215,7 +217,7 @@ async fn complaints_become_failures_of_the_right_kind() {
         (404, "model_not_found", "no such model", FailureKind::Refused),
         (302, "moved", "elsewhere", FailureKind::Refused),
     ] {
-        let failure = failure(Answer::error(status, code, message)).await;
+        let failure = failure(error(status, code, message)).await;
         assert_eq!((failure.kind, failure.charged), (kind, false), "{status} {code}");
         assert_eq!(failure.message, format!("HTTP {status}: {message}"));
     }
@@ -223,7 +225,7 @@ async fn complaints_become_failures_of_the_right_kind() {
 
 #[tokio::test]
 async fn a_wait_the_server_asks_for_is_kept() {
-    let limited = || Answer::error(429, "rate_limit_exceeded", "slow down");
+    let limited = || error(429, "rate_limit_exceeded", "slow down");
     assert_eq!(failure(limited().header("retry-after", "2")).await.retry_after_ms, Some(2000));
     assert_eq!(failure(limited().header("retry-after-ms", "70")).await.retry_after_ms, Some(70));
     assert_eq!(failure(limited()).await.retry_after_ms, None);
@@ -235,7 +237,7 @@ async fn complaints_are_cut_and_never_hold_the_key() {
     assert!(!late.message.contains("sk-"), "{}", late.message);
     let failure = failure(Answer::new(500, "text/plain", format!("{KEY} {}", "ä".repeat(3000)))).await;
     assert!(failure.message.len() <= 2 * 1024 && failure.message.contains("*** ä"), "{}", failure.message);
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     fake.will(hello());
     let model = model(options(&fake));
     all(&model, ask()).await;
@@ -262,7 +264,7 @@ async fn complaints_in_the_middle_are_failures_that_may_cost() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_network_failure() {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     let options = options(&fake);
     drop(fake);
     tokio::task::yield_now().await;
@@ -274,9 +276,9 @@ async fn a_server_that_is_not_there_is_a_network_failure() {
 #[tokio::test]
 async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
     let timed_out = async |timeout: Duration, call_timeout: Option<Duration>| {
-        let fake = Fake::start().await.unwrap();
+        let fake = Fake::start(RULES).await.unwrap();
         fake.will(Answer::events(&words()[..1]).then(Step::Wait(Arc::new(Notify::new()))));
-        let said = all(&model(OpenAiOptions { timeout, call_timeout, ..options(&fake) }), ask()).await;
+        let said = all(&model(Options { timeout, call_timeout, ..options(&fake) }), ask()).await;
         assert_eq!(deltas(&said), WORDS[0]);
         let Some(Err(failure)) = said.last() else { panic!("{said:?}") };
         assert_eq!((failure.kind, failure.charged), (FailureKind::Timeout, true));
@@ -288,7 +290,7 @@ async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
 
 #[tokio::test]
 async fn words_are_handed_on_before_the_answer_is_complete() {
-    let (fake, gate) = (Fake::start().await.unwrap(), Arc::new(Notify::new()));
+    let (fake, gate) = (Fake::start(RULES).await.unwrap(), Arc::new(Notify::new()));
     let split =
         Answer::events(&words()[..1]).then(Step::Send(b"data: {\"choi".to_vec())).then(Step::Wait(gate.clone()));
     fake.will(split.then(Step::Send(b"ces\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n".to_vec())));
@@ -301,7 +303,7 @@ async fn words_are_handed_on_before_the_answer_is_complete() {
 
 #[tokio::test]
 async fn a_call_dropped_before_it_is_answered_hangs_up_too() {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     let silent = Answer { steps: vec![Step::Wait(Arc::new(Notify::new()))], ..hello() };
     fake.will(silent);
     let mut stream = model(options(&fake)).stream(ask());
@@ -316,7 +318,7 @@ async fn a_call_dropped_before_it_is_answered_hangs_up_too() {
 
 #[tokio::test]
 async fn a_finished_stream_needs_no_end_marker_and_an_unfinished_one_is_cut() {
-    let finished = Fake::start().await.unwrap();
+    let finished = Fake::start(RULES).await.unwrap();
     finished.will(Answer::events(&[chunk(json!({ "content": "Hello" }), Some("stop"))]));
     let said = all(&model(options(&finished)), ask()).await;
     assert!(matches!(said.last(), Some(Ok(Piece::Done(..)))));
@@ -326,7 +328,7 @@ async fn a_finished_stream_needs_no_end_marker_and_an_unfinished_one_is_cut() {
 
 #[tokio::test]
 async fn an_id_that_came_before_is_replaced() {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     let call = json!({ "index": 0, "id": "same", "function": { "name": "calculator", "arguments": "{}" } });
     fake.will(Answer::events(&[chunk(json!({ "tool_calls": [call] }), Some("tool_calls"))]).then(done()));
     let said = all(&model(options(&fake)), Ask { messages: Arc::new(history("openai")), ..ask() }).await;
@@ -337,7 +339,7 @@ async fn an_id_that_came_before_is_replaced() {
 
 #[tokio::test]
 async fn a_reply_without_end_is_refused() {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     let word = chunk(json!({ "content": "a".repeat(1024 * 1024) }), None);
     fake.will(Answer::events(&vec![word; 33]));
     let said = all(&model(options(&fake)), ask()).await;
@@ -347,7 +349,7 @@ async fn a_reply_without_end_is_refused() {
 
 #[tokio::test]
 async fn one_connection_serves_call_after_call() {
-    let fake = Fake::start().await.unwrap();
+    let fake = Fake::start(RULES).await.unwrap();
     fake.otherwise(hello());
     let model = model(options(&fake));
     for _ in 0..3 {
@@ -356,21 +358,36 @@ async fn one_connection_serves_call_after_call() {
     assert_eq!(fake.connections(), 1);
 }
 
-#[tokio::test]
-async fn the_provider_itself_is_spoken_to_in_its_own_dialect() {
-    let dialect = |base_url| *model(OpenAiOptions::new(base_url, "m")).0.dialect.lock().unwrap();
-    assert_eq!(dialect("https://api.openai.com/v1"), Dialect::PROVIDER);
-    assert_eq!(dialect("http://127.0.0.1:8080/v1"), Dialect::COMPATIBLE);
+#[test]
+fn the_provider_itself_is_spoken_to_in_its_own_dialect() {
+    assert_eq!(Dialect::spoken_at(Some("api.openai.com")), Dialect::PROVIDER);
+    assert_eq!(Dialect::spoken_at(Some("127.0.0.1")), Dialect::COMPATIBLE);
 }
 
 #[tokio::test]
 async fn options_that_cannot_work_are_refused() {
     let refused = |base_url: &str, key: &str| {
-        let options = OpenAiOptions { api_key: Some(key.to_owned()), ..OpenAiOptions::new(base_url, "m") };
-        OpenAi::new(options, client().unwrap()).err()
+        let options = Options { api_key: Some(key.to_owned()), ..Options::new(base_url, "m") };
+        OpenAi::new(options, Api::Chat, client().unwrap()).err()
     };
     assert_eq!(refused("not an address", "k"), Some(OptionsError::BaseUrl));
     assert_eq!(refused("ftp://host/v1", "k"), Some(OptionsError::BaseUrl));
     assert_eq!(refused("http://host/v1", "a\nb"), Some(OptionsError::ApiKey));
     assert_eq!(refused("http://host/v1/", "k\n"), None);
+}
+
+#[tokio::test]
+async fn its_requests_are_what_the_providers_own_client_sends() {
+    let fake = Fake::start(RULES).await.unwrap();
+    let calls = json!([
+        { "index": 0, "id": "a", "function": { "name": "net_x2E_find", "arguments": "{}" } },
+        { "index": 1, "id": "b", "function": { "name": "calculator", "arguments": "" } },
+    ]);
+    let said = chunk(json!({ "content": "Looking.", "tool_calls": calls }), Some("tool_calls"));
+    fake.will(Answer::events(&[said]).then(done()));
+    fake.otherwise(hello());
+    let model = model(options(&fake));
+    let (called, _) = reply(&model, ask()).await;
+    reply(&model, ask_on(&called)).await;
+    judge("openai-chat", &fake.requests());
 }

@@ -1,17 +1,17 @@
 //! What a server says when it will not answer, as a [`Failure`]. Servers
 //! agree on little but the status, so their codes and words are looked at too.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use consort_core::message::{Failure, FailureKind};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::model::http::failure;
-use crate::model::retry_after;
+use super::http::failure;
+use super::retry_after;
 
 /// How servers say that a conversation is too long.
-const OVERFLOW: [&str; 8] = [
+const OVERFLOW: [&str; 11] = [
     "context_length_exceeded",
     "exceed_context_size",
     "maximum context length",
@@ -20,19 +20,31 @@ const OVERFLOW: [&str; 8] = [
     "context size",
     "prompt is too long",
     "input is too long",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
+    "request_too_large",
 ];
 /// How they say that the account is empty.
-const EMPTY_ACCOUNT: [&str; 3] = ["insufficient_quota", "billing_hard_limit", "insufficient balance"];
+const EMPTY_ACCOUNT: [&str; 4] =
+    ["insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance is too low"];
+/// How they say that the key is wrong, where the status does not.
+const WRONG_KEY: [&str; 2] = ["invalid_api_key", "api key not valid"];
+
+/// Codes of requests that will not be answered.
+const REFUSAL_CODES: [&str; 7] =
+    ["invalid_request", "invalid_prompt", "badrequest", "content_filter", "policy", "not_found", "billing"];
 
 /// A complaint in place of an answer.
 pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
     let text = String::from_utf8_lossy(body);
-    let said =
-        serde_json::from_str::<Value>(&text).ok().map(|json| Complaint::read(json.get("error").unwrap_or(&json)));
+    let json = serde_json::from_str::<Value>(&text).ok();
+    // A stream that was asked for as a list has its complaint in one.
+    let json = json.as_ref().map(|json| json.get(0).unwrap_or(json));
+    let said = json.map(|json| Complaint::read(json.get("error").unwrap_or(json)));
     let said = said.filter(|said| !said.message.is_empty());
     let said = said.unwrap_or_else(|| Complaint { message: text.trim().to_owned(), ..Complaint::default() });
     let mut failure = said.failure(Some(status));
-    failure.retry_after_ms = retry_after::read(headers, SystemTime::now());
+    failure.retry_after_ms = retry_after::read(headers, SystemTime::now()).or(failure.retry_after_ms);
     failure
 }
 
@@ -48,6 +60,7 @@ struct Complaint {
     codes: String,
     /// A code that is a status.
     status: Option<u16>,
+    retry_after_ms: Option<u64>,
 }
 
 impl Complaint {
@@ -59,8 +72,9 @@ impl Complaint {
         let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
         Complaint {
             message: text("message").to_owned(),
-            codes: format!("{} {}", text("code"), text("type")).to_lowercase(),
+            codes: format!("{} {} {}", text("code"), text("type"), text("status")).to_lowercase(),
             status: number.and_then(|number| u16::try_from(number).ok()),
+            retry_after_ms: error.get("details").and_then(Value::as_array).and_then(|details| delay(details)),
         }
     }
 
@@ -70,7 +84,7 @@ impl Complaint {
         if let Some(status) = status {
             message = format!("HTTP {status}: {message}");
         }
-        failure(kind, message)
+        Failure { retry_after_ms: self.retry_after_ms, ..failure(kind, message) }
     }
 
     fn kind(&self, status: Option<u16>) -> FailureKind {
@@ -81,6 +95,7 @@ impl Complaint {
             Some(401 | 403) => FailureKind::Unauthorized,
             Some(402) => FailureKind::Refused,
             _ if says(&EMPTY_ACCOUNT) => FailureKind::Refused,
+            _ if says(&WRONG_KEY) => FailureKind::Unauthorized,
             Some(429) => FailureKind::RateLimited,
             Some(413) => FailureKind::Overflow,
             _ if says(&OVERFLOW) => FailureKind::Overflow,
@@ -93,15 +108,24 @@ impl Complaint {
     }
 
     fn kind_by_code(&self) -> FailureKind {
-        let code = |phrase| self.codes.contains(phrase);
-        if code("rate_limit") {
+        let code = |phrases: &[&str]| phrases.iter().any(|phrase| self.codes.contains(phrase));
+        if code(&["rate_limit", "too_many_requests"]) {
             FailureKind::RateLimited
-        } else if code("authentication") || code("permission") || code("invalid_api_key") {
+        } else if code(&["authentication", "permission"]) {
             FailureKind::Unauthorized
-        } else if code("invalid_request") || code("badrequest") || code("content_filter") {
+        } else if code(&REFUSAL_CODES) {
             FailureKind::Refused
+        } else if code(&["timeout"]) {
+            FailureKind::Timeout
         } else {
             FailureKind::Overloaded
         }
     }
+}
+
+/// Milliseconds a complaint's details ask us to wait: `"retryDelay": "34.5s"`.
+fn delay(details: &[Value]) -> Option<u64> {
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let seconds = delay.strip_suffix('s')?.parse().ok()?;
+    u64::try_from(Duration::try_from_secs_f64(seconds).ok()?.as_millis()).ok()
 }

@@ -1,0 +1,92 @@
+//! An engine and the ensemble it runs again and again.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use consort_core::catalog::ModelInfo;
+use consort_core::compile::{Catalog, compile};
+use consort_core::draft::{Draft, Ensemble, Request};
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::{Limits, ModelLimit};
+use consort_runtime::log::{Log, Query};
+use consort_runtime::model::{Model, ModelCatalog};
+use consort_runtime::tool::Toolbox;
+
+use crate::instant::InstantTool;
+
+/// The tool the first of three tasks calls.
+pub(crate) const TOOL: &str = "lookup";
+const ALIAS: &str = "model";
+
+/// An ensemble on an engine of its own. Clones share the engine.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    engine: Engine,
+    ensemble: Arc<Ensemble>,
+    catalog: Arc<Catalog>,
+}
+
+impl Stage {
+    /// A stage whose runs may ask so many questions at once, all together.
+    pub(crate) fn new(
+        ensemble: Ensemble,
+        log: Arc<dyn Log>,
+        model: impl Model,
+        slots: NonZeroU32,
+    ) -> anyhow::Result<Stage> {
+        let models = ModelCatalog::default().with(ModelInfo::new(ALIAS, "openai"), model)?;
+        let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
+        let catalog = Catalog { models: models.infos().cloned().collect(), tools: tools.infos().cloned().collect() };
+        let limit = ModelLimit { max_concurrency: slots, rate: None };
+        let limits = Limits::new([(ALIAS.to_owned(), limit)], None);
+        let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));
+        let engine = Engine::new(Seams { log, models, tools, limits, clock, cancel_grace });
+        Ok(Stage { engine, ensemble: Arc::new(ensemble), catalog: Arc::new(catalog) })
+    }
+
+    /// One run, from the request for it to its end.
+    pub(crate) async fn run(&self) -> anyhow::Result<()> {
+        let compiled = compile(&self.ensemble, Request::default(), &self.catalog);
+        let compiled = compiled.map_err(|mistakes| anyhow!("the ensemble has mistakes: {mistakes:?}"))?;
+        let run = self.engine.submit(compiled).await?;
+        self.engine.finished(&run).await;
+        Ok(())
+    }
+
+    /// How many runs have been completed; for after measuring, because it reads.
+    pub(crate) async fn completed(&self) -> anyhow::Result<usize> {
+        let query = Query { status: Some("COMPLETED".to_owned()), ..Query::default() };
+        Ok(self.engine.list(query).await?.total)
+    }
+}
+
+/// Three tasks in a row; the first calls a tool, so there are four model calls.
+pub(crate) fn three_tasks() -> Ensemble {
+    let tasks = vec![
+        Draft { tools: vec![TOOL.to_owned()], ..task("look", "Find out what the weather will be like today.") },
+        Draft { context: vec!["$look".to_owned()], ..task("think", "Decide what to do with such a day.") },
+        Draft { context: vec!["$think".to_owned()], ..task("say", "Write an invitation to it, in two sentences.") },
+    ];
+    Ensemble { name: "three tasks".to_owned(), tasks, ..Ensemble::default() }
+}
+
+/// One task, `width` that read it, and one that reads all of those.
+pub(crate) fn wide(width: usize) -> Ensemble {
+    let first = task("first", "Find out what the weather will be like today.");
+    let middle = (0..width).map(|number| Draft {
+        context: vec!["$first".to_owned()],
+        ..task(&format!("middle-{number}"), "Say what the weather means for one village.")
+    });
+    let context = (0..width).map(|number| format!("$middle-{number}")).collect();
+    let last = Draft { context, ..task("last", "Sum up what it means for all villages.") };
+    let tasks = std::iter::once(first).chain(middle).chain([last]).collect();
+    Ensemble { name: "wide".to_owned(), tasks, ..Ensemble::default() }
+}
+
+fn task(name: &str, description: &str) -> Draft {
+    Draft { name: Some(name.to_owned()), description: description.to_owned(), ..Draft::default() }
+}

@@ -1,0 +1,202 @@
+//! From a configuration to what does its work: a request compiled into a run
+//! (`plan`), and an engine over the configured `models`, `tools` and store.
+
+mod models;
+mod plan;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::compile::Compiled;
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::Limits;
+use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
+use consort_runtime::memory::Memory;
+use consort_runtime::model;
+use consort_runtime::model::OptionsError;
+use consort_runtime::tool::{self, HttpToolError, Toolbox};
+
+use self::models::{model_limit, models, shared_rate};
+pub(crate) use self::plan::plan;
+pub(crate) use self::tools::tools;
+use crate::config::{Config, Model};
+
+/// The file that holds everything, in the store's folder.
+const FILE: &str = "consort.db";
+
+/// Where runs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// Nowhere: they are forgotten with the process.
+    Memory,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+/// Why there is no engine, by what is to be corrected.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The folder, or whoever else uses it.
+    #[error("cannot use the data folder {}: {reason}", folder.display())]
+    Store {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A model's entry.
+    #[error("models.{alias}: {reason}")]
+    Model {
+        /// The model.
+        alias: String,
+        /// What is wrong.
+        reason: OptionsError,
+    },
+    /// A tool's entry.
+    #[error("tools: {0}")]
+    Tool(#[from] HttpToolError),
+    /// Two tools have one name.
+    #[error(transparent)]
+    Toolbox(#[from] tool::Unfit),
+    /// Two models have one alias.
+    #[error(transparent)]
+    Catalog(#[from] model::Unfit),
+    /// The folder of the file tools.
+    #[error("cannot use the workspace {}: {reason}", folder.display())]
+    Workspace {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The machine: nothing can be sent from it.
+    #[error("no HTTP client: {0}")]
+    Client(String),
+}
+
+/// What a run needs beside its configuration.
+pub(crate) struct Surroundings {
+    /// What agents can call.
+    pub(crate) tools: Toolbox,
+    /// What time it is.
+    pub(crate) clock: Clock,
+    /// How fast the demo model speaks.
+    pub(crate) pace: Duration,
+}
+
+/// The engine for one run.
+pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surroundings) -> Result<Engine, Error> {
+    let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
+    let limit = |model: &Model| (model.info.alias.clone(), model_limit(model));
+    let rate = config.template.as_ref().and_then(|template| template.rate);
+    let log = open(store)?;
+    let (recall, remember) = tool::memory_tools(&Memory::new(log.clone()), with.clock);
+    Ok(Engine::new(Seams {
+        models: models(used, with.pace)?,
+        tools: with.tools.with(recall)?.with(remember)?,
+        limits: Limits::new(config.models.iter().map(limit), rate.and_then(shared_rate)),
+        log,
+        clock: with.clock,
+        cancel_grace: config.server.cancel_grace,
+    }))
+}
+
+/// The file in the store's folder that holds everything.
+pub(crate) fn store_file(folder: &Path) -> PathBuf {
+    folder.join(FILE)
+}
+
+fn open(store: &Store) -> Result<Arc<dyn Log>, Error> {
+    let folder = match store {
+        Store::Memory => return Ok(Arc::new(MemoryLog::default())),
+        Store::Folder(folder) => folder,
+    };
+    let unusable = |reason: String| Error::Store { folder: folder.clone(), reason };
+    std::fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
+    let log = SqliteLog::open(&store_file(folder));
+    Ok(Arc::new(log.map_err(|error: log::Error| unusable(error.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_core::draft::{Draft, Request};
+    use consort_core::mistake::Mistake;
+    use consort_runtime::tool::Tool;
+
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("consort.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::load(&path, &|_| None).unwrap()
+    }
+
+    fn plan(config: &Config, request: Request) -> Result<Compiled, Vec<Mistake>> {
+        super::plan(config, &tools(config, Clock::system()).unwrap(), request)
+    }
+
+    fn build(config: &Config, run: &Compiled) -> Result<Engine, Error> {
+        let clock = Clock::system();
+        engine(config, run, &Store::Memory, Surroundings { tools: tools(config, clock)?, clock, pace: Duration::ZERO })
+    }
+
+    fn said(mistakes: Vec<Mistake>) -> Vec<String> {
+        mistakes.iter().map(ToString::to_string).collect()
+    }
+
+    const MODELS: &str = "[models.a]\nprovider = 'demo'\nmodel = 'm'\nfallback = ['b', 'c']\n\
+        [models.b]\nprovider = 'gemini'\nmodel = 'm'\n[models.c]\nprovider = 'demo'\nmodel = 'm'\n";
+
+    #[test]
+    fn tools_that_are_elsewhere_are_told_apart_from_tools_that_do_not_exist() {
+        let tools = "['calculator', 'memory_read', 'kitchen.stock', 'append_line', 'datetime']";
+        let task = format!(
+            "[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = {tools}\nhandler = 'json'\n"
+        );
+        let config = config(&format!("{MODELS}[mcp.files]\ncommand = 'x'\n{task}"));
+        let expected = [
+            "tasks[0].tools[1]: the tool `memory_read` is not in this version of Consort yet",
+            "tasks[0].tools[2]: `kitchen.stock` is a tool of another ensemble; those are not in this version of Consort yet",
+            "tasks[0].tools[3]: `append_line` can only be a tool of an MCP server (files); those are not in this version of Consort yet",
+        ];
+        assert_eq!(said(plan(&config, Request::default()).unwrap_err()), expected);
+    }
+
+    #[test]
+    fn tasks_of_a_request_obey_the_file_even_without_an_ensemble() {
+        let config =
+            config(&format!("{MODELS}[run.budget]\nmax_total_llm_calls = 7\n[server]\nreview_timeout = '9s'\n"));
+        let tasks = Some(vec![Draft { description: "y".to_owned(), ..Draft::default() }]);
+        let spec = plan(&config, Request { tasks, ..Request::default() }).unwrap().spec;
+        assert_eq!((spec.name.as_str(), spec.limits.llm_calls, spec.review.timeout_ms), ("run", 7, 9_000));
+        let nothing = said(plan(&config, Request::default()).unwrap_err());
+        assert_eq!(nothing, ["no ensemble is configured: send `tasks` of your own"]);
+    }
+
+    #[test]
+    fn an_engine_has_what_its_run_uses_and_a_key_that_cannot_be_sent_is_told() {
+        let http = "[tools.http.stock]\ndescription = 'd'\nurl = 'http://127.0.0.1:1/x'\neffect = 'read'\nlock = 'l'\n\
+            [tools.http.other]\ndescription = 'd'\nurl = 'http://127.0.0.1:1/y'\n";
+        let task = "[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = ['stock', 'calculator', 'human_input']\n";
+        let good = config(&format!("{MODELS}{http}{task}"));
+        let run = plan(&good, Request::default()).unwrap();
+        let built = build(&good, &run).unwrap();
+        let names: Vec<&str> = built.seams().tools.names().collect();
+        let expected =
+            ["calculator", "datetime", "json", "http_fetch", "stock", "other", "memory_recall", "memory_store"];
+        assert_eq!(names, expected, "without a workspace there are no file tools, without a service no search");
+        let stock = built.seams().tools.get("stock").unwrap().info();
+        assert_eq!(stock, &good.tools.http[0].info, "the tool is what the run was told it is");
+
+        let key = "[models.a]\nprovider = 'openai'\nmodel = 'm'\napi_key = \"a\\u0001b\"\n";
+        let bad = config(&format!("{key}{}", task.replace("'stock', ", "")));
+        let run = plan(&bad, Request::default()).unwrap();
+        let error = build(&bad, &run).err().unwrap();
+        assert_eq!(error.to_string(), "models.a: api_key holds characters that cannot be sent");
+    }
+}

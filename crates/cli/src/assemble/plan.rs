@@ -1,0 +1,99 @@
+//! A request compiled against what this version has. What a file may name and
+//! this version does not have is a mistake only for the runs that need it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
+use consort_core::compile::{Catalog, Compiled, compile};
+use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::mistake::{Code, Mistake};
+use consort_core::spec::{Review, Spec, Task};
+use consort_core::subtask;
+use consort_runtime::tool::Toolbox;
+
+use crate::config::{Builtin, Config, GIVEN, is_remote};
+
+/// How a run is called that has no ensemble.
+const NAMELESS: &str = "run";
+
+/// Turns a request into a run of the configured ensemble, or of its own tasks.
+pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result<Compiled, Vec<Mistake>> {
+    let template = config.template.as_ref();
+    let ensemble = template.map_or_else(|| nameless(config), |template| template.ensemble.clone());
+    let absent = absent_tools(config, tools, &ensemble, &request);
+    let compiled = compile(&ensemble, request, &catalog(config, tools, absent.keys()))?;
+    let mistakes = needed_but_absent(&compiled.spec, &absent);
+    if mistakes.is_empty() { Ok(compiled) } else { Err(mistakes) }
+}
+
+/// What holds for requests that bring their own tasks when there is no ensemble.
+fn nameless(config: &Config) -> Ensemble {
+    let review = Review {
+        timeout_ms: u64::try_from(config.server.review_timeout.as_millis()).unwrap_or(u64::MAX),
+        on_timeout: config.server.on_timeout,
+        ..Review::default()
+    };
+    Ensemble { name: NAMELESS.to_owned(), review, limits: config.run_limits, ..Ensemble::default() }
+}
+
+/// The tools that are named and that this version does not have, and why.
+fn absent_tools(config: &Config, tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTreeMap<String, String> {
+    let tasks = ensemble.tasks.iter().chain(request.tasks.iter().flatten());
+    let changes = request.overrides.iter().flatten();
+    let changed = changes.flat_map(|(_, change)| change.add_tools.iter().chain(&change.remove_tools));
+    let named = tasks.flat_map(|task: &Draft| {
+        task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
+    });
+    let named = named.chain(changed).filter(|name| tools.get(name).is_none());
+    named.filter_map(|name| Some((name.clone(), absent_tool(config, name)?))).collect()
+}
+
+/// Everything that may be named, present or not, so that naming what is absent
+/// is told apart from naming what does not exist.
+fn catalog<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item = &'a String>) -> Catalog {
+    let absent = absent.map(|name| Arc::new(ToolInfo::new(name, "")));
+    let tools = tools.infos().cloned().chain(absent).collect();
+    Catalog { models: config.models.iter().map(|model| model.info.clone()).collect(), tools }
+}
+
+/// Why a tool that the file allows is not there.
+fn absent_tool(config: &Config, name: &str) -> Option<String> {
+    let not_yet = |what: &str| Some(format!("{what} not in this version of Consort yet"));
+    let servers: Vec<&str> = config.mcp.iter().map(|server| server.name.as_str()).collect();
+    match Builtin::named(name) {
+        // People are asked by the run itself, and what is switched off is unknown.
+        Some(_) => None,
+        None if name == subtask::RUN => None,
+        None if GIVEN.contains(&name) => not_yet(&format!("the tool `{name}` is")),
+        None if is_remote(name) => not_yet(&format!("`{name}` is a tool of another ensemble; those are")),
+        None if servers.is_empty() => None,
+        None => not_yet(&format!("`{name}` can only be a tool of an MCP server ({}); those are", servers.join(", "))),
+    }
+}
+
+/// What the run cannot do without and this version does not have.
+fn needed_but_absent(spec: &Spec, absent: &BTreeMap<String, String>) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (index, task) in spec.tasks.iter().enumerate() {
+        for (key, name) in tools_of(task) {
+            if let Some(message) = absent.get(name) {
+                mistakes.push(Mistake::new(Code::InvalidTool, format!("tasks[{index}].{key}"), message));
+            }
+        }
+    }
+    mistakes
+}
+
+/// Every tool a task names, and by which key.
+fn tools_of(task: &Task) -> impl Iterator<Item = (String, &str)> {
+    let lists = [
+        ("tools", &task.tools),
+        ("input_guardrails", &task.input_guardrails),
+        ("output_guardrails", &task.output_guardrails),
+    ];
+    let listed = lists.into_iter().flat_map(|(key, names)| {
+        names.iter().enumerate().map(move |(index, name)| (format!("{key}[{index}]"), name.as_str()))
+    });
+    listed.chain(task.handler.as_deref().map(|name| ("handler".to_owned(), name)))
+}

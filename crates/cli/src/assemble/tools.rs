@@ -1,0 +1,90 @@
+//! The tools of a configuration.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
+use consort_runtime::clock::Clock;
+use consort_runtime::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
+use consort_runtime::tool::{
+    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, HttpToolOptions, Json, ListFiles, ReadFile, Tool,
+    Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
+};
+
+use super::Error;
+use crate::config::{Builtin, Config};
+
+/// Everything agents can call but what a run does itself.
+pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
+    let workspace = config.server.workspace.as_deref().map(workspace).transpose()?;
+    let mut toolbox = Toolbox::default();
+    for builtin in &config.tools.builtin {
+        if let Some(tool) = built_in(*builtin, config, workspace.as_ref(), clock)? {
+            toolbox = toolbox.with(tool)?;
+        }
+    }
+    if config.tools.http.is_empty() {
+        return Ok(toolbox);
+    }
+    let client = tool::http_client()?;
+    for tool in &config.tools.http {
+        let options = options(&tool.info, tool.url.as_str());
+        toolbox = toolbox.with(HttpTool::new(client.clone(), options)?)?;
+    }
+    Ok(toolbox)
+}
+
+/// A built-in tool; none where the run asks a person itself, or nothing is
+/// configured for it.
+fn built_in(
+    builtin: Builtin,
+    config: &Config,
+    workspace: Option<&Workspace>,
+    clock: Clock,
+) -> Result<Option<Arc<dyn Tool>>, Error> {
+    let file = |make: fn(&Workspace) -> Arc<dyn Tool>| workspace.map(make);
+    Ok(match builtin {
+        Builtin::Calculator => Some(Arc::new(Calculator::default())),
+        Builtin::Datetime => Some(Arc::new(DateTime::new(clock))),
+        Builtin::Json => Some(Arc::new(Json::default())),
+        Builtin::HttpFetch => Some(Arc::new(HttpFetch::new(outbound(config)?))),
+        Builtin::WebSearch => web_search(config)?,
+        Builtin::ReadFile => file(|workspace| Arc::new(ReadFile::new(workspace))),
+        Builtin::ListFiles => file(|workspace| Arc::new(ListFiles::new(workspace))),
+        Builtin::WriteFile => file(|workspace| Arc::new(WriteFile::new(workspace))),
+        Builtin::EditFile => file(|workspace| Arc::new(EditFile::new(workspace))),
+        Builtin::HumanInput => None,
+    })
+}
+
+fn outbound(config: &Config) -> Result<Outbound, Error> {
+    let reach = if config.tools.allow_private_addresses { Reach::Everything } else { Reach::Public };
+    let options = OutboundOptions { reach, ..OutboundOptions::default() };
+    Outbound::new(options, Arc::new(SystemNames)).map_err(|error| Error::Client(error.to_string()))
+}
+
+fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
+    let Some(search) = &config.tools.web_search else { return Ok(None) };
+    let api_key = search.api_key.as_ref().map(|key| key.reveal().to_owned());
+    let options = WebSearchOptions { url: search.url.as_str().to_owned(), api_key };
+    Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, options)?)))
+}
+
+/// The folder of the file tools, made if needed.
+fn workspace(folder: &Path) -> Result<Workspace, Error> {
+    let opened = std::fs::create_dir_all(folder).and_then(|()| Workspace::open(folder));
+    opened.map_err(|error| Error::Workspace { folder: folder.to_owned(), reason: error.to_string() })
+}
+
+fn options(info: &ToolInfo, url: &str) -> HttpToolOptions {
+    let ToolInfo { name, description, schema, permission, effect, parallel_safe, lock, timeout_ms, .. } = info.clone();
+    HttpToolOptions {
+        input_schema: Some(schema),
+        permission,
+        effect,
+        parallel_safe,
+        lock,
+        timeout_ms,
+        ..HttpToolOptions::new(&name, &description, url)
+    }
+}

@@ -1,0 +1,60 @@
+//! The `anthropic` model: the Messages API, streamed. `encode` writes the
+//! request, `decode` reads the answer.
+
+mod decode;
+mod encode;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use consort_core::message::Failure;
+use futures::stream::BoxStream;
+use reqwest::Client;
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::answer::Decoder;
+use super::options::{Options, OptionsError};
+use super::wire::{Endpoint, Wire};
+use super::{Ask, Model, Piece};
+
+const KEY: HeaderName = HeaderName::from_static("x-api-key");
+const VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
+
+/// A model behind the Messages API.
+#[derive(Clone, Debug)]
+pub struct Anthropic(Arc<Endpoint>);
+
+impl Anthropic {
+    /// A model reached through `client`.
+    pub fn new(options: Options, client: Client) -> Result<Anthropic, OptionsError> {
+        let mut headers = options.headers(KEY, "")?;
+        headers.extend([VERSION]);
+        let (url, origin) = (options.url("/v1/messages")?, format!("anthropic/{}", options.model));
+        Ok(Anthropic(Arc::new(Endpoint { client, url, headers, options, origin, wire: Box::new(Messages) })))
+    }
+}
+
+impl Model for Anthropic {
+    fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+        self.0.stream(ask)
+    }
+}
+
+/// The Messages API.
+struct Messages;
+
+impl Wire for Messages {
+    fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&encode::Body::new(ask, endpoint))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::Message::default())
+    }
+}

@@ -1,0 +1,67 @@
+//! The `gemini` model: `streamGenerateContent`. `encode` writes the request
+//! with tools whose schemas `schema` makes plain, `decode` reads the answer.
+
+mod decode;
+mod encode;
+#[cfg(test)]
+mod fake;
+mod schema;
+#[cfg(test)]
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use consort_core::message::Failure;
+use futures::stream::BoxStream;
+use reqwest::header::HeaderName;
+use reqwest::{Client, Url};
+
+use super::answer::Decoder;
+use super::options::{Options, OptionsError};
+use super::wire::{Endpoint, Wire};
+use super::{Ask, Model, Piece};
+
+const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+
+/// A model behind the Gemini API.
+#[derive(Clone, Debug)]
+pub struct Gemini(Arc<Endpoint>);
+
+impl Gemini {
+    /// A model reached through `client`.
+    pub fn new(options: Options, client: Client) -> Result<Gemini, OptionsError> {
+        let (url, headers, origin) = (url(&options)?, options.headers(KEY, "")?, format!("gemini/{}", options.model));
+        Ok(Gemini(Arc::new(Endpoint { client, url, headers, options, origin, wire: Box::new(Content) })))
+    }
+}
+
+impl Model for Gemini {
+    fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+        self.0.stream(ask)
+    }
+}
+
+/// The model's own address; its name may say which collection it is in.
+fn url(options: &Options) -> Result<Url, OptionsError> {
+    let mut url = options.url("/v1beta")?;
+    let method = format!("{}:streamGenerateContent", options.model);
+    let collection = if method.contains('/') { None } else { Some("models") };
+    url.path_segments_mut().map_err(|()| OptionsError::BaseUrl)?.extend(collection).extend(method.split('/'));
+    url.set_query(Some("alt=sse"));
+    Ok(url)
+}
+
+/// `streamGenerateContent`.
+struct Content;
+
+impl Wire for Content {
+    fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&encode::Body::new(ask, endpoint))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::Content::default())
+    }
+}

@@ -1,0 +1,47 @@
+//! A conversation in which two speak by turns, as some providers want it: what
+//! one says at once is one turn, and the user has the first and the last word.
+
+/// Said where the user must speak and has nothing to say.
+const NOTHING_TO_SAY: &str = "Go on.";
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaker {
+    User,
+    Model,
+}
+
+/// One speaker's turn, in blocks of a wire's own kind.
+pub(super) struct Turn<B> {
+    pub(super) speaker: Speaker,
+    pub(super) blocks: Vec<B>,
+}
+
+/// The turns so far.
+pub(super) struct Turns<B>(Vec<Turn<B>>);
+
+impl<B> Turns<B> {
+    /// Nobody has spoken.
+    pub(super) fn new() -> Turns<B> {
+        Turns(Vec::new())
+    }
+
+    /// Adds to the speaker's turn, or begins one.
+    pub(super) fn say(&mut self, speaker: Speaker, block: B) {
+        match self.0.last_mut() {
+            Some(turn) if turn.speaker == speaker => turn.blocks.push(block),
+            Some(_) | None => self.0.push(Turn { speaker, blocks: vec![block] }),
+        }
+    }
+
+    /// The whole conversation; `words` makes a block of words.
+    pub(super) fn finish(mut self, words: impl Fn(&'static str) -> B) -> Vec<Turn<B>> {
+        if self.0.first().is_none_or(|turn| turn.speaker == Speaker::Model) {
+            self.0.insert(0, Turn { speaker: Speaker::User, blocks: vec![words(NOTHING_TO_SAY)] });
+        }
+        if self.0.last().is_some_and(|turn| turn.speaker == Speaker::Model) {
+            self.say(Speaker::User, words(NOTHING_TO_SAY));
+        }
+        self.0
+    }
+}

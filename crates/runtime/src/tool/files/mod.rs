@@ -1,0 +1,197 @@
+//! The files of the workspace, for agents. The folder is held open and every
+//! path is resolved below it by the system (a capability, not a comparison of
+//! names), so neither `..` nor a symbolic link nor a race leads out of it.
+
+mod change;
+mod edit;
+mod list;
+mod place;
+mod read;
+mod seen;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, Permissions};
+use cap_tempfile::TempFile;
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::schema::Schema;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+pub use edit::EditFile;
+pub use list::ListFiles;
+pub use read::ReadFile;
+pub use write::WriteFile;
+
+use place::Place;
+use seen::{Print, Seen};
+
+/// Bytes of a file that is read or written.
+const FILE_MAX: u64 = 4 * 1024 * 1024;
+/// What whoever changes files holds.
+const LOCK: &str = "workspace_fs";
+
+/// A folder agents may work in. Clones share it, and what was read in it.
+#[derive(Clone)]
+pub struct Workspace(Arc<Folder>);
+
+struct Folder {
+    root: Dir,
+    seen: Mutex<Seen>,
+}
+
+/// A file as it is now.
+struct Current {
+    bytes: Vec<u8>,
+    permissions: Permissions,
+}
+
+impl Workspace {
+    /// The workspace at `root`, which must be a folder.
+    pub fn open(root: &Path) -> io::Result<Workspace> {
+        let root = Dir::open_ambient_dir(root, ambient_authority())?;
+        Ok(Workspace(Arc::new(Folder { root, seen: Mutex::default() })))
+    }
+
+    /// Does work that may wait for the disk. What has not begun when this is
+    /// dropped never begins.
+    async fn work<T, W>(&self, work: W) -> Result<T, String>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Folder) -> Result<T, String> + Send + 'static,
+    {
+        let folder = self.0.clone();
+        let mut one = JoinSet::new();
+        one.spawn_blocking(move || work(&folder));
+        match one.join_next().await {
+            Some(Ok(result)) => result,
+            Some(Err(broken)) => match broken.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_stopped) => Err("the server is stopping".to_owned()),
+            },
+            None => Err("the work was lost".to_owned()),
+        }
+    }
+}
+
+impl Folder {
+    fn note(&self, run: &Arc<str>, place: &Place, print: Print) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).note(run, place, print);
+    }
+
+    fn seen(&self, run: &str, place: &Place) -> Option<Print> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(run, place)
+    }
+
+    /// The content of a file, wherever in the workspace it leads.
+    fn read(&self, place: &Place) -> Result<Vec<u8>, String> {
+        let file = read_in(&self.root, place.path(), FollowSymlinks::Yes, place)?;
+        file.map(|current| current.bytes).ok_or_else(|| missing(&self.root, place))
+    }
+
+    /// The folder a file is in, made if need be.
+    fn folder_of<'a>(&self, place: &'a Place) -> Result<(Dir, &'a str), String> {
+        let (folder, name) = place.split();
+        let made = if folder.as_str().is_empty() { Ok(()) } else { self.root.create_dir_all(folder.path()) };
+        // Opening tells better than making what is in the way.
+        let dir = self.root.open_dir(folder.path()).and_then(|dir| made.map(|()| dir));
+        Ok((dir.map_err(|error| self.words(&folder, &error))?, name))
+    }
+
+    fn words(&self, place: &Place, error: &io::Error) -> String {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        if is_missing { missing(&self.root, place) } else { words(place, error) }
+    }
+}
+
+/// A file in `dir`, if there is one. It is opened without waiting, since a
+/// pipe would wait for its writer, and looked at before it is read.
+fn read_in(dir: &Dir, path: &Path, follow: FollowSymlinks, place: &Place) -> Result<Option<Current>, String> {
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true).follow(follow);
+    let file = match dir.open_with(path, &options) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(words(place, &error)),
+    };
+    let about = file.metadata().map_err(|error| words(place, &error))?;
+    if !about.is_file() {
+        return Err(format!("`{}` is {}", place.as_str(), kind(about.file_type())));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(|error| words(place, &error))?;
+    if bytes.len() as u64 > FILE_MAX {
+        let size = about.len();
+        return Err(format!("`{}` has {size} bytes; files up to {FILE_MAX} bytes can be used", place.as_str()));
+    }
+    Ok(Some(Current { bytes, permissions: about.permissions() }))
+}
+
+/// The file that would be replaced by writing. A symbolic link is not followed
+/// and not replaced: what it leads to can be named itself.
+fn current(dir: &Dir, name: &str, place: &Place) -> Result<Option<Current>, String> {
+    if dir.symlink_metadata(name).is_ok_and(|about| about.is_symlink()) {
+        return Err(format!(
+            "`{}` is a symbolic link; name the file it leads to, if that is in the workspace",
+            place.as_str()
+        ));
+    }
+    let current = read_in(dir, Path::new(name), FollowSymlinks::No, place)?;
+    if current.as_ref().is_some_and(|current| current.permissions.readonly()) {
+        return Err(format!("`{}` is read-only", place.as_str()));
+    }
+    Ok(current)
+}
+
+/// Writes beside the file and then takes its place, so that nobody ever sees
+/// half of it.
+fn replace(dir: &Dir, name: &str, content: &str, permissions: Option<Permissions>) -> io::Result<()> {
+    let mut file = TempFile::new(dir)?;
+    file.write_all(content.as_bytes())?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.as_file().sync_all()?;
+    file.replace(name)
+}
+
+fn missing(root: &Dir, place: &Place) -> String {
+    match root.symlink_metadata(place.path()) {
+        Ok(about) if about.is_symlink() => format!("`{}` is a symbolic link that leads nowhere", place.as_str()),
+        Ok(_) | Err(_) => format!("there is no `{}` in the workspace", place.as_str()),
+    }
+}
+
+fn words(place: &Place, error: &io::Error) -> String {
+    let path = place.as_str();
+    // The system's own refusals carry its number; this one is of the sandbox.
+    if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+        format!("`{path}` leads outside the workspace")
+    } else if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+        format!("`{path}` is below something that is not a folder")
+    } else {
+        format!("`{path}` cannot be used: {error}")
+    }
+}
+
+fn kind(kind: cap_std::fs::FileType) -> &'static str {
+    if kind.is_dir() { "a folder; `list_files` shows what is in it" } else { "a pipe, socket or device, not a file" }
+}
+
+/// What all four tools have in common.
+fn info(name: &str, description: &str, schema: Value) -> ToolInfo {
+    let (permission, schema) = (Permission::WorkspaceWrite, Schema::new(schema));
+    ToolInfo { permission, schema, ..ToolInfo::new(name, description) }
+}
+
+/// What the two that change files have in common.
+fn changing(info: ToolInfo, effect: EffectClass) -> ToolInfo {
+    ToolInfo { effect, parallel_safe: false, lock: Some(LOCK.to_owned()), cancel: CancelClass::Finish, ..info }
+}

@@ -1,0 +1,101 @@
+//! A path as an agent names it: relative to the workspace, plainly spelled.
+//! What is refused here could not have led out, since the workspace is opened
+//! by capability; but a reason in words is better than one by the system.
+
+use std::path::Path;
+
+use super::super::arguments::short;
+
+/// Bytes of a path.
+const PATH_MAX: usize = 1024;
+/// Bytes of one name in it, as file systems have it.
+const NAME_MAX: usize = 255;
+/// Folders below each other.
+const DEPTH_MAX: usize = 32;
+/// Spellings of `.`, `/`, `\` and NUL that somebody may decode later.
+const ENCODED: [&str; 6] = ["%00", "%2e", "%2f", "%5c", "%25", "%c0"];
+/// Signs that look like `.`, `/` or `\`.
+const LOOK_ALIKES: [char; 13] = [
+    '\u{2024}', '\u{2025}', '\u{2026}', '\u{2044}', '\u{2215}', '\u{2216}', '\u{29f5}', '\u{29f8}', '\u{29f9}',
+    '\u{fe52}', '\u{ff0e}', '\u{ff0f}', '\u{ff3c}',
+];
+
+/// A path in the workspace; empty for the workspace itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place(String);
+
+impl Place {
+    pub(super) fn parse(text: &str) -> Result<Place, String> {
+        let refused = |why: &str| format!("`{}` is refused: {why}", short(text).escape_debug());
+        whole(text).map_or(Ok(()), |why| Err(refused(why)))?;
+        let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        if names.len() > DEPTH_MAX {
+            return Err(refused(&format!("it is more than {DEPTH_MAX} folders deep")));
+        }
+        names.iter().find_map(|name| part(name)).map_or(Ok(()), |why| Err(refused(why)))?;
+        Ok(Place(names.join("/")))
+    }
+
+    /// A file's place: the workspace itself is none.
+    pub(super) fn of_file(text: &str) -> Result<Place, String> {
+        match Place::parse(text)? {
+            Place(path) if path.is_empty() => Err(format!("`{text}` is the workspace itself, not a file in it")),
+            place => Ok(place),
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// For the system, where the workspace itself has a name.
+    pub(super) fn path(&self) -> &Path {
+        Path::new(if self.0.is_empty() { "." } else { &self.0 })
+    }
+
+    /// The folder it is in, and its name there.
+    pub(super) fn split(&self) -> (Place, &str) {
+        let (folder, name) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
+        (Place(folder.to_owned()), name)
+    }
+
+    pub(super) fn join(&self, name: &str) -> Place {
+        if self.0.is_empty() { Place(name.to_owned()) } else { Place(format!("{}/{name}", self.0)) }
+    }
+}
+
+/// What is wrong with a path as a whole.
+fn whole(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let first = text.split('/').next().unwrap_or_default();
+    match text {
+        "" => Some("it is empty"),
+        _ if text.len() > PATH_MAX => Some("it is too long"),
+        _ if text.chars().any(char::is_control) => Some("it holds a control character"),
+        _ if text.starts_with('/') => Some("it is absolute; paths begin in the workspace, as in `notes/plan.md`"),
+        _ if text.contains('\\') => Some("it holds a backslash; `/` is what separates folders"),
+        _ if text.starts_with('~') => Some("`~` means nothing here; paths begin in the workspace"),
+        _ if lower.contains("://") || lower.starts_with("file:") => Some("it is an address, not a path"),
+        _ if first.len() >= 2 && first.find(':') == Some(1) => Some("it names a drive; paths begin in the workspace"),
+        _ if ENCODED.iter().any(|code| lower.contains(code)) => Some("it is percent-encoded; write it plainly"),
+        _ if text.chars().any(|sign| LOOK_ALIKES.contains(&sign)) => {
+            Some("it holds a sign that only looks like `.` or `/`")
+        }
+        _ if text.chars().any(is_invisible) => Some("it holds an invisible character"),
+        _ => None,
+    }
+}
+
+/// What is wrong with one name.
+fn part(name: &str) -> Option<&'static str> {
+    match name {
+        ".." => Some("`..` leads out of a folder; name the whole path from the workspace"),
+        _ if name.trim_matches(['.', ' ']).is_empty() => Some("one of its names consists of dots and spaces"),
+        _ if name.len() > NAME_MAX => Some("one of its names is too long"),
+        _ => None,
+    }
+}
+
+fn is_invisible(sign: char) -> bool {
+    matches!(sign, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
