@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::budget::{Breach, Budget, Claim};
 use crate::catalog::ModelInfo;
-use crate::event::{CancelMode, Directive, Fact, Last, Priority};
+use crate::event::{CancelMode, Directive, Fact, Priority};
 use crate::id::{Id, Millis};
 use crate::message::Usage;
 use crate::next::{CANCELLED, Effect, Grants, Plan, Question};
@@ -85,10 +85,9 @@ impl Run {
         budget.claim_call()?;
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
         plan.budget = budget;
-        let last = if turn.iterations() + 1 >= limit || turn.reflecting.is_some() { Last::Yes } else { Last::No };
-        let question = self.question(id, turn, (alias, max_output), last);
+        let question = self.question(id, turn, (alias, max_output));
         let (turn, round, model) = (id.clone(), turn.round, alias.to_owned());
-        plan.act(Fact::ModelAsked { turn, round, model, claim, max_output, last }, Effect::Ask(Box::new(question)));
+        plan.act(Fact::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
     }
 
@@ -99,6 +98,11 @@ impl Run {
             plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round });
         }
         if !directives.is_empty() {
+            return true;
+        }
+        let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting.is_none();
+        if last && !turn.last && !turn.tools.is_empty() {
+            plan.record(Fact::LastRoundBegun { turn: id.clone() });
             return true;
         }
         if let Some((tool, times)) = &turn.notice {
@@ -153,15 +157,15 @@ impl Run {
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(()) };
         plan.budget = budget;
         let attempt = turn.attempt + 1;
-        let last = if turn.iterations() + 1 >= self.iterations_max(id) { Last::Yes } else { Last::No };
-        let question = Question { attempt, ..self.question(id, turn, (alias, max_output), last) };
+        let question = Question { attempt, ..self.question(id, turn, (alias, max_output)) };
         let fact = Fact::ModelRetried { turn: id.clone(), attempt, claim, max_output };
         plan.act(fact, Effect::Ask(Box::new(question)));
         Ok(())
     }
 
-    fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64), last: Last) -> Question {
-        let can_call = self.models.get(alias).is_some_and(|model| model.tools) && last == Last::No;
+    fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64)) -> Question {
+        let may_call = !turn.last && turn.reflecting.is_none();
+        let can_call = may_call && self.models.get(alias).is_some_and(|model| model.tools);
         let task = self.worker(id).map(|task| task.name.clone()).unwrap_or_default();
         Question {
             turn: id.clone(),

@@ -43,7 +43,7 @@ pub enum Fact {
     /// The model is about to be asked what could be better next time.
     ReflectionBegun { turn: Id },
     /// The model is about to be asked; `claim` is taken out of the budget.
-    ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64, last: Last },
+    ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64 },
     /// The same question is about to be asked once more.
     ModelRetried { turn: Id, attempt: u32, claim: Claim, max_output: u64 },
     /// The model answered.
@@ -58,6 +58,9 @@ pub enum Fact {
     HistoryDropped { turn: Id, exchanges: usize },
     /// The answer breaks its schema and is sent back.
     OutputRejected { turn: Id, violations: Vec<String> },
+    /// One more round is permitted: tools are not offered any more, and the
+    /// model is told to answer.
+    LastRoundBegun { turn: Id },
     /// The model made the same failing call again and again, and is told so.
     LoopNoticed { turn: Id, tool: String, times: u32 },
     /// A tool is about to be called.
@@ -102,16 +105,6 @@ pub enum Fact {
     BudgetExceeded { breach: Breach },
     /// Nothing of this run happens any more.
     RunEnded { end: End },
-}
-
-/// Whether a round is the last one a turn may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Last {
-    /// More may follow.
-    No,
-    /// Tools are not offered, and the model is told to answer.
-    Yes,
 }
 
 /// What follows a model's failure.
@@ -299,6 +292,7 @@ impl Fact {
             | Fact::ModelFailed { .. }
             | Fact::HistoryDropped { .. }
             | Fact::OutputRejected { .. }
+            | Fact::LastRoundBegun { .. }
             | Fact::LoopNoticed { .. }
             | Fact::ToolDispatched { .. }
             | Fact::DelegationEnded { .. }

@@ -95,6 +95,7 @@ impl Run {
             Fact::OutputRejected { turn, violations } => {
                 ("output_rejected", self.at_call(turn, json!({ "violations": violations })))
             }
+            Fact::LastRoundBegun { turn } => ("last_round", self.at_call(turn, json!({}))),
             Fact::LoopNoticed { turn, tool, times } => {
                 ("loop_noticed", self.at_call(turn, json!({ "toolName": tool, "times": times })))
             }

@@ -12,7 +12,7 @@ use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chore::{self, Duty};
-use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Last};
+use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
@@ -117,8 +117,8 @@ impl Run {
             Fact::TaskStarted { turn } => self.started(turn),
             Fact::PromptBuilt { turn, system, user } => self.change(turn, |turn| turn.open(system, user)),
             Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
-            Fact::ReflectionBegun { turn } => self.change(turn, |turn| turn.reflect()),
-            Fact::ModelAsked { turn, model, claim, last, .. } => self.asked(turn, model, claim, *last),
+            Fact::ReflectionBegun { turn } => self.change(turn, Turn::reflect),
+            Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
             Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
             Fact::ModelReplied { turn, reply, usage, latency_ms } => {
                 self.replied(turn, reply, *latency_ms);
@@ -130,10 +130,8 @@ impl Run {
             }
             Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
             Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
-            Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| {
-                turn.notice = None;
-                turn.tell(prompt::repeated(tool, *times));
-            }),
+            Fact::LastRoundBegun { turn } => self.change(turn, Turn::last_round),
+            Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
             Fact::ToolDispatched { call } => {
                 self.in_flight += 1;
                 self.claim_calls(call);
@@ -296,17 +294,10 @@ impl Run {
         }
     }
 
-    fn asked(&mut self, id: &Id, model: &str, claim: &Claim, last: Last) {
+    fn asked(&mut self, id: &Id, model: &str, claim: &Claim) {
         let _fits = self.budget.claim_call();
         self.hold(id, claim);
-        self.change(id, |turn| {
-            model.clone_into(&mut turn.model);
-            // Asked again, it has been told already.
-            if last == Last::Yes && !turn.last && !turn.tools.is_empty() && turn.reflecting.is_none() {
-                turn.tell(prompt::LAST_ROUND);
-            }
-            turn.last = last == Last::Yes;
-        });
+        self.change(id, |turn| model.clone_into(&mut turn.model));
         self.count(id, |used| used.llm_calls += 1);
     }
 

@@ -310,6 +310,18 @@ impl Turn {
         self.phase = Phase::Ask;
     }
 
+    /// Tells the agent to answer now.
+    pub(crate) fn last_round(&mut self) {
+        self.last = true;
+        self.tell(prompt::LAST_ROUND);
+    }
+
+    /// Tells the agent that it repeats itself.
+    pub(crate) fn noticed(&mut self, tool: &str, times: u32) {
+        self.notice = None;
+        self.tell(prompt::repeated(tool, times));
+    }
+
     /// The model will not answer. A critique is not worth failing a task for.
     pub(crate) fn give_up(&mut self, reason: &str) {
         self.phase = match self.reflecting.take() {

@@ -176,6 +176,11 @@ fn in_the_last_round_no_tools_are_offered_and_calls_fail_the_task() {
     assert!(world.told("1").last().unwrap().contains("last turn"));
     let crate::next::Effect::Ask(question) = &world.waiting[0] else { panic!("asks") };
     assert!(question.tools.is_empty());
+    let told = question.messages.last();
+    assert!(
+        matches!(told, Some(crate::message::Message::User { text }) if text.as_str().contains("last turn")),
+        "{told:?}"
+    );
     let mut other = World::new(&ensemble(vec![Draft { max_iterations: Some(1), ..task("a", &[]) }]));
     other.calls("1", &[("look", "{}")]);
     assert!(other.run.error().unwrap().contains("MAX_ITERATIONS"));

@@ -248,6 +248,7 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
         "history_dropped",
         "output_rejected",
         "loop_noticed",
+        "last_round",
         "tool_dispatched",
         "subtask_started",
         "tool_called",
