@@ -5,6 +5,8 @@ mod binary;
 #[cfg(test)]
 mod slow_model;
 
+use std::io::{BufRead, BufReader};
+
 use serde_json::Value;
 
 use binary::{ended, interrupt, run, start};
@@ -217,4 +219,26 @@ async fn a_backup_is_a_store_of_its_own_and_old_runs_are_not_kept_for_ever() {
     let log = consort_runtime::log::SqliteLog::open(&folder.path().join("other/consort.db")).unwrap();
     let list = consort_runtime::log::Log::list(&log, Default::default());
     assert_eq!(list.await.map(|page| page.total), Ok(1), "one ended run was to be kept");
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_at_once_although_a_tool_must_not_be_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = SlowModel::start();
+    let toml = format!(
+        "[server]\ncancel_grace = '1h'\n[tools.http.pay]\ndescription = 'Pays'\nurl = 'http://127.0.0.1:{}/pay'\n\
+         effect = 'once'\ntimeout = '1h'\n[ensemble]\nname = 'shop'\n\
+         [[ensemble.task]]\ndescription = 'Pay for it'\nhandler = 'pay'\n",
+        slow.port
+    );
+    std::fs::write(folder.path().join("consort.toml"), toml).unwrap();
+    let mut child = start(folder.path(), &["run"]);
+    slow.asked();
+    interrupt(&child);
+    let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(words.any(|line| line.contains("Ctrl-C again leaves at once")));
+    interrupt(&child);
+    let rest: Vec<String> = words.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    slow.hung_up();
 }
