@@ -54,8 +54,9 @@ fn without_a_file_the_demo_answers_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (status, answer, words) = run(folder.path(), &["run", "--input", "topic=chess"]);
     assert_eq!(status, Some(0), "{words}");
-    assert!(answer.starts_with("This is Consort's built-in demo model"), "{answer}");
-    assert!(answer.contains("an evening of talks about chess") && answer.contains("3 * 25 = 75"), "{answer}");
+    assert!(answer.starts_with("# Program of an evening about chess\n\n- **18:00** "), "{answer}");
+    assert!(answer.contains("- **19:35** End\n") && answer.contains("- 3 * 25 = **75**\n"), "{answer}");
+    assert_eq!(answer.matches("Consort's built-in demo model").count(), 1, "{answer}");
     assert!(words.starts_with("No consort.toml here: this is the built-in demo"), "{words}");
     for line in
         ["s schedule: tool calculator {\"input\":\"3 * 25\"}\n", "s program: done in ", "s demo: completed after "]
@@ -96,7 +97,7 @@ fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones(
     );
     let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json", "--input", "b=40"]);
     assert_eq!(status, Some(0), "{words}");
-    assert!(answer.starts_with("1 + 40 = 41\n"), "{answer}");
+    assert!(answer.starts_with("- 1 + 40 = **41**\n"), "{answer}");
     assert!(words.starts_with("warning: unknown field `colour` was ignored\n"), "{words}");
 
     write(

@@ -1,54 +1,99 @@
 //! What the demo model understands of a conversation: the sections of the
-//! task, the sums in it, what tools have answered since, and a schema.
+//! task, what was said since, and what tools have answered.
 
 use consort_core::message::Message;
 use serde_json::Value;
 
-/// Characters of a line that is quoted.
-const LINE_MAX: usize = 160;
-/// Lines quoted of one section.
-const LINES_MAX: usize = 8;
-/// Sums done in one task.
-const SUMS_MAX: usize = 4;
-/// Sections that are not listed as given.
-const OWN: [&str; 3] = ["Task", "Expected Output", "Output Format"];
+/// The titles a task's sections have; any other is part of somebody's text.
+const TITLES: [&str; 9] = [
+    "Task",
+    "Expected Output",
+    "Output Format",
+    "Additional Context",
+    "Active Directives",
+    "Context from Previous Tasks",
+    "Revision Instructions",
+    "Task Improvement Notes",
+    "Memory:",
+];
+/// How messages begin that remind of a task instead of giving one.
+const REMINDERS: [&str; 4] =
+    [LAST_TURN, REFLECTION, "You have called `", "Your answer does not fit the required format"];
+const LAST_TURN: &str = "This is your last turn";
+const REFLECTION: &str = "The task is done.";
 
 /// A conversation, read.
 pub(super) struct Prompt<'a> {
-    task: &'a str,
+    text: &'a str,
     sections: Vec<(&'a str, &'a str)>,
     since: &'a [Message],
 }
 
+/// A call that was made for the task, and its result.
+pub(super) struct Done<'a> {
+    pub(super) tool: &'a str,
+    pub(super) args: Value,
+    pub(super) text: &'a str,
+    pub(super) failed: bool,
+}
+
+/// What an earlier task came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Input {
+    pub(super) title: String,
+    pub(super) output: String,
+}
+
+/// What is to be different this time.
+pub(super) struct Revision<'a> {
+    pub(super) feedback: &'a str,
+    pub(super) previous: &'a str,
+}
+
 impl<'a> Prompt<'a> {
     /// The last message that has a task section is the task, else the last
-    /// one a person wrote: later ones only remind of it.
+    /// one a person wrote that is more than a reminder.
     pub(super) fn read(messages: &'a [Message]) -> Prompt<'a> {
-        let words = |message: &'a Message| match message {
-            Message::User { text } => Some(text.as_str()),
-            Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
-        };
         let said = || messages.iter().enumerate().rev().filter_map(|(at, message)| Some((at, words(message)?)));
         let task = said().find(|(_, text)| sections(text).iter().any(|(title, _)| *title == "Task"));
-        let (at, text) = task.or_else(|| said().next()).unwrap_or_default();
-        Prompt { task: text, sections: sections(text), since: messages.get(at..).unwrap_or_default() }
+        let (at, text) = task.or_else(|| said().find(|(_, text)| !reminds(text))).unwrap_or_default();
+        Prompt { text, sections: sections(text), since: messages.get(at..).unwrap_or_default() }
     }
 
     pub(super) fn section(&self, title: &str) -> Option<&'a str> {
-        self.sections.iter().rfind(|(name, _)| *name == title).map(|(_, body)| *body)
+        self.sections.iter().rfind(|(name, _)| name.starts_with(title)).map(|(_, body)| *body)
     }
 
     pub(super) fn task(&self) -> &'a str {
-        self.section("Task").unwrap_or_else(|| self.task.trim())
+        let task = self.sections.iter().rfind(|(name, _)| *name == "Task");
+        task.map_or_else(|| self.text.trim(), |(_, body)| *body)
     }
 
-    /// Everything else the task was given, by title, a few short lines each.
-    pub(super) fn given(&self) -> Vec<(&'a str, Vec<String>)> {
-        let worth = |line: &&str| !line.trim().trim_matches('-').is_empty();
-        let line = |line: &str| short(line.trim().trim_start_matches(['#', '-', ' ']));
-        let lines = |body: &'a str| body.lines().filter(worth).take(LINES_MAX).map(line).collect();
-        let others = self.sections.iter().filter(|(title, _)| !OWN.contains(title));
-        others.map(|(title, body)| (*title, lines(body))).collect()
+    pub(super) fn is_chat(&self) -> bool {
+        self.sections.is_empty()
+    }
+
+    pub(super) fn expected(&self) -> &'a str {
+        self.section("Expected Output").unwrap_or_default()
+    }
+
+    /// What people said while the task was worked on, without who and when.
+    pub(super) fn directives(&self) -> Vec<&'a str> {
+        let opening = self.section("Active Directives");
+        let later = self.later().filter_map(|text| text.strip_prefix("## Active Directives\n"));
+        let content = |line: &'a str| line.split_once("] ").map_or(line, |(_, content)| content).trim();
+        opening.into_iter().chain(later).flat_map(str::lines).map(content).filter(|line| !line.is_empty()).collect()
+    }
+
+    pub(super) fn revision(&self) -> Option<Revision<'a>> {
+        let body = self.section("Revision Instructions")?;
+        let (feedback, previous) = body.split_once("\n\nYour previous output was:\n---\n").unwrap_or((body, ""));
+        Some(Revision { feedback: feedback.trim(), previous: previous.trim_end_matches("\n---") })
+    }
+
+    /// The outputs of earlier tasks.
+    pub(super) fn inputs(&self) -> Vec<Input> {
+        self.section("Context from Previous Tasks").map(inputs).unwrap_or_default()
     }
 
     /// The schema the answer must satisfy.
@@ -58,89 +103,107 @@ impl<'a> Prompt<'a> {
         starts.filter_map(|at| leading_json(body.get(at..)?)).find(Value::is_object)
     }
 
-    /// What this tool has answered since, and whether that was an error.
-    pub(super) fn results(&self, tool: &str) -> Vec<(&'a str, bool)> {
-        let result = |message: &'a Message| match message {
-            Message::Tool { name, text, is_error, .. } if name == tool => Some((text.as_str(), *is_error)),
-            Message::Tool { .. } | Message::System { .. } | Message::User { .. } | Message::Assistant(_) => None,
-        };
-        self.since.iter().filter_map(result).collect()
+    pub(super) fn is_last_turn(&self) -> bool {
+        self.later().any(|text| text.starts_with(LAST_TURN))
     }
 
-    /// The sums the task contains.
-    pub(super) fn sums(&self) -> Vec<String> {
-        let mut sums: Vec<String> = Vec::new();
-        let text = self.task().replace("% of ", "%\u{1}");
-        for candidate in text.split(|sign: char| !is_arithmetic(sign)) {
-            let ends = [' ', ',', '.', '+', '*', '/', '=', '\u{1}'];
-            let candidate = candidate.trim_matches(ends).replace('\u{1}', " of ");
-            if is_sum(&candidate) && !sums.contains(&candidate) {
-                sums.push(candidate);
+    pub(super) fn is_reflection(&self) -> bool {
+        self.later().last().is_some_and(|text| text.starts_with(REFLECTION))
+    }
+
+    /// The calls made so far that have a result.
+    pub(super) fn done(&self) -> Vec<Done<'a>> {
+        let done = |message: &'a Message| match message {
+            Message::Tool { provider_id, name, text, is_error, .. } => {
+                Some(Done { tool: name, args: self.arguments(provider_id), text: text.as_str(), failed: *is_error })
             }
-        }
-        sums.truncate(SUMS_MAX);
-        sums
+            Message::System { .. } | Message::User { .. } | Message::Assistant(_) => None,
+        };
+        self.since.iter().filter_map(done).collect()
+    }
+
+    fn arguments(&self, provider_id: &str) -> Value {
+        let replies = self.since.iter().filter_map(|message| match message {
+            Message::Assistant(reply) => Some(reply),
+            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        });
+        let call = replies.flat_map(|reply| reply.calls()).find(|call| call.provider_id == provider_id);
+        call.and_then(|call| serde_json::from_str(call.args.as_str()).ok()).unwrap_or_default()
+    }
+
+    fn later(&self) -> impl Iterator<Item = &'a str> {
+        self.since.iter().skip(1).filter_map(words)
     }
 }
 
-/// The parts of a text that stand under `## ` titles.
+fn words(message: &Message) -> Option<&str> {
+    match message {
+        Message::User { text } => Some(text.as_str()),
+        Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+    }
+}
+
+fn reminds(text: &str) -> bool {
+    text.starts_with("## Active Directives") || REMINDERS.iter().any(|start| text.starts_with(start))
+}
+
+/// The parts of a text that stand under the titles of sections.
 fn sections(text: &str) -> Vec<(&str, &str)> {
-    let from_first_title =
-        if text.starts_with("## ") { text } else { text.split_once("\n## ").map_or("", |(_, rest)| rest) };
-    let parts = from_first_title.split("\n## ").map(|part| part.strip_prefix("## ").unwrap_or(part));
+    let known = |at: &usize| {
+        let title = text.get(at + 3..).unwrap_or_default();
+        (*at == 0 || text.get(..*at).is_some_and(|before| before.ends_with('\n')))
+            && TITLES.iter().any(|name| title.starts_with(name))
+    };
+    let starts: Vec<usize> = text.match_indices("## ").map(|(at, _)| at).filter(known).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let parts = starts.iter().zip(ends).filter_map(|(start, end)| text.get(start + 3..end));
     let titled = parts.map(|part| part.split_once('\n').unwrap_or((part, "")));
-    titled.filter(|(title, _)| !title.is_empty()).map(|(title, body)| (title.trim(), body.trim())).collect()
+    titled.map(|(title, body)| (title.trim(), body.trim())).collect()
 }
 
-fn leading_json(text: &str) -> Option<Value> {
+/// Reads `### role: task`, then the output between two lines of dashes.
+fn inputs(body: &str) -> Vec<Input> {
+    let blocks = body.strip_prefix("### ").unwrap_or(body).split("\n---\n\n### ");
+    let input = |block: &str| {
+        let (head, output) = block.split_once("\n---\n")?;
+        let title = head.split_once(": ").map_or(head, |(_, task)| task);
+        Some(Input { title: title.to_owned(), output: output.trim_end_matches("\n---").trim().to_owned() })
+    };
+    blocks.filter_map(input).collect()
+}
+
+/// The JSON value a text begins with.
+pub(super) fn leading_json(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
-}
-
-fn is_arithmetic(sign: char) -> bool {
-    sign.is_ascii_digit() || " .,+-*/^()%×÷−\u{1}".contains(sign)
-}
-
-/// Two numbers with an operator between them. A bare `-` or `/` also stands
-/// in dates and ranges, so those need room around them.
-fn is_sum(text: &str) -> bool {
-    let operators = ["+", "*", "^", "×", "÷", "−", " - ", " / ", "% of "];
-    let number = |side: &str| side.contains(|sign: char| sign.is_ascii_digit());
-    operators.iter().any(|sign| text.split_once(sign).is_some_and(|(left, right)| number(left) && number(right)))
-}
-
-fn short(line: &str) -> String {
-    match line.char_indices().nth(LINE_MAX) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn sums_are_found_and_dates_and_ranges_are_not() {
-        for (task, sums) in [
-            ("What is 42 * 17?", vec!["42 * 17"]),
-            ("Work out 3*(4+5), then 2^10.", vec!["3*(4+5)", "2^10"]),
-            ("Take 15% of 80", vec!["15% of 80"]),
-            ("From 10 - 4 apples", vec!["10 - 4"]),
-            ("Report on 2024-2025, due 2026-01-02 or 1/2/2026", vec![]),
-            ("List 3 ideas, 5 words each", vec![]),
-            ("C++ and - dashes * stars", vec![]),
-        ] {
-            let messages = [Message::User { text: task.into() }];
-            assert_eq!(Prompt::read(&messages).sums(), sums, "{task}");
-        }
+    fn user(text: &str) -> Message {
+        Message::User { text: text.into() }
     }
 
     #[test]
     fn a_reminder_does_not_hide_the_task() {
-        let messages = ["## Task\nBake", "Answer now."].map(|text| Message::User { text: text.into() });
+        let messages = [user("## Task\nBake"), user("Answer now.")];
         assert_eq!(Prompt::read(&messages).task(), "Bake");
-        let chat = ["Hello", "Bake"].map(|text| Message::User { text: text.into() });
-        assert_eq!(Prompt::read(&chat).task(), "Bake");
+        let messages = [user("Hello"), user("Bake"), user("This is your last turn: no tools.")];
+        let prompt = Prompt::read(&messages);
+        assert_eq!((prompt.task(), prompt.is_last_turn()), ("Bake", true));
         assert_eq!(Prompt::read(&[]).task(), "");
+    }
+
+    #[test]
+    fn titles_in_the_output_of_others_are_not_sections() {
+        let text = "## Context from Previous Tasks\n### Cook: Cook\nwell\n---\n## Soup\n---\n---\n\n### Baker: Bake\n---\n\
+                    # Bread\n---\n\n## Task\nServe";
+        let messages = [user(text)];
+        let prompt = Prompt::read(&messages);
+        let input = |title: &str, output: &str| Input { title: title.to_owned(), output: output.to_owned() };
+        assert_eq!(prompt.task(), "Serve");
+        assert_eq!(prompt.inputs()[1], input("Bake", "# Bread"));
+        assert!(prompt.inputs()[0].output.starts_with("## Soup"));
     }
 }

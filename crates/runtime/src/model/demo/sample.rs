@@ -1,40 +1,150 @@
-//! The smallest value a simple JSON Schema accepts.
+//! A small value that a simple JSON Schema accepts, filled with the words and
+//! the numbers of a task.
 
+use consort_core::schema::Schema;
 use serde_json::{Map, Value, json};
 
 /// How deep a sample nests; a schema that refers to itself ends here.
 const DEPTH_MAX: usize = 16;
+/// Items of a list when the schema does not care.
+const ITEMS: u64 = 2;
 /// Items of a list, whatever the schema asks for.
 const ITEMS_MAX: u64 = 100;
 /// Characters of a text, whatever the schema asks for.
 const TEXT_MAX: usize = 10_000;
 
-/// A value that satisfies `schema`, if the schema is simple.
-pub(super) fn of(schema: &Value) -> Value {
-    sample(schema, schema, 0)
+/// What texts that follow a pattern or a format usually are.
+const USUAL: [&str; 16] = [
+    "2026-01-31",
+    "2026-01-31T12:00:00Z",
+    "12:00",
+    "12:00:00Z",
+    "ada@example.org",
+    "https://example.org/",
+    "00000000-0000-4000-8000-000000000000",
+    "demo",
+    "Demo",
+    "DEMO",
+    "demo-1",
+    "AB-123",
+    "12345",
+    "1.0.0",
+    "#336699",
+    "127.0.0.1",
+];
+/// Formats, and which of the usual texts has them.
+const FORMATS: [(&str, usize); 8] =
+    [("date", 0), ("date-time", 1), ("time", 3), ("email", 4), ("uri", 5), ("url", 5), ("uuid", 6), ("ipv4", 15)];
+/// Names of texts that are a title.
+const TITLES: [&str; 5] = ["title", "name", "headline", "subject", "topic"];
+
+/// What a value is filled with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words {
+    /// What the task is about.
+    pub(super) title: String,
+    /// What there is to say, in order.
+    pub(super) points: Vec<String>,
+    /// The numbers that were found, in order.
+    pub(super) numbers: Vec<f64>,
 }
 
-fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
-    if depth > DEPTH_MAX {
-        return Value::Null;
+/// A value that satisfies `schema`, if the schema is simple.
+pub(super) fn of(schema: &Value, words: &Words) -> Value {
+    Filler { root: schema, words, said: 0, counted: 0 }.sample(schema, "", 0)
+}
+
+/// Goes through a schema and uses up the words on the way.
+struct Filler<'a> {
+    root: &'a Value,
+    words: &'a Words,
+    said: usize,
+    counted: usize,
+}
+
+impl Filler<'_> {
+    fn sample(&mut self, schema: &Value, name: &str, depth: usize) -> Value {
+        if depth > DEPTH_MAX {
+            return Value::Null;
+        }
+        if let Some(given) = schema.get("const").or_else(|| schema.pointer("/enum/0")) {
+            return given.clone();
+        }
+        if let Some(other) = other(schema, self.root) {
+            return self.sample(other, name, depth + 1);
+        }
+        match kind(schema) {
+            "object" => self.object(schema, depth),
+            "array" => self.array(schema, name, depth),
+            "string" => json!(self.text(schema, name)),
+            "integer" => self.number(schema, Step::Whole),
+            "number" => self.number(schema, Step::Any),
+            "boolean" => json!(true),
+            _ => Value::Null,
+        }
     }
-    if let Some(given) = schema.get("const").or_else(|| schema.pointer("/enum/0")) {
-        return given.clone();
+
+    /// The required properties, or all where none is said to be required.
+    fn object(&mut self, schema: &Value, depth: usize) -> Value {
+        let none = Map::new();
+        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let required = schema.get("required").and_then(Value::as_array);
+        let names: Vec<&str> = match required {
+            Some(names) => names.iter().filter_map(Value::as_str).collect(),
+            None => properties.keys().map(String::as_str).collect(),
+        };
+        let mut fields = Map::new();
+        for name in names {
+            let value = self.sample(properties.get(name).unwrap_or(&Value::Null), name, depth + 1);
+            fields.insert(name.to_owned(), value);
+        }
+        Value::Object(fields)
     }
+
+    fn array(&mut self, schema: &Value, name: &str, depth: usize) -> Value {
+        let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
+        let count = bound("minItems").unwrap_or(1).max(ITEMS.min(bound("maxItems").unwrap_or(ITEMS))).min(ITEMS_MAX);
+        let free = Value::Null;
+        let item = schema.get("items").unwrap_or(&free);
+        (0..count.min(bound("maxItems").unwrap_or(count))).map(|_| self.sample(item, name, depth + 1)).collect()
+    }
+
+    fn text(&mut self, schema: &Value, name: &str) -> String {
+        let format = schema.get("format").and_then(Value::as_str);
+        let formatted = format.and_then(|format| FORMATS.iter().find(|(name, _)| *name == format));
+        if let Some(usual) = formatted.and_then(|(_, at)| USUAL.get(*at)) {
+            return (*usual).to_owned();
+        }
+        let is_title = TITLES.iter().any(|title| name.to_lowercase().contains(title));
+        let point = self.words.points.get(self.said % self.words.points.len().max(1));
+        let free = if is_title { &self.words.title } else { point.unwrap_or(&self.words.title) };
+        self.said += usize::from(!is_title);
+        let text = fitted(schema, free);
+        if schema.get("pattern").is_none() {
+            return text;
+        }
+        let check = Schema::new(schema.clone());
+        let mut candidates = std::iter::once(text.as_str()).chain(USUAL);
+        candidates.find(|text| check.violations(&json!(text)).is_empty()).unwrap_or(&text).to_owned()
+    }
+
+    /// The next number that was found, where it fits.
+    fn number(&mut self, schema: &Value, step: Step) -> Value {
+        let check = Schema::new(schema.clone());
+        let found = self.words.numbers.get(self.counted).map(|number| whole(*number));
+        self.counted += 1;
+        found.filter(|number| check.violations(number).is_empty()).unwrap_or_else(|| number(schema, step))
+    }
+}
+
+/// The schema that another stands for.
+fn other<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-    let other = target.and_then(|target| root.pointer(target));
-    if let Some(other) = other.or_else(|| schema.pointer("/anyOf/0")).or_else(|| schema.pointer("/oneOf/0")) {
-        return sample(other, root, depth + 1);
-    }
-    match kind(schema) {
-        "object" => object(schema, root, depth),
-        "array" => array(schema, root, depth),
-        "string" => json!(text(schema)),
-        "integer" => number(schema, Step::Whole),
-        "number" => number(schema, Step::Any),
-        "boolean" => json!(true),
-        _ => Value::Null,
-    }
+    let choice = |name: &str| {
+        let choices = schema.get(name)?.as_array()?;
+        choices.iter().find(|choice| kind(choice) != "null").or_else(|| choices.first())
+    };
+    target.and_then(|target| root.pointer(target)).or_else(|| choice("anyOf")).or_else(|| choice("oneOf"))
 }
 
 fn kind(schema: &Value) -> &str {
@@ -42,31 +152,13 @@ fn kind(schema: &Value) -> &str {
     named.unwrap_or(if schema.get("properties").is_some() { "object" } else { "string" })
 }
 
-/// The required properties, or all where none is said to be required.
-fn object(schema: &Value, root: &Value, depth: usize) -> Value {
-    let none = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required = schema.get("required").and_then(Value::as_array);
-    let names: Vec<&str> = match required {
-        Some(names) => names.iter().filter_map(Value::as_str).collect(),
-        None => properties.keys().map(String::as_str).collect(),
-    };
-    let value = |name: &str| sample(properties.get(name).unwrap_or(&Value::Null), root, depth + 1);
-    names.into_iter().map(|name| (name.to_owned(), value(name))).collect()
-}
-
-fn array(schema: &Value, root: &Value, depth: usize) -> Value {
-    let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
-    let count = bound("minItems").unwrap_or(1).min(bound("maxItems").unwrap_or(ITEMS_MAX)).min(ITEMS_MAX);
-    let item = sample(schema.get("items").unwrap_or(&Value::Null), root, depth + 1);
-    (0..count).map(|_| item.clone()).collect()
-}
-
-fn text(schema: &Value) -> String {
+/// A text, as long as it must be and no longer than it may be.
+fn fitted(schema: &Value, text: &str) -> String {
     let bound = |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|bound| usize::try_from(bound).ok());
-    let (least, most) = (bound("minLength").unwrap_or(0), bound("maxLength").unwrap_or(usize::MAX));
-    let text = "demo ".chars().cycle().take(least.max(4));
-    text.take(most.min(TEXT_MAX)).collect()
+    let (least, most) = (bound("minLength").unwrap_or(0), bound("maxLength").unwrap_or(TEXT_MAX).min(TEXT_MAX));
+    let text = if text.is_empty() { "demo" } else { text };
+    let length = text.chars().count().max(least).min(most);
+    format!("{text} ").chars().cycle().take(length).collect()
 }
 
 /// The first number that fits, of zero and those around the bounds.
@@ -85,6 +177,11 @@ fn number(schema: &Value, step: Step) -> Value {
     let middle = f64::midpoint(bounds().fold(f64::MAX, f64::min), bounds().fold(f64::MIN, f64::max));
     let mut candidates = std::iter::once(0.0).chain(near).chain([middle]).map(|number| step.apply(number));
     let number = candidates.find(fits).unwrap_or(0.0);
+    whole(number)
+}
+
+/// A number as people write it: without a fraction where there is none.
+fn whole(number: f64) -> Value {
     if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
 }
 
@@ -106,8 +203,6 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::schema::Schema;
-
     use super::*;
 
     #[test]
@@ -126,8 +221,14 @@ mod tests {
             json!({ "enum": [["x"], null] }),
             json!({ "type": "object", "required": ["free"] }),
             json!({ "type": ["boolean", "null"] }),
+            json!({ "anyOf": [{ "type": "null" }, { "type": "integer", "multipleOf": 5 }] }),
+            json!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }),
+            json!({ "type": "string", "pattern": "^[^@]+@[^@]+$" }),
+            json!({ "type": "string", "pattern": "^[A-Z]{2,5}$", "maxLength": 5 }),
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "uniqueItems": true }),
         ] {
-            let value = of(&schema);
+            let points = vec!["Sweet".to_owned(), "Sour".to_owned()];
+            let value = of(&schema, &Words { title: "Tea".to_owned(), points, numbers: vec![7.0] });
             assert_eq!(Schema::new(schema.clone()).violations(&value), Vec::<String>::new(), "{schema}: {value}");
         }
     }
@@ -135,6 +236,6 @@ mod tests {
     #[test]
     fn a_schema_that_refers_to_itself_still_has_a_sample() {
         let schema = json!({ "type": "object", "required": ["next"], "properties": { "next": { "$ref": "#" } } });
-        assert!(of(&schema).is_object());
+        assert!(of(&schema, &Words::default()).is_object());
     }
 }
