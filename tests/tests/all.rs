@@ -10,6 +10,8 @@
 
 mod chaos;
 mod crash;
+mod embedding;
+mod examples;
 mod laws;
 mod smoke;
 mod steering;

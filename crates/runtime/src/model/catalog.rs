@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ModelInfo;
+use consort_core::message::Failure;
+use futures::stream::BoxStream;
 
-use super::Model;
+use super::{Ask, Model, Piece};
 
 /// Models by alias. Clones share them.
 #[derive(Clone, Default)]
@@ -52,5 +54,11 @@ impl ModelCatalog {
         let first = info(alias)?;
         let rest: Vec<_> = first.fallback.iter().filter_map(|alias| info(alias)).collect();
         Some(std::iter::once(first).chain(rest).collect())
+    }
+}
+
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+        (**self).stream(ask)
     }
 }

@@ -1,0 +1,241 @@
+//! What an ensemble is made of. Nothing is checked before `build`, which then
+//! reports everything that is wrong.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::budget::Limits;
+use consort_core::compile::compile;
+use consort_core::draft;
+use consort_core::mistake::{Code, Mistake};
+use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::{self, Rate};
+use consort_runtime::log::{Log, MemoryLog, SqliteLog};
+use consort_runtime::memory::Memory;
+use consort_runtime::model;
+use consort_runtime::tool::{Tool, memory_tools};
+
+use crate::catalog::ToolCatalog;
+use crate::ensemble::{Ensemble, catalog};
+use crate::error::{Error, Mistakes};
+use crate::function::ToolSet;
+use crate::model::Model;
+use crate::task::{Plan, Task};
+
+/// How an ensemble is called that has no name.
+const NAMELESS: &str = "ensemble";
+/// How long a tool that must not be dropped may take after a stop, unless told.
+const CANCEL_GRACE: Duration = Duration::from_secs(5);
+
+/// An ensemble in the making.
+///
+/// ```
+/// use consort::{Calculator, Ensemble, Limits, Model, OnError, Task};
+///
+/// # fn main() -> Result<(), consort::Error> {
+/// let ensemble = Ensemble::builder()
+///     .name("accounts")
+///     .model("demo", Model::demo())
+///     .tool(Calculator::default())
+///     .task(Task::builder("What is {sum}?").tool("calculator"))
+///     .input("sum", "6 * 7")
+///     .limits(Limits { llm_calls: 10, ..Limits::default() })
+///     .on_error(OnError::ContinueOnError)
+///     .build()?;
+/// assert!(ensemble.models().contains("demo") && ensemble.tools().contains("calculator"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct EnsembleBuilder {
+    template: draft::Ensemble,
+    models: Vec<(String, Model)>,
+    tools: ToolCatalog,
+    tasks: Vec<Task>,
+    rate: Option<Rate>,
+    file: Option<PathBuf>,
+    cancel_grace: Option<Duration>,
+}
+
+impl EnsembleBuilder {
+    /// Names it.
+    #[must_use]
+    pub fn name(self, name: &str) -> EnsembleBuilder {
+        self.with(|template| template.name = name.to_owned())
+    }
+
+    /// Adds a model under an alias; the first one is asked unless a task says otherwise.
+    #[must_use]
+    pub fn model(mut self, alias: &str, model: impl Into<Model>) -> EnsembleBuilder {
+        self.models.push((alias.to_owned(), model.into()));
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool) -> EnsembleBuilder {
+        self.tools = self.tools.with(tool);
+        self
+    }
+
+    /// Adds all tools of one value.
+    #[must_use]
+    pub fn tool_set(self, set: impl ToolSet) -> EnsembleBuilder {
+        Arc::new(set).tools().into_iter().fold(self, EnsembleBuilder::tool)
+    }
+
+    /// Adds all tools of a catalog.
+    #[must_use]
+    pub fn tool_catalog(mut self, tools: &ToolCatalog) -> EnsembleBuilder {
+        self.tools.0.extend(tools.0.iter().cloned());
+        self
+    }
+
+    /// Adds a task.
+    #[must_use]
+    pub fn task(mut self, task: impl Into<Task>) -> EnsembleBuilder {
+        self.tasks.push(task.into());
+        self
+    }
+
+    /// Adds tasks, in this order.
+    #[must_use]
+    pub fn tasks<T: Into<Task>>(self, tasks: impl IntoIterator<Item = T>) -> EnsembleBuilder {
+        tasks.into_iter().fold(self, EnsembleBuilder::task)
+    }
+
+    /// Says in which order tasks run. Otherwise: as soon as what they read is
+    /// there, and one after the other when none reads another.
+    #[must_use]
+    pub fn workflow(self, workflow: Workflow) -> EnsembleBuilder {
+        self.with(|template| template.workflow = Some(workflow))
+    }
+
+    /// Says what a failed task means for the others.
+    #[must_use]
+    pub fn on_error(self, on_error: OnError) -> EnsembleBuilder {
+        self.with(|template| template.on_error = on_error)
+    }
+
+    /// Gives a template variable a value for runs that bring none.
+    #[must_use]
+    pub fn input(self, name: &str, value: &str) -> EnsembleBuilder {
+        self.with(|template| _ = template.inputs.insert(name.to_owned(), value.to_owned()))
+    }
+
+    /// Limits what one run may use.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> EnsembleBuilder {
+        self.with(|template| template.limits = limits)
+    }
+
+    /// Says whose output a person looks at.
+    #[must_use]
+    pub fn review(self, policy: ReviewPolicy) -> EnsembleBuilder {
+        self.with(|template| template.review.policy = policy)
+    }
+
+    /// The same, with how long reviews wait and what happens then.
+    #[must_use]
+    pub fn review_settings(self, review: Review) -> EnsembleBuilder {
+        self.with(|template| template.review = review)
+    }
+
+    /// Says how often work may be handed on from agent to agent; 3 times unless told.
+    #[must_use]
+    pub fn max_delegation_depth(self, depth: u32) -> EnsembleBuilder {
+        self.with(|template| template.max_delegation_depth = Some(depth))
+    }
+
+    /// Limits how many questions all its runs ask over time.
+    #[must_use]
+    pub fn rate(mut self, rate: Rate) -> EnsembleBuilder {
+        self.rate = Some(rate);
+        self
+    }
+
+    /// Keeps runs in this file, so that they survive the process. Otherwise they
+    /// are forgotten with it.
+    #[must_use]
+    pub fn keep_in(mut self, file: impl AsRef<Path>) -> EnsembleBuilder {
+        self.file = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Says how long a tool that must not be dropped may take after a stop; five
+    /// seconds unless told.
+    #[must_use]
+    pub fn cancel_grace(mut self, grace: Duration) -> EnsembleBuilder {
+        self.cancel_grace = Some(grace);
+        self
+    }
+
+    /// The ensemble, or everything that is wrong with it. Template variables
+    /// without a value are no mistake yet: a run may bring them.
+    pub fn build(self) -> Result<Ensemble, Error> {
+        let clock = Clock::system();
+        let log = open(self.file)?;
+        let limit = |(alias, model): &(String, Model)| Some((alias.clone(), model.limit()?));
+        let limits = limits::Limits::new(self.models.iter().filter_map(limit), self.rate);
+        let (models, mut mistakes) = ready(self.models);
+        let plan = Plan::new(self.tasks);
+        mistakes.extend(plan.mistakes);
+        let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
+        let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
+        let (tools, Mistakes(unfit)) = own.toolbox();
+        mistakes.extend(unfit);
+        let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
+        let engine = Engine::new(Seams { log, models, tools, limits, clock, cancel_grace });
+        let mut template = draft::Ensemble { tasks: plan.drafts, ..self.template };
+        if template.name.is_empty() {
+            template.name = NAMELESS.to_owned();
+        }
+        mistakes.extend(wrong(&template, engine.seams()));
+        if mistakes.is_empty() {
+            Ok(Ensemble { engine, template: Arc::new(template), tools: self.tools })
+        } else {
+            Err(Mistakes(mistakes).into())
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut draft::Ensemble)) -> EnsembleBuilder {
+        change(&mut self.template);
+        self
+    }
+}
+
+fn open(file: Option<PathBuf>) -> Result<Arc<dyn Log>, Error> {
+    let Some(path) = file else { return Ok(Arc::new(MemoryLog::default())) };
+    match SqliteLog::open(&path) {
+        Ok(log) => Ok(Arc::new(log)),
+        Err(error) => Err(Error::Store { path, reason: error.to_string() }),
+    }
+}
+
+/// The models that can be asked, and what is wrong with the others.
+fn ready(models: Vec<(String, Model)>) -> (model::ModelCatalog, Vec<Mistake>) {
+    let (mut catalog, mut mistakes) = (model::ModelCatalog::default(), Vec::new());
+    let aliases: Vec<String> = models.iter().map(|(alias, _)| alias.clone()).collect();
+    for (alias, model) in models {
+        let mut wrong = |message| mistakes.push(Mistake::new(Code::InvalidModel, format!("models.{alias}"), message));
+        for missing in model.fallbacks().iter().filter(|fallback| !aliases.contains(fallback)) {
+            wrong(format!("falls back to '{missing}', which does not exist"));
+        }
+        match model.ready(&alias).and_then(|(info, model)| catalog.clone().with(info, model).map_err(|e| e.to_string()))
+        {
+            Ok(larger) => catalog = larger,
+            Err(reason) => wrong(reason),
+        }
+    }
+    (catalog, mistakes)
+}
+
+/// What would be wrong with every run.
+fn wrong(template: &draft::Ensemble, seams: &Seams) -> Vec<Mistake> {
+    let mistakes = compile(template, draft::Request::default(), &catalog(seams)).err().unwrap_or_default();
+    mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput).collect()
+}

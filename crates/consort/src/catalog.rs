@@ -1,0 +1,122 @@
+//! Models and tools by name: found, or not and then with what was likely meant.
+
+use std::sync::Arc;
+
+use consort_core::catalog::{ModelInfo, ToolInfo};
+use consort_core::mistake::{Code, Mistake};
+use consort_runtime::clock::Clock;
+use consort_runtime::model;
+use consort_runtime::tool::{Calculator, DateTime, Json, Tool, Toolbox};
+
+use crate::error::Mistakes;
+use crate::seam;
+
+/// There is nothing of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {what} '{name}'. Available: [{}]", known.join(", "))]
+pub struct Unknown {
+    /// `model` or `tool`.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// The names there are.
+    pub known: Vec<String>,
+}
+
+/// The models of an ensemble, by alias.
+#[derive(Clone, Default)]
+pub struct ModelCatalog(pub(crate) model::ModelCatalog);
+
+impl ModelCatalog {
+    /// The model of this alias, or what there is instead.
+    pub fn resolve(&self, alias: &str) -> Result<&Arc<dyn seam::Model>, Unknown> {
+        self.find(alias).ok_or_else(|| self.unknown(alias))
+    }
+
+    /// The model of this alias, if there is one.
+    pub fn find(&self, alias: &str) -> Option<&Arc<dyn seam::Model>> {
+        self.0.find(alias)
+    }
+
+    /// What is known about each model, in the order they were given.
+    pub fn list(&self) -> Vec<Arc<ModelInfo>> {
+        self.0.infos().cloned().collect()
+    }
+
+    /// Whether there is a model of this alias.
+    pub fn contains(&self, alias: &str) -> bool {
+        self.find(alias).is_some()
+    }
+
+    pub(crate) fn unknown(&self, alias: &str) -> Unknown {
+        let known = self.0.infos().map(|info| info.alias.clone()).collect();
+        Unknown { what: "model", name: alias.to_owned(), known }
+    }
+}
+
+/// Tools by name, to be shared between ensembles.
+///
+/// ```
+/// use consort::ToolCatalog;
+///
+/// let tools = ToolCatalog::builtin();
+/// assert!(tools.contains("calculator"));
+/// assert_eq!(tools.list().len(), 3);
+/// let error = tools.resolve("abacus").err().map(|error| error.to_string());
+/// assert_eq!(error.as_deref(), Some("there is no tool 'abacus'. Available: [calculator, datetime, json]"));
+/// ```
+#[derive(Clone, Default)]
+pub struct ToolCatalog(pub(crate) Vec<Arc<dyn Tool>>);
+
+impl ToolCatalog {
+    /// A catalog of these tools.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> ToolCatalog {
+        ToolCatalog(tools.into_iter().collect())
+    }
+
+    /// The tools that need nothing from outside: `calculator`, `datetime`, `json`.
+    pub fn builtin() -> ToolCatalog {
+        let datetime = DateTime::new(Clock::system());
+        ToolCatalog(vec![Arc::new(Calculator::default()), Arc::new(datetime), Arc::new(Json::default())])
+    }
+
+    /// The same catalog with one more tool.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool) -> ToolCatalog {
+        self.0.push(Arc::new(tool));
+        self
+    }
+
+    /// The tool of this name, or what there is instead.
+    pub fn resolve(&self, name: &str) -> Result<&Arc<dyn Tool>, Unknown> {
+        let known = || self.0.iter().map(|tool| tool.info().name.clone()).collect();
+        self.find(name).ok_or_else(|| Unknown { what: "tool", name: name.to_owned(), known: known() })
+    }
+
+    /// The tool of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.0.iter().find(|tool| tool.info().name == name)
+    }
+
+    /// What is known about each tool, in the order they were given.
+    pub fn list(&self) -> Vec<Arc<ToolInfo>> {
+        self.0.iter().map(|tool| tool.info().clone()).collect()
+    }
+
+    /// Whether there is a tool of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// What performs the calls. Tools that do not fit are left out and told.
+    pub(crate) fn toolbox(&self) -> (Toolbox, Mistakes) {
+        let (mut toolbox, mut mistakes) = (Toolbox::default(), Vec::new());
+        for tool in &self.0 {
+            match toolbox.clone().with(tool.clone()) {
+                Ok(larger) => toolbox = larger,
+                Err(unfit) => mistakes.push(Mistake::new(Code::InvalidTool, "tools", unfit.to_string())),
+            }
+        }
+        (toolbox, Mistakes(mistakes))
+    }
+}

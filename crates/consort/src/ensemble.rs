@@ -1,0 +1,125 @@
+//! The handle to an ensemble: start runs, find them again, go on with those a
+//! crash left behind.
+
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
+use consort_core::chore::{RECALL, REMEMBER};
+use consort_core::compile::{Catalog, compile};
+use consort_core::draft;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::log::Query;
+
+use crate::builder::EnsembleBuilder;
+use crate::catalog::{ModelCatalog, ToolCatalog};
+use crate::error::{Error, Mistakes};
+use crate::model::Model;
+use crate::outcome::Outcome;
+use crate::request::Request;
+use crate::run::Run;
+use crate::task::Task;
+
+/// The alias of the only model of [`Ensemble::run`].
+const ONLY_MODEL: &str = "default";
+
+/// Tasks, and everything they are done with. Clones are the same ensemble;
+/// when the last of them and of its runs' handles is dropped, its runs stop
+/// where they are.
+///
+/// ```
+/// use consort::{Ensemble, Model, Task};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let research = Task::builder("Research {topic}").name("research").build();
+/// let ensemble = Ensemble::builder()
+///     .name("newsroom")
+///     .model("demo", Model::demo())
+///     .tasks([research.clone(), Task::builder("Write about {topic}").reads(&research).build()])
+///     .build()?;
+/// let outcome = ensemble.start([("topic", "tea")]).await?.finished().await?;
+/// assert!(outcome.output("research")?.to_lowercase().contains("tea"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Ensemble {
+    pub(crate) engine: Engine,
+    pub(crate) template: Arc<draft::Ensemble>,
+    pub(crate) tools: ToolCatalog,
+}
+
+/// What [`Ensemble::resume_unfinished`] found.
+#[derive(Clone)]
+pub struct Resumed {
+    /// Runs that go on.
+    pub runs: Vec<Run>,
+    /// Runs that cannot, and why; they stay as they are.
+    pub damaged: Vec<(String, String)>,
+}
+
+impl Ensemble {
+    /// An ensemble, piece by piece.
+    pub fn builder() -> EnsembleBuilder {
+        EnsembleBuilder::default()
+    }
+
+    /// Runs some tasks with one model, in memory, to the end.
+    pub async fn run<T: Into<Task>>(
+        model: impl Into<Model>,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<Outcome, Error> {
+        let ensemble = Ensemble::builder().model(ONLY_MODEL, model).tasks(tasks).build()?;
+        ensemble.start(()).await?.finished().await
+    }
+
+    /// Starts a run: once this returns, the run is stored.
+    pub async fn start(&self, request: impl Into<Request>) -> Result<Run, Error> {
+        let Request(request) = request.into();
+        let compiled = compile(&self.template, request, &catalog(self.engine.seams())).map_err(Mistakes)?;
+        let id = self.engine.submit(compiled).await?;
+        Ok(Run::new(self.engine.clone(), id))
+    }
+
+    /// A run of this ensemble by its id, ended or not.
+    pub async fn find(&self, id: &str) -> Result<Run, Error> {
+        self.engine.run(id).await?;
+        Ok(Run::new(self.engine.clone(), id.into()))
+    }
+
+    /// Goes on with every run that an earlier process did not finish. Build the
+    /// ensemble as it was then: runs look for their models, tools and functions
+    /// by name.
+    pub async fn resume_unfinished(&self) -> Result<Resumed, Error> {
+        let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: usize::MAX, ..Query::default() };
+        let unfinished = self.engine.list(query).await?;
+        let damaged = self.engine.recover().await?.damaged;
+        let goes_on = |id: &Arc<str>| !damaged.iter().any(|(other, _)| **other == **id);
+        let ids = unfinished.rows.into_iter().map(|(id, _)| id).filter(goes_on);
+        Ok(Resumed { runs: ids.map(|id| Run::new(self.engine.clone(), id)).collect(), damaged })
+    }
+
+    /// Its models, by alias.
+    pub fn models(&self) -> ModelCatalog {
+        ModelCatalog(self.engine.seams().models.clone())
+    }
+
+    /// Its tools, by name.
+    pub fn tools(&self) -> &ToolCatalog {
+        &self.tools
+    }
+
+    /// Stops every run where it is and returns when nothing of them is left.
+    /// The runs are unfinished then, not cancelled.
+    pub async fn stop(&self) {
+        self.engine.stop().await;
+    }
+}
+
+/// What tasks may name: memory is not called by name, but asked for.
+pub(crate) fn catalog(seams: &Seams) -> Catalog {
+    let named = |tool: &&Arc<ToolInfo>| ![RECALL, REMEMBER].contains(&tool.name.as_str());
+    let tools = seams.tools.infos().filter(named).cloned().collect();
+    Catalog { models: seams.models.infos().cloned().collect(), tools }
+}

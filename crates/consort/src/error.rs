@@ -1,0 +1,77 @@
+//! What can go wrong between a program and its ensemble, by what the program
+//! can do about it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use consort_core::mistake::Mistake;
+use consort_runtime::engine;
+
+use crate::catalog::Unknown;
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was described cannot run: correct it.
+    #[error(transparent)]
+    Mistakes(#[from] Mistakes),
+    /// Runs cannot be kept there.
+    #[error("cannot keep runs in {}: {reason}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is nothing of this name.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// The run turned it down, or cannot be reached.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// The review belongs to another run.
+    #[error("'{0}' is no review of this run")]
+    OtherReview(String),
+    /// The run stopped before its end: `resume_unfinished` goes on with it.
+    #[error("run {0} has not ended and nobody works on it here")]
+    Unfinished(String),
+    /// A task has no such output.
+    #[error("task '{task}' {reason}")]
+    Output {
+        /// The task.
+        task: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A frame or a view that is not what it should be.
+    #[error("unreadable: {0}")]
+    Unreadable(#[from] serde_json::Error),
+}
+
+/// Everything that is wrong with an ensemble or a request, at once.
+///
+/// ```
+/// use consort::{Ensemble, Error, Model, Task};
+///
+/// let ensemble = Ensemble::builder()
+///     .model("demo", Model::demo())
+///     .task(Task::builder("Count").tool("abacus").model("gpt"))
+///     .build();
+/// let Err(Error::Mistakes(mistakes)) = ensemble else { panic!("it was built") };
+/// assert_eq!(
+///     mistakes.to_string(),
+///     "tasks[0].model: Unknown model 'gpt'. Available: [demo]\n\
+///      tasks[0].tools[0]: Unknown tool 'abacus'. Available: []"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        out.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Mistakes {}

@@ -1,0 +1,91 @@
+//! What a run shows while it works: one event for everything that happened,
+//! and words of models as they come.
+
+use std::sync::Arc;
+
+use consort_core::event::Timing;
+use consort_runtime::ring::Frame;
+use futures::stream::BoxStream;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// Events in the order they happened, until the run is over.
+pub type Events = BoxStream<'static, Result<Event, Error>>;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    seq: Option<u64>,
+    text: Arc<str>,
+    body: Value,
+}
+
+/// A question to a person: answer it with [`Run::review`](crate::Run::review).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Review {
+    /// Its name, unique among all runs.
+    #[serde(rename = "reviewId")]
+    pub id: String,
+    /// The task it is about.
+    pub task_name: String,
+    /// What the task has put out so far; empty before it starts.
+    #[serde(rename = "taskOutput", default)]
+    pub output: String,
+    /// What an agent asks, when it was an agent who asked.
+    pub prompt: Option<String>,
+    /// Before, while or after the task is done.
+    pub timing: Timing,
+}
+
+impl Event {
+    pub(crate) fn new(frame: &Frame) -> Result<Event, Error> {
+        let seq = match frame {
+            Frame::Event { seq, .. } => Some(*seq),
+            Frame::Delta { .. } | Frame::Result { .. } => None,
+        };
+        let text = frame.text().clone();
+        Ok(Event { seq, body: serde_json::from_str(&text)?, text })
+    }
+
+    /// Its number in the run, from 0; words of a model and the result have none.
+    pub fn seq(&self) -> Option<u64> {
+        self.seq
+    }
+
+    /// What happened: `task_started`, `tool_called`, `token`, `run_result`, …
+    pub fn kind(&self) -> &str {
+        self.str("type").unwrap_or_default()
+    }
+
+    /// Everything it says, as JSON text for a wire.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Everything it says.
+    pub fn json(&self) -> &Value {
+        &self.body
+    }
+
+    /// The task it is about, if it is about one.
+    pub fn task(&self) -> Option<&str> {
+        self.str("taskName")
+    }
+
+    /// The words, when a model is talking.
+    pub fn token(&self) -> Option<&str> {
+        self.str("token")
+    }
+
+    /// The question, when a person is asked one.
+    pub fn review(&self) -> Option<Review> {
+        if self.kind() == "review_requested" { Review::deserialize(&self.body).ok() } else { None }
+    }
+
+    fn str(&self, name: &str) -> Option<&str> {
+        self.body.get(name).and_then(Value::as_str)
+    }
+}

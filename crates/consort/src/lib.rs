@@ -1,0 +1,75 @@
+//! Ensembles of language-model agents, in your own program.
+//!
+//! Say what there is to do and who can be asked; the rest is a run: tasks in
+//! their order, tools called, every step stored, and all of it steerable while
+//! it happens.
+//!
+//! ```
+//! use consort::{Ensemble, Model, Task};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), consort::Error> {
+//! let outcome = Ensemble::run(Model::demo(), [Task::new("Write a greeting")]).await?;
+//! assert!(outcome.answer().contains("greeting"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Beyond that: [`Ensemble::builder`] names models, tools, limits and where runs
+//! are kept; [`Task::builder`] says more about a task; [`Ensemble::start`] gives
+//! a [`Run`] to watch and to steer, and [`Run::finished`] its [`Outcome`]. The
+//! folder `examples` beside this crate holds whole programs.
+//!
+//! # Layout, in reading order
+//! - `ensemble`: the handle; `builder`: what it is made of
+//! - `task`: one task; `work`: what functions of your own are given
+//! - `model`, `function`: who is asked, what is called; `catalog`: both by name
+//! - `request`: what one run is given; `run`: a run under way; `event`: what
+//!   it shows; `outcome`: what came of it
+//! - `error`: what can go wrong
+//! - [`seam`]: the traits behind models and tools, to write your own
+
+mod builder;
+mod catalog;
+mod ensemble;
+mod error;
+mod event;
+mod function;
+mod model;
+mod outcome;
+mod request;
+mod run;
+mod task;
+mod work;
+
+pub use builder::EnsembleBuilder;
+pub use catalog::{ModelCatalog, ToolCatalog, Unknown};
+pub use ensemble::{Ensemble, Resumed};
+pub use error::{Error, Mistakes};
+pub use event::{Event, Events, Review};
+pub use function::{FunctionTool, ToolSet, tool};
+pub use model::Model;
+pub use outcome::{Outcome, Status, TaskOutcome};
+pub use request::Request;
+pub use run::Run;
+pub use task::{Task, TaskBuilder};
+pub use work::Work;
+
+pub use consort_core::agent::Agent;
+pub use consort_core::budget::Limits;
+pub use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
+pub use consort_core::decide::Refused;
+pub use consort_core::event::{CancelMode, Decision, Timing};
+pub use consort_core::mistake::{Code, Mistake};
+pub use consort_core::spec::{OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow};
+pub use consort_runtime::limits::{Rate, parse_rate};
+pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};
+pub use consort_runtime::tool::{Calculator, DateTime, Json, ScriptedTool};
+
+/// The traits behind models and tools, for those you write yourself.
+pub mod seam {
+    pub use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop, Usage};
+    pub use consort_runtime::engine::Error as EngineError;
+    pub use consort_runtime::model::{Ask, Model, Piece};
+    pub use consort_runtime::tool::{Answer, Invocation, Tool};
+}

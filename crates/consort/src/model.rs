@@ -1,0 +1,162 @@
+//! Who is asked: one of the providers, the demo, or a model of your own, with
+//! what is known about it.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use consort_core::catalog::{ModelInfo, Price};
+use consort_runtime::limits::{ModelLimit, Rate};
+use consort_runtime::model::anthropic::Anthropic;
+use consort_runtime::model::gemini::Gemini;
+use consort_runtime::model::openai::{Api, OpenAi};
+use consort_runtime::model::{self, DemoModel, Options};
+
+use crate::seam;
+
+const OPENAI_URL: &str = "https://api.openai.com/v1";
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// A model and what is known about it.
+///
+/// ```
+/// use consort::{Model, Price};
+///
+/// let local = Model::compatible("http://127.0.0.1:11434/v1", "llama3.2").context_tokens(8_192);
+/// let large = Model::anthropic("claude-sonnet-4-5", "a key")
+///     .price(Price { input: 3_000_000_000, output: 15_000_000_000, cached_input: 300_000_000 })
+///     .fallback(["local"]);
+/// ```
+#[derive(Clone)]
+pub struct Model {
+    info: ModelInfo,
+    max_concurrency: Option<NonZeroU32>,
+    rate: Option<Rate>,
+    source: Source,
+}
+
+#[derive(Clone)]
+enum Source {
+    Ready(Arc<dyn seam::Model>),
+    OpenAi(Options, Api),
+    Anthropic(Options),
+    Gemini(Options),
+}
+
+impl<M: seam::Model> From<M> for Model {
+    fn from(model: M) -> Model {
+        Model::of("custom", Source::Ready(Arc::new(model)))
+    }
+}
+
+impl Model {
+    /// The built-in demo: offline, by fixed rules, and honest about it.
+    pub fn demo() -> Model {
+        Model::of("demo", Source::Ready(Arc::new(DemoModel::default().paced(std::time::Duration::ZERO))))
+    }
+
+    /// A model of OpenAI, by its name there.
+    pub fn openai(name: &str, api_key: &str) -> Model {
+        Model::of("openai", Source::OpenAi(options(OPENAI_URL, name, api_key), Api::Responses))
+    }
+
+    /// A model on a server that speaks OpenAI's chat completions, without a key.
+    pub fn compatible(base_url: &str, name: &str) -> Model {
+        Model::of("openai", Source::OpenAi(Options::new(base_url, name), Api::Chat))
+    }
+
+    /// A model of Anthropic, by its name there.
+    pub fn anthropic(name: &str, api_key: &str) -> Model {
+        Model::of("anthropic", Source::Anthropic(options(ANTHROPIC_URL, name, api_key)))
+    }
+
+    /// A model of Google, by its name there.
+    pub fn gemini(name: &str, api_key: &str) -> Model {
+        Model::of("gemini", Source::Gemini(options(GEMINI_URL, name, api_key)))
+    }
+
+    /// Says what it costs; runs with a cost limit need to know.
+    #[must_use]
+    pub fn price(mut self, price: Price) -> Model {
+        self.info.price = Some(price);
+        self
+    }
+
+    /// Says how many tokens it can read, its answer included.
+    #[must_use]
+    pub fn context_tokens(mut self, tokens: u64) -> Model {
+        self.info.context_tokens = tokens;
+        self
+    }
+
+    /// Limits the tokens of one answer.
+    #[must_use]
+    pub fn max_output_tokens(mut self, tokens: u64) -> Model {
+        self.info.max_output_tokens = tokens;
+        self
+    }
+
+    /// Says how often a failed call is repeated; 3 times unless told.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> Model {
+        self.info.retries = retries;
+        self
+    }
+
+    /// Names the models that are tried when it does not answer, in this order.
+    #[must_use]
+    pub fn fallback<'a>(mut self, aliases: impl IntoIterator<Item = &'a str>) -> Model {
+        self.info.fallback = aliases.into_iter().map(str::to_owned).collect();
+        self
+    }
+
+    /// Limits how many questions are under way at the same time.
+    #[must_use]
+    pub fn max_concurrency(mut self, max: NonZeroU32) -> Model {
+        self.max_concurrency = Some(max);
+        self
+    }
+
+    /// Limits how many questions are asked over time.
+    #[must_use]
+    pub fn rate(mut self, rate: Rate) -> Model {
+        self.rate = Some(rate);
+        self
+    }
+
+    fn of(provider: &str, source: Source) -> Model {
+        Model { info: ModelInfo::new("", provider), max_concurrency: None, rate: None, source }
+    }
+
+    pub(crate) fn fallbacks(&self) -> &[String] {
+        &self.info.fallback
+    }
+
+    /// What everybody who asks it shares, if anything is limited.
+    pub(crate) fn limit(&self) -> Option<ModelLimit> {
+        let limited = self.max_concurrency.is_some() || self.rate.is_some();
+        let max_concurrency = self.max_concurrency.unwrap_or(NonZeroU32::MAX);
+        limited.then_some(ModelLimit { max_concurrency, rate: self.rate })
+    }
+
+    /// The model under its alias, ready to be asked, or why it cannot be.
+    pub(crate) fn ready(self, alias: &str) -> Result<(ModelInfo, Arc<dyn seam::Model>), String> {
+        let info = ModelInfo { alias: alias.to_owned(), ..self.info };
+        let client = || model::client().map_err(|error| error.to_string());
+        let model: Arc<dyn seam::Model> = match self.source {
+            Source::Ready(model) => model,
+            Source::OpenAi(options, api) => Arc::new(OpenAi::new(options, api, client()?).map_err(words)?),
+            Source::Anthropic(options) => Arc::new(Anthropic::new(options, client()?).map_err(words)?),
+            Source::Gemini(options) => Arc::new(Gemini::new(options, client()?).map_err(words)?),
+        };
+        Ok((info, model))
+    }
+}
+
+fn options(base_url: &str, name: &str, api_key: &str) -> Options {
+    Options { api_key: Some(api_key.to_owned()), ..Options::new(base_url, name) }
+}
+
+fn words(error: model::OptionsError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,141 @@
+//! What came of a run: its answer, every task's output, and what it used.
+
+use consort_core::run;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::work::typed;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What its tasks came to, in the order they were declared.
+    pub tasks: Vec<TaskOutcome>,
+    /// Tokens it read and wrote, when all its models said.
+    pub tokens: Option<u64>,
+    /// What it cost in US dollars, when all its models have a price.
+    pub cost_usd: Option<f64>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Why it failed, when it did.
+    pub error: Option<String>,
+    answer: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Status {
+    /// It did what it could.
+    Completed,
+    /// A task failed, or a limit was reached.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+/// What came of a task.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskOutcome {
+    /// Its name.
+    pub name: String,
+    /// Where it stands: `COMPLETED`, `FAILED`, `CANCELLED` or `SKIPPED`.
+    pub status: String,
+    /// What it put out.
+    pub output: Option<String>,
+    /// The same as data, where a type was asked for.
+    #[serde(rename = "parsedOutput")]
+    pub value: Option<Value>,
+    /// Why there is no output.
+    pub error: Option<String>,
+}
+
+/// A run's view, as far as an outcome is made of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    status: Status,
+    tasks: Vec<TaskOutcome>,
+    total_tokens: i64,
+    cost_estimate: Option<Cost>,
+    #[serde(default)]
+    duration_ms: u64,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    input_cost: f64,
+    output_cost: f64,
+}
+
+impl Outcome {
+    /// The outcome of a run that has ended.
+    pub(crate) fn of(id: &str, run: &run::Run) -> Result<Outcome, Error> {
+        let view = View::deserialize(run.detail(id))?;
+        Ok(Outcome {
+            status: view.status,
+            tasks: view.tasks,
+            tokens: u64::try_from(view.total_tokens).ok(),
+            cost_usd: view.cost_estimate.map(|cost| cost.input_cost + cost.output_cost),
+            duration_ms: view.duration_ms,
+            error: view.error,
+            answer: run.answer().unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// The output of the task that completed last; empty when none did.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// What a task put out.
+    pub fn output(&self, task: &str) -> Result<&str, Error> {
+        let found = self.task(task)?;
+        let why =
+            || found.error.clone().map_or_else(|| "has no output".to_owned(), |why| format!("has no output: {why}"));
+        found.output.as_deref().ok_or_else(|| Error::Output { task: task.to_owned(), reason: why() })
+    }
+
+    /// What a task put out, as a value of the type it was asked for with
+    /// [`TaskBuilder::output`](crate::TaskBuilder::output).
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Report {
+    ///     title: String,
+    ///     stars: u8,
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let task = Task::builder("Rate the tea").name("report").output::<Report>();
+    /// let outcome = Ensemble::run(Model::demo(), [task]).await?;
+    /// let report: Report = outcome.value("report")?;
+    /// assert!(!report.title.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn value<T: DeserializeOwned>(&self, task: &str) -> Result<T, Error> {
+        let text = self.output(task)?;
+        match self.task(task)?.value.clone() {
+            Some(value) => typed(task, &value.to_string()),
+            None => typed(task, text),
+        }
+    }
+
+    fn task(&self, name: &str) -> Result<&TaskOutcome, Error> {
+        let missing = || Error::Output { task: name.to_owned(), reason: "is not a task of this run".to_owned() };
+        self.tasks.iter().find(|task| task.name == name).ok_or_else(missing)
+    }
+}

@@ -1,0 +1,52 @@
+//! What one run is given beside its ensemble.
+
+use std::collections::BTreeMap;
+
+use consort_core::draft;
+
+/// A request for one run: `()` when there is nothing to say, pairs for inputs,
+/// or everything by its name.
+///
+/// ```
+/// use consort::Request;
+///
+/// let plain = Request::from([("topic", "tea")]);
+/// let tagged = Request::default().input("topic", "tea").tag("team", "kitchen");
+/// assert_ne!(plain, tagged);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request(pub(crate) draft::Request);
+
+impl Request {
+    /// Gives a template variable its value.
+    #[must_use]
+    pub fn input(mut self, name: &str, value: &str) -> Request {
+        self.0.inputs.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Labels the run.
+    #[must_use]
+    pub fn tag(mut self, name: &str, value: &str) -> Request {
+        self.0.tags.insert(name.to_owned(), value.to_owned());
+        self
+    }
+}
+
+impl From<()> for Request {
+    fn from((): ()) -> Request {
+        Request::default()
+    }
+}
+
+impl<K: Into<String>, V: Into<String>, const N: usize> From<[(K, V); N]> for Request {
+    fn from(inputs: [(K, V); N]) -> Request {
+        inputs.into_iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>().into()
+    }
+}
+
+impl From<BTreeMap<String, String>> for Request {
+    fn from(inputs: BTreeMap<String, String>) -> Request {
+        Request(draft::Request { inputs, ..draft::Request::default() })
+    }
+}

@@ -1,0 +1,296 @@
+//! One task: what to do, and whatever else is known about it.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::agent::Agent;
+use consort_core::catalog::{EffectClass, ToolInfo};
+use consort_core::draft::Draft;
+use consort_core::mistake::{Code, Mistake};
+use consort_core::schema::Schema;
+use consort_core::spec::ReviewRule;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::function::{FunctionTool, Performs, performs, schema_of};
+use crate::work::Work;
+
+/// How long a function that does a task may take.
+const HANDLER_TIMEOUT_MS: u64 = 600_000;
+
+/// A task of an ensemble.
+#[derive(Clone)]
+pub struct Task {
+    draft: Draft,
+    /// What other tasks know it by, named or not.
+    identity: Arc<()>,
+    reads: Vec<Arc<()>>,
+    handler: Option<Performs>,
+    input_guardrails: Vec<Performs>,
+    output_guardrails: Vec<Performs>,
+}
+
+/// Says more about a task; an ensemble takes it as it is.
+#[derive(Clone)]
+pub struct TaskBuilder(Task);
+
+/// What an output's guardrail is given.
+#[derive(Deserialize)]
+struct Output {
+    output: String,
+}
+
+impl Task {
+    /// A task with nothing more to say about it.
+    pub fn new(description: impl Into<String>) -> Task {
+        Task::builder(description).build()
+    }
+
+    /// A task with more to say about it. Templates such as `{topic}` are filled
+    /// with a run's inputs.
+    ///
+    /// ```
+    /// use consort::Task;
+    ///
+    /// let research = Task::builder("Research {topic}").tools(["web_search"]).max_iterations(5).build();
+    /// let report = Task::builder("Write about {topic}").name("report").expected_output("One page").reads(&research);
+    /// ```
+    pub fn builder(description: impl Into<String>) -> TaskBuilder {
+        TaskBuilder(Task {
+            draft: Draft { description: description.into(), ..Draft::default() },
+            identity: Arc::new(()),
+            reads: Vec::new(),
+            handler: None,
+            input_guardrails: Vec::new(),
+            output_guardrails: Vec::new(),
+        })
+    }
+}
+
+impl From<TaskBuilder> for Task {
+    fn from(builder: TaskBuilder) -> Task {
+        builder.0
+    }
+}
+
+impl From<&str> for Task {
+    fn from(description: &str) -> Task {
+        Task::new(description)
+    }
+}
+
+impl TaskBuilder {
+    /// The task, for others to read.
+    pub fn build(self) -> Task {
+        self.0
+    }
+
+    /// Names it; otherwise it is named after its description.
+    #[must_use]
+    pub fn name(self, name: &str) -> TaskBuilder {
+        self.with(|draft| draft.name = Some(name.to_owned()))
+    }
+
+    /// Says what the answer should be.
+    #[must_use]
+    pub fn expected_output(self, text: &str) -> TaskBuilder {
+        self.with(|draft| draft.expected_output = Some(text.to_owned()))
+    }
+
+    /// Says more than the description does.
+    #[must_use]
+    pub fn additional_context(self, text: &str) -> TaskBuilder {
+        self.with(|draft| draft.additional_context = Some(text.to_owned()))
+    }
+
+    /// Says who does it; otherwise the description's verbs do.
+    #[must_use]
+    pub fn agent(self, agent: Agent) -> TaskBuilder {
+        self.with(|draft| draft.agent = Some(agent))
+    }
+
+    /// Asks this model instead of the ensemble's.
+    #[must_use]
+    pub fn model(self, alias: &str) -> TaskBuilder {
+        self.with(|draft| draft.model = Some(alias.to_owned()))
+    }
+
+    /// Lets it call this tool.
+    #[must_use]
+    pub fn tool(self, name: &str) -> TaskBuilder {
+        self.tools([name])
+    }
+
+    /// Lets it call these tools.
+    #[must_use]
+    pub fn tools<'a>(self, names: impl IntoIterator<Item = &'a str>) -> TaskBuilder {
+        self.with(|draft| draft.tools.extend(names.into_iter().map(str::to_owned)))
+    }
+
+    /// Gives it the output of another task, which then comes first.
+    #[must_use]
+    pub fn reads(mut self, other: &Task) -> TaskBuilder {
+        self.0.reads.push(other.identity.clone());
+        self
+    }
+
+    /// The same for a task known by its name.
+    #[must_use]
+    pub fn context(self, name: &str) -> TaskBuilder {
+        self.with(|draft| draft.context.push(format!("${name}")))
+    }
+
+    /// Limits how often a model is asked; 25 times unless told.
+    #[must_use]
+    pub fn max_iterations(self, max: u32) -> TaskBuilder {
+        self.with(|draft| draft.max_iterations = Some(max))
+    }
+
+    /// Wants an answer that is a value of this type; [`Outcome::value`](crate::Outcome::value)
+    /// gives it back. Answers that are not are sent back to the model.
+    #[must_use]
+    pub fn output<T: JsonSchema>(self) -> TaskBuilder {
+        self.with(|draft| draft.output_schema = Some(schema_of::<T>()))
+    }
+
+    /// Says whether a person looks at the output; otherwise the ensemble does.
+    #[must_use]
+    pub fn review(self, rule: ReviewRule) -> TaskBuilder {
+        self.with(|draft| draft.review = Some(rule))
+    }
+
+    /// Asks a person before it starts.
+    #[must_use]
+    pub fn review_before(self) -> TaskBuilder {
+        self.with(|draft| draft.review_before = true)
+    }
+
+    /// Limits how long its reviews wait.
+    #[must_use]
+    pub fn review_timeout(self, limit: Duration) -> TaskBuilder {
+        self.with(|draft| draft.review_timeout_ms = u64::try_from(limit.as_millis()).ok())
+    }
+
+    /// Remembers its output under this name, and recalls what fits from there.
+    #[must_use]
+    pub fn memory(self, name: &str) -> TaskBuilder {
+        self.with(|draft| draft.memory.push(name.to_owned()))
+    }
+
+    /// Lets the agent say what could be better, for the next run.
+    #[must_use]
+    pub fn reflection(self) -> TaskBuilder {
+        self.with(|draft| draft.reflection = true)
+    }
+
+    /// Does it with a function instead of a model. A run that is picked up after
+    /// a crash may do it again, with the same [`Work::key`].
+    ///
+    /// ```
+    /// use consort::{Ensemble, Task, Work};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let greet = |work: Work| async move { work.inputs.get("who").map(|who| format!("Hello, {who}!")).ok_or("who?") };
+    /// let ensemble = Ensemble::builder().task(Task::builder("Greet").handler(greet)).build()?;
+    /// let outcome = ensemble.start([("who", "Ada")]).await?.finished().await?;
+    /// assert_eq!(outcome.answer(), "Hello, Ada!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn handler<W, T, E>(mut self, work: impl Fn(Work) -> W + Send + Sync + 'static) -> TaskBuilder
+    where
+        W: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize,
+        E: Display,
+    {
+        self.0.handler = Some(performs(move |key, given: Work| work(Work { key, ..given })));
+        self
+    }
+
+    /// Checks the task before anybody works on it; an error fails it.
+    #[must_use]
+    pub fn input_guardrail<W, E>(mut self, check: impl Fn(Work) -> W + Send + Sync + 'static) -> TaskBuilder
+    where
+        W: Future<Output = Result<(), E>> + Send + 'static,
+        E: Display,
+    {
+        self.0.input_guardrails.push(performs(move |key, given: Work| check(Work { key, ..given })));
+        self
+    }
+
+    /// Checks the output before anybody reads it; an error fails the task.
+    #[must_use]
+    pub fn output_guardrail<W, E>(mut self, check: impl Fn(String) -> W + Send + Sync + 'static) -> TaskBuilder
+    where
+        W: Future<Output = Result<(), E>> + Send + 'static,
+        E: Display,
+    {
+        self.0.output_guardrails.push(performs(move |_key, given: Output| check(given.output)));
+        self
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Draft)) -> TaskBuilder {
+        change(&mut self.0.draft);
+        self
+    }
+}
+
+/// Tasks as core reads them: references by position, functions as tools.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) drafts: Vec<Draft>,
+    /// The functions of the tasks, under names of their own.
+    pub(crate) tools: Vec<FunctionTool>,
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
+impl Plan {
+    pub(crate) fn new(tasks: Vec<Task>) -> Plan {
+        let identities: Vec<Arc<()>> = tasks.iter().map(|task| task.identity.clone()).collect();
+        let mut plan = Plan::default();
+        for (position, task) in tasks.into_iter().enumerate() {
+            plan.add(position, task, &identities);
+        }
+        plan
+    }
+
+    fn add(&mut self, position: usize, task: Task, identities: &[Arc<()>]) {
+        let mut draft = task.draft;
+        for read in &task.reads {
+            match identities.iter().position(|identity| Arc::ptr_eq(identity, read)) {
+                Some(other) => draft.context.push(format!("${other}")),
+                None => {
+                    let place = format!("tasks[{position}].context");
+                    let message = "a task that is not in the ensemble cannot be read";
+                    self.mistakes.push(Mistake::new(Code::BadRequest, place, message));
+                }
+            }
+        }
+        // The same name in every process, so that a run finds its functions again.
+        let owner = draft.name.clone().unwrap_or_else(|| position.to_string());
+        draft.handler = task.handler.map(|work| self.register(format!("task:{owner}:handler"), work));
+        draft.input_guardrails = self.guards(&owner, "input", task.input_guardrails);
+        draft.output_guardrails = self.guards(&owner, "output", task.output_guardrails);
+        self.drafts.push(draft);
+    }
+
+    fn guards(&mut self, owner: &str, side: &str, guards: Vec<Performs>) -> Vec<String> {
+        let named = guards.into_iter().enumerate();
+        named.map(|(index, guard)| self.register(format!("task:{owner}:{side}:{index}"), guard)).collect()
+    }
+
+    fn register(&mut self, name: String, performs: Performs) -> String {
+        let info = ToolInfo {
+            schema: Schema::new(json!({ "type": "object" })),
+            effect: EffectClass::Idempotent,
+            timeout_ms: HANDLER_TIMEOUT_MS,
+            ..ToolInfo::new(&name, "")
+        };
+        self.tools.push(FunctionTool::new(info, performs));
+        name
+    }
+}

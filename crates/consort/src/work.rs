@@ -1,0 +1,47 @@
+//! What functions of your own are given when they do a task or check one.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+
+/// A task to be done, as its handler sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Work {
+    /// What to do.
+    pub description: String,
+    /// What the answer should be.
+    pub expected_output: String,
+    /// The outputs of the tasks it reads, by their names.
+    #[serde(rename = "context")]
+    pub outputs: BTreeMap<String, String>,
+    /// What the run was given.
+    pub inputs: BTreeMap<String, String>,
+    /// Unique to this task of this run, and the same when it is done again
+    /// after a crash.
+    #[serde(skip)]
+    pub key: String,
+}
+
+impl Work {
+    /// What a task it reads has put out.
+    pub fn output(&self, task: &str) -> Result<&str, Error> {
+        let missing =
+            || Error::Output { task: task.to_owned(), reason: "is not among the tasks this one reads".into() };
+        self.outputs.get(task).map(String::as_str).ok_or_else(missing)
+    }
+
+    /// The same as a value of a type.
+    pub fn value<T: DeserializeOwned>(&self, task: &str) -> Result<T, Error> {
+        typed(task, self.output(task)?)
+    }
+}
+
+/// Text as a value, or the task whose output does not fit.
+pub(crate) fn typed<T: DeserializeOwned>(task: &str, text: &str) -> Result<T, Error> {
+    let unfit = |error| Error::Output { task: task.to_owned(), reason: format!("put out something else: {error}") };
+    serde_json::from_str(text).map_err(unfit)
+}
