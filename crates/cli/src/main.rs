@@ -49,6 +49,8 @@ enum Command {
     },
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
+    /// Serve the control API until a signal
+    Serve(commands::serve::Args),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
         Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
+        Command::Serve(args) => commands::serve::run(args, &env, output),
     };
     match ended {
         Ok(exit) => exit.into(),

@@ -39,6 +39,21 @@ pub struct Catalog {
     pub tools: Vec<Arc<ToolInfo>>,
 }
 
+impl Catalog {
+    /// A model and the fallbacks that follow it; the names there are when there
+    /// is no such model.
+    pub fn model(&self, alias: &str) -> Result<Vec<Arc<ModelInfo>>, Mistake> {
+        let find = |alias: &str| self.models.iter().find(|model| model.alias == alias).cloned();
+        let Some(first) = find(alias) else {
+            let names = listed(self.models.iter().map(|model| model.alias.as_str()));
+            let message = format!("Unknown model '{alias}'. Available: {names}");
+            return Err(Mistake::new(Code::InvalidModel, "model", message));
+        };
+        let fallbacks: Vec<_> = first.fallback.iter().filter_map(|alias| find(alias)).collect();
+        Ok(std::iter::once(first).chain(fallbacks).collect())
+    }
+}
+
 /// A run ready to be accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {

@@ -395,6 +395,14 @@ pub fn parse_review_id(id: &str) -> Option<(&str, u32)> {
     Some((run, number.parse().ok()?))
 }
 
+impl Run {
+    /// The public id of a directive that was given to this run.
+    pub fn directive_id(&self, run: &str, given: &Directive) -> Option<String> {
+        let number = self.directives.iter().rposition(|directive| directive == given)?;
+        u32::try_from(number).ok().map(|number| directive_id(run, number))
+    }
+}
+
 /// The public id of a directive.
 pub fn directive_id(run: &str, directive: u32) -> String {
     format!("{run}-directive-{directive}")

@@ -29,7 +29,22 @@ impl ReviewState {
     }
 }
 
+/// Where a review stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has decided.
+    Open,
+    /// This word holds.
+    Decided(&'static str),
+}
+
 impl Run {
+    /// Where a review stands; `None` when there never was such a review.
+    pub fn review_standing(&self, review: u32) -> Option<Standing> {
+        let state = self.reviews.get(review as usize)?;
+        Some(state.verdict.map_or(Standing::Open, Standing::Decided))
+    }
+
     pub(crate) fn opened(&mut self, review: u32, state: ReviewState) {
         if let Some(due) = state.due {
             self.timers.insert((due, Timer::Review(review)));

@@ -5,7 +5,7 @@
 //! - [`id`]: places as names; [`text`]: text that may be large; [`time`]
 //! - what people ask for: [`draft`] as written, [`request`] as JSON,
 //!   [`template`] and [`agent`] filled in by [`compile`], which reports every
-//!   [`mistake`] at once and gives a [`spec`]
+//!   [`mistake`] at once and gives a [`spec`]; [`submission`] is both in order
 //! - what a run may use: [`catalog`] of models and tools, [`schema`], [`budget`]
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
@@ -28,7 +28,7 @@ pub mod delegation;
 pub mod draft;
 pub mod event;
 pub mod frame;
-mod gate;
+pub mod gate;
 mod graph;
 pub mod human;
 pub mod id;
@@ -42,6 +42,7 @@ pub mod run;
 pub mod schema;
 pub mod spec;
 mod stopwatch;
+pub mod submission;
 pub mod subtask;
 pub mod template;
 #[cfg(test)]

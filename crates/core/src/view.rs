@@ -127,16 +127,27 @@ impl Run {
         let Summary { row, ended_at, .. } = self.summary(run);
         let mut detail = json!(row);
         let tasks: Vec<Value> = (0..self.spec.team().len()).map(|index| self.task_view(index)).collect();
-        let reviews: Vec<Value> = self.open_reviews.iter().map(|review| self.review_fields(run, *review)).collect();
         if let Value::Object(detail) = &mut detail {
             detail.insert("inputs".to_owned(), json!(self.spec.inputs));
             detail.insert("model".to_owned(), json!(self.switched.as_ref().unwrap_or(&self.spec.model)));
             detail.insert("tasks".to_owned(), tasks.into());
             detail.insert("metrics".to_owned(), self.metrics());
-            detail.insert("pendingReviews".to_owned(), reviews.into());
+            detail.insert("pendingReviews".to_owned(), self.pending_reviews(run).into());
             detail.extend(ended_at.map(|at| ("completedAt".to_owned(), iso(at).into())));
         }
         detail
+    }
+
+    /// The reviews that wait for a person.
+    pub fn pending_reviews(&self, run: &str) -> Vec<Value> {
+        let view = |review: &u32| {
+            let mut view = self.review_fields(run, *review);
+            if let Value::Object(view) = &mut view {
+                view.insert("runId".to_owned(), run.into());
+            }
+            view
+        };
+        self.open_reviews.iter().map(view).collect()
     }
 
     /// The frame that follows the last event: what came of the run.

@@ -7,17 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
-use consort_core::event::{Event, Fact};
+use consort_core::event::{CancelMode, Event, Fact};
 use consort_core::run::Run;
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use crate::admission::{Admission, Capacity, Load, Place};
 use crate::effects::Seams;
 use crate::log::{self, Order, Page, Query, Seq};
 use crate::ring::{Frame, Ring};
 use crate::runner::{Request, Runner, Window};
-use crate::watcher::{Source, Watcher, load};
+use crate::watcher::{Source, Watcher, load, page};
 
 /// Commands waiting for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
@@ -32,6 +33,26 @@ struct Inner {
     seams: Arc<Seams>,
     /// The runs owned here.
     live: Mutex<HashMap<Arc<str>, Live>>,
+    admission: Admission,
+    keep: Keep,
+}
+
+/// How many ended runs are kept when another one ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// The newest.
+    Newest(usize),
+}
+
+/// What came of getting rid of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is being stopped.
+    Cancelling,
+    /// It is gone.
+    Erased,
 }
 
 /// A run owned here.
@@ -65,6 +86,12 @@ pub enum Error {
     /// No such run.
     #[error("No run with ID {0}")]
     NotFound(String),
+    /// Everything is taken.
+    #[error("Maximum concurrent runs ({running}) reached. Retry later.")]
+    Busy {
+        /// How many may work at the same time.
+        running: usize,
+    },
     /// The run is somebody else's just now.
     #[error("run {0} has no owner here")]
     NotOwned(String),
@@ -74,9 +101,15 @@ pub enum Error {
 }
 
 impl Engine {
-    /// An engine over the three seams.
+    /// An engine over the three seams, for as many runs as come.
     pub fn new(seams: Seams) -> Engine {
-        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default() }))
+        Engine::limited(seams, Capacity::UNLIMITED, Keep::All)
+    }
+
+    /// An engine for so many runs at once, which keeps so many ended ones.
+    pub fn limited(seams: Seams, capacity: Capacity, keep: Keep) -> Engine {
+        let admission = Admission::new(capacity);
+        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), admission, keep }))
     }
 
     /// What the engine works with.
@@ -86,17 +119,24 @@ impl Engine {
 
     /// Accepts a run: once this returns, it survives a crash.
     pub async fn submit(&self, compiled: Compiled) -> Result<Arc<str>, Error> {
+        self.submit_once(compiled, Vec::new()).await
+    }
+
+    /// The same, claiming keys that no other run may hold.
+    pub async fn submit_once(&self, compiled: Compiled, claims: Vec<String>) -> Result<Arc<str>, Error> {
         let Compiled { spec, models, belt, .. } = compiled;
         let ensemble_id = uuid::Uuid::now_v7().to_string();
         let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
         let event = Event { at: self.0.seams.clock.now(), fact };
         let id: Arc<str> = format!("run-{}", uuid::Uuid::now_v7().simple()).into();
+        let admission = &self.0.admission;
+        let place = admission.enter(&id).ok_or_else(|| Error::Busy { running: admission.capacity().running })?;
         let (stored, done) = oneshot::channel();
         self.start(&id, |mut runner| async move {
-            let accepted = runner.accept(&event, Vec::new()).await;
+            let accepted = runner.accept(&event, claims, &place).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
-            if began { runner.work().await } else { Ok(()) }
+            if began { work(runner, place).await } else { Ok(()) }
         });
         done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
         Ok(id)
@@ -183,10 +223,14 @@ impl Engine {
         match load(&*self.0.seams.log, id).await {
             Ok((run, len)) => {
                 recovery.resumed += 1;
+                let admission = &self.0.admission;
+                let place = if run.epoch() > 0 { Place::Slot(admission.resume()) } else { admission.rejoin(id) };
                 self.start(id, move |runner| async move {
                     let mut runner = runner.resume(run, len);
-                    runner.adopt().await?;
-                    runner.work().await
+                    if matches!(place, Place::Slot(_)) {
+                        runner.adopt().await?;
+                    }
+                    work(runner, place).await
                 });
             }
             Err(error) => {
@@ -199,6 +243,7 @@ impl Engine {
     /// Stops every runner where it is; returns when nothing of them is left. The
     /// log knows where that was.
     pub async fn stop(&self) {
+        self.0.admission.close();
         let mut live: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
         for live in &mut live {
             live.task.abort();
@@ -232,6 +277,37 @@ impl Engine {
         Ok(self.0.seams.log.erase(vec![run.into()]).await?)
     }
 
+    /// Stops a run at once, or erases it when it has ended.
+    pub async fn remove(&self, run: &str, by: String) -> Result<Removal, Error> {
+        match self.command(run, Command::Cancel { mode: CancelMode::Now, by }).await {
+            Ok(_) => Ok(Removal::Cancelling),
+            Err(Error::Refused(Refused::Ended { .. })) => self.erase(run).await.map(|()| Removal::Erased),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// At most `max` stored frames from `from` on.
+    pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Arc<str>>, Error> {
+        self.row(run).await?;
+        Ok(page(&*self.0.seams.log, run, from, max).await?)
+    }
+
+    /// The run that holds a key.
+    pub async fn holder(&self, key: &str) -> Result<Option<Arc<str>>, Error> {
+        let query = Query { claim: Some(key.to_owned()), limit: 1, ..Query::default() };
+        Ok(self.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
+    }
+
+    /// How many runs there are here.
+    pub fn load(&self) -> Load {
+        self.0.admission.load()
+    }
+
+    /// How many runs wait before this one; none when it does not wait.
+    pub fn queue_position(&self, run: &str) -> Option<usize> {
+        self.0.admission.position(run)
+    }
+
     async fn row(&self, run: &str) -> Result<log::Row, Error> {
         let query = Query { stream: Some(run.to_owned()), limit: 1, ..Query::default() };
         let page = self.0.seams.log.list(query).await?;
@@ -256,6 +332,13 @@ impl Engine {
     }
 }
 
+impl Drop for Inner {
+    /// A run that stops here must not make another one start.
+    fn drop(&mut self) {
+        self.admission.close();
+    }
+}
+
 impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
@@ -269,13 +352,26 @@ async fn ask(requests: &mpsc::Sender<Request>, command: Command) -> Option<Resul
     answer.await.ok()
 }
 
+/// Works a run once it is its turn.
+async fn work(mut runner: Runner, place: Place) -> Result<(), log::Error> {
+    let _slot = match place {
+        Place::Slot(slot) => Some(slot),
+        Place::Queue(turn) => runner.queue(turn).await?,
+    };
+    runner.work().await
+}
+
 /// Works a run and forgets it. A runner whose log refused simply stops: the
 /// run goes on wherever it is adopted next.
 async fn own(work: impl Future<Output = Result<(), log::Error>>, id: Arc<str>, engine: Weak<Inner>) {
     if let Err(error) = work.await {
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
-    if let Some(engine) = engine.upgrade() {
-        engine.live().remove(&id);
+    let Some(engine) = engine.upgrade().map(Engine) else { return };
+    if let Keep::Newest(keep) = engine.0.keep
+        && let Err(error) = engine.retain(keep).await
+    {
+        tracing::warn!(%error, "cannot erase old runs");
     }
+    engine.live().remove(&id);
 }

@@ -18,6 +18,7 @@ use serde_json::Map;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
+use crate::admission::{Place, Slot as Permission};
 use crate::codec;
 use crate::effects::{self, Seams, Stage};
 use crate::log::{Append, Error, Record, Row, Seq};
@@ -112,11 +113,40 @@ impl Runner {
         self
     }
 
-    /// Stores a new run, begins it in the same append, and says when that is done.
-    pub(crate) async fn accept(&mut self, accepted: &Event, claims: Vec<String>) -> Result<(), Error> {
+    /// Stores a new run, begins it in the same append if it may work at once,
+    /// and says when that is done.
+    pub(crate) async fn accept(&mut self, accepted: &Event, claims: Vec<String>, place: &Place) -> Result<(), Error> {
         self.batch.claims = claims;
         self.take(accepted)?;
-        self.adopt().await
+        match place {
+            Place::Slot(_) => self.adopt().await,
+            Place::Queue(_) => self.commit().await,
+        }
+    }
+
+    /// Waits for the run's turn. A run that is to stop needs none.
+    pub(crate) async fn queue(&mut self, mut turn: oneshot::Receiver<Permission>) -> Result<Option<Permission>, Error> {
+        loop {
+            let request = tokio::select! {
+                slot = &mut turn => {
+                    self.adopt().await?;
+                    return Ok(slot.ok());
+                }
+                request = self.requests.recv() => request,
+            };
+            let Some(Request { command, ack }) = request else { return Ok(None) };
+            let answer = self.decide(command)?;
+            let stops = self.run.stopping();
+            if stops {
+                self.adopt().await?
+            } else {
+                self.commit().await?
+            }
+            let _gone = ack.send(answer);
+            if stops {
+                return Ok(None);
+            }
+        }
     }
 
     /// Becomes the owner and does whatever there is to do.

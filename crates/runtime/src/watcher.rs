@@ -139,3 +139,24 @@ pub(crate) async fn load(log: &dyn Log, id: &str) -> Result<(Run, Seq), Error> {
         }
     }
 }
+
+/// At most `max` frames from `from` on. Frames quote what came before, so
+/// everything up to them is folded.
+pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Arc<str>>, Error> {
+    let (mut run, mut len, mut frames) = (Run::default(), 0, Vec::new());
+    loop {
+        let page = log.read(id, len, PAGE_MAX).await?;
+        let last = page.len() < PAGE_MAX;
+        for record in page {
+            let event = codec::decode(&record, (id, len))?;
+            run.apply(&event);
+            if len >= from && frames.len() < max {
+                frames.push(run.frame(id, len, &event).to_string().into());
+            }
+            len += 1;
+        }
+        if last || frames.len() >= max {
+            return Ok(frames);
+        }
+    }
+}

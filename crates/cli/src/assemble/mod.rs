@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
+use consort_runtime::admission::Capacity;
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
-use consort_runtime::engine::Engine;
+use consort_runtime::engine::{Engine, Keep};
 use consort_runtime::limits::Limits;
 use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
@@ -21,7 +22,7 @@ use consort_runtime::model::OptionsError;
 use consort_runtime::tool::{self, HttpToolError, Toolbox};
 
 use self::models::{model_limit, models, shared_rate};
-pub(crate) use self::plan::plan;
+pub(crate) use self::plan::{catalog, ensemble, plan};
 pub(crate) use self::tools::tools;
 use crate::config::{Config, Model};
 
@@ -91,18 +92,35 @@ pub(crate) struct Surroundings {
 /// The engine for one run.
 pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surroundings) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
+    Ok(Engine::new(seams(config, used, store, with)?))
+}
+
+/// The engine for every run of a server.
+pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) -> Result<Engine, Error> {
+    let server = &config.server;
+    let capacity = Capacity { running: server.max_concurrent_runs, queued: server.max_queued_runs };
+    let keep = Keep::Newest(server.max_retained_completed_runs);
+    Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, capacity, keep))
+}
+
+fn seams<'a>(
+    config: &Config,
+    used: impl Iterator<Item = &'a Model>,
+    store: &Store,
+    with: Surroundings,
+) -> Result<Seams, Error> {
     let limit = |model: &Model| (model.info.alias.clone(), model_limit(model));
     let rate = config.template.as_ref().and_then(|template| template.rate);
     let log = open(store)?;
     let (recall, remember) = tool::memory_tools(&Memory::new(log.clone()), with.clock);
-    Ok(Engine::new(Seams {
+    Ok(Seams {
         models: models(used, with.pace)?,
         tools: with.tools.with(recall)?.with(remember)?,
         limits: Limits::new(config.models.iter().map(limit), rate.and_then(shared_rate)),
         log,
         clock: with.clock,
         cancel_grace: config.server.cancel_grace,
-    }))
+    })
 }
 
 /// The file in the store's folder that holds everything.

@@ -19,12 +19,22 @@ const NAMELESS: &str = "run";
 
 /// Turns a request into a run of the configured ensemble, or of its own tasks.
 pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result<Compiled, Vec<Mistake>> {
-    let template = config.template.as_ref();
-    let ensemble = template.map_or_else(|| nameless(config), |template| template.ensemble.clone());
+    let ensemble = ensemble(config);
     let absent = absent_tools(config, tools, &ensemble, &request);
-    let compiled = compile(&ensemble, request, &catalog(config, tools, absent.keys()))?;
+    let compiled = compile(&ensemble, request, &catalog_with(config, tools, absent.keys()))?;
     let mistakes = needed_but_absent(&compiled.spec, &absent);
     if mistakes.is_empty() { Ok(compiled) } else { Err(mistakes) }
+}
+
+/// What requests are for: the configured ensemble, or one without tasks.
+pub(crate) fn ensemble(config: &Config) -> Ensemble {
+    let template = config.template.as_ref();
+    template.map_or_else(|| nameless(config), |template| template.ensemble.clone())
+}
+
+/// What requests can choose from.
+pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
+    catalog_with(config, tools, std::iter::empty())
 }
 
 /// What holds for requests that bring their own tasks when there is no ensemble.
@@ -51,7 +61,7 @@ fn absent_tools(config: &Config, tools: &Toolbox, ensemble: &Ensemble, request: 
 
 /// Everything that may be named, present or not, so that naming what is absent
 /// is told apart from naming what does not exist.
-fn catalog<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item = &'a String>) -> Catalog {
+fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item = &'a String>) -> Catalog {
     let absent = absent.map(|name| Arc::new(ToolInfo::new(name, "")));
     let tools = tools.infos().cloned().chain(absent).collect();
     Catalog { models: config.models.iter().map(|model| model.info.clone()).collect(), tools }

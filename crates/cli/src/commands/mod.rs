@@ -5,6 +5,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod init;
 pub(crate) mod run;
+pub(crate) mod serve;
 
 use std::io::Write;
 

@@ -36,7 +36,7 @@ pub(crate) use mistake::Mistakes;
 pub(crate) use models::{Api, Model, Provider};
 use network::Network;
 pub(crate) use references::is_remote;
-use server::Server;
+pub(crate) use server::{ApiKey, Scope, Server};
 pub(crate) use tools::{Builtin, GIVEN};
 use tools::{Tools, millis};
 pub(crate) use values::Rate;

@@ -105,6 +105,10 @@ async fn a_claimed_key_names_its_holder_and_writes_nothing() {
         assert_eq!(log.append(claims(&["fresh", "key"], append("b", 0, &["0"]))).await, refused);
         assert_eq!(names(&*log, all()).await, ["a"]);
         log.append(claims(&["fresh"], append("c", 0, &["0"]))).await.unwrap();
+        for (key, holder) in [("key", Some("a")), ("fresh", Some("c")), ("nobody's", None)] {
+            let held = log.list(Query { claim: Some(key.into()), limit: 9, ..Query::default() }).await.unwrap();
+            assert_eq!(held.rows.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), Vec::from_iter(holder));
+        }
         log.append(claims(&["key"], append("a", 1, &["1"]))).await.unwrap();
     }
 }

@@ -100,7 +100,8 @@ impl State {
 
     fn page(&self, query: &Query) -> Page {
         let rows = self.streams.iter().map(|(name, stream)| (name, &stream.row));
-        let mut rows: Vec<_> = rows.filter(|(name, row)| matches(query, name, row)).collect();
+        let holds = |name| query.claim.as_ref().is_none_or(|key| self.claims.get(key) == Some(name));
+        let mut rows: Vec<_> = rows.filter(|(name, row)| matches(query, name, row) && holds(name)).collect();
         match query.order {
             Order::NewestStart => rows.sort_by_key(|(name, row)| Reverse((row.started_at, *name))),
             Order::OldestStart => rows.sort_by_key(|(name, row)| (row.started_at, *name)),

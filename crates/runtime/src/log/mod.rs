@@ -72,6 +72,8 @@ pub struct Query {
     pub kind: Option<String>,
     /// This stream only.
     pub stream: Option<String>,
+    /// The stream that holds this key only.
+    pub claim: Option<String>,
     /// With this status only.
     pub status: Option<String>,
     /// Ended ones only, or unended ones only.

@@ -34,6 +34,7 @@ fn filter(query: &Query) -> (String, Vec<Value>) {
     for (condition, value) in [("kind = ?", &query.kind), ("name = ?", &query.stream), ("status = ?", &query.status)] {
         value.iter().for_each(|value| add(condition, &[value]));
     }
+    query.claim.iter().for_each(|key| add("id IN (SELECT stream FROM claims WHERE key = ?)", &[key]));
     match query.ended {
         Some(true) => add("ended_at IS NOT NULL", &[]),
         Some(false) => add("ended_at IS NULL", &[]),

@@ -1,0 +1,146 @@
+//! `consort serve`: the control API over everything the configuration names,
+//! until a signal. Runs that a crash left unfinished go on first.
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use consort_runtime::clock::Clock;
+use consort_runtime::engine::Engine;
+use consort_server::Server;
+use consort_server::access::{Access, Key, Reach, Scope};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::assemble::{self, Store, Surroundings};
+use crate::commands::Output;
+use crate::config::{self, Config, Env};
+use crate::exit::Exit;
+
+/// How fast the demo model speaks: slow enough to see what happens.
+const PACE: Duration = Duration::from_millis(25);
+
+/// What was typed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The configuration; default: ./consort.toml, else the built-in demo
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The address to listen on; default: the configuration's
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// The port to listen on, 0 for any free one; default: the configuration's
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// The folder to keep everything in; default: the configuration's
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Does what was typed.
+pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    let mut config = match Config::find(args.config.as_deref(), env) {
+        Ok(config) => config,
+        Err(mistakes) => return wrong(output, &mistakes.to_string()),
+    };
+    config.server.host = args.host.unwrap_or(config.server.host);
+    config.server.port = args.port.unwrap_or(config.server.port);
+    config.store = args.data.unwrap_or(config.store);
+    if config.server.is_open() {
+        let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
+        return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
+    }
+    let server = match server(&config) {
+        Ok(server) => server,
+        Err(error) => return wrong(output, &error.to_string()),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let exit = runtime.block_on(serve(&config, server, output));
+    runtime.shutdown_background();
+    exit
+}
+
+fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
+    writeln!(output.err, "{mistake}")?;
+    Ok(Exit::Usage)
+}
+
+fn server(config: &Config) -> Result<Server, assemble::Error> {
+    let clock = Clock::system();
+    let tools = assemble::tools(config, clock)?;
+    let catalog = assemble::catalog(config, &tools);
+    let store = Store::Folder(config.store.clone());
+    Ok(Server {
+        engine: assemble::server_engine(config, &store, Surroundings { tools, clock, pace: PACE })?,
+        ensemble: assemble::ensemble(config),
+        catalog,
+        direct: config.tools.direct.clone(),
+        access: access(&config.server),
+        max_body_bytes: config.server.max_body_bytes,
+    })
+}
+
+async fn serve(config: &Config, server: Server, output: Output<'_>) -> anyhow::Result<Exit> {
+    let stop = stop()?;
+    let host = config.server.host.trim_matches(['[', ']']);
+    let listener = match TcpListener::bind((host, config.server.port)).await {
+        Ok(listener) => listener,
+        Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
+    };
+    let engine = server.engine.clone();
+    recover(&engine, output.err).await?;
+    writeln!(output.out, "consort listening on http://{}", listener.local_addr()?)?;
+    output.out.flush()?;
+    server.serve(listener, stop).await?;
+    engine.stop().await;
+    Ok(Exit::Done)
+}
+
+async fn recover(engine: &Engine, err: &mut dyn Write) -> anyhow::Result<()> {
+    let recovery = engine.recover().await?;
+    if recovery.resumed > 0 {
+        writeln!(err, "going on with {} unfinished", crate::show::words::counted(recovery.resumed as u64, "run"))?;
+    }
+    for (run, reason) in &recovery.damaged {
+        writeln!(err, "cannot go on with {run}: {reason}")?;
+    }
+    Ok(())
+}
+
+/// Returns at the first signal that asks the process to end.
+fn stop() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _told = term.recv() => {}
+            _told = int.recv() => {}
+        }
+    })
+}
+
+fn access(server: &config::Server) -> Access {
+    let key = |key: &config::ApiKey| Key {
+        name: key.name.clone(),
+        sha256: key.sha256,
+        scopes: key.scopes.iter().map(|scope| scope_of(*scope)).collect(),
+    };
+    let address = server.host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_local = address.map_or(server.host == "localhost", |address| address.is_loopback());
+    Access {
+        reach: if is_local { Reach::Loopback } else { Reach::Network },
+        origins: server.allowed_origins.clone(),
+        keys: server.api_keys.iter().map(key).collect(),
+    }
+}
+
+fn scope_of(scope: config::Scope) -> Scope {
+    match scope {
+        config::Scope::Read => Scope::Read,
+        config::Scope::Run => Scope::Run,
+        config::Scope::Review => Scope::Review,
+        config::Scope::Tools => Scope::Tools,
+        config::Scope::Peer => Scope::Peer,
+        config::Scope::Admin => Scope::Admin,
+    }
+}

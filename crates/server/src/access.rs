@@ -1,0 +1,246 @@
+//! Who may connect, and as whom. A server on this machine alone believes only
+//! requests that a local program or page can have sent; any other needs keys.
+
+use std::hint::black_box;
+use std::net::IpAddr;
+
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode};
+use sha2::{Digest, Sha256};
+use url::{Host, Url};
+
+use crate::problem::Problem;
+
+/// Who may connect.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Who can reach the server at all.
+    pub reach: Reach,
+    /// Web pages, besides its own, that may talk to it.
+    pub origins: Vec<String>,
+    /// Who may connect; everybody on this machine when empty.
+    pub keys: Vec<Key>,
+}
+
+/// Who can reach a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Programs on this machine.
+    Loopback,
+    /// Other machines too.
+    Network,
+}
+
+/// A key somebody may connect with.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Whose it is.
+    pub name: String,
+    /// The SHA-256 of the key.
+    pub sha256: [u8; 32],
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+}
+
+/// What a key allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// To look; part of every other one.
+    Read,
+    /// To start and steer runs.
+    Run,
+    /// To decide reviews.
+    Review,
+    /// To call tools directly.
+    Tools,
+    /// To link ensembles.
+    Peer,
+    /// Everything.
+    Admin,
+}
+
+impl Scope {
+    fn word(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Run => "run",
+            Scope::Review => "review",
+            Scope::Tools => "tools",
+            Scope::Peer => "peer",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+/// Who sent a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller(pub(crate) String);
+
+impl Access {
+    /// Whether other machines could connect and nothing would stop them.
+    pub fn is_open(&self) -> bool {
+        self.reach == Reach::Network && self.keys.is_empty()
+    }
+
+    /// Whether the request can come from where it should: the page it was made
+    /// by, if any, may talk to this server.
+    pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        if self.reach == Reach::Loopback && !is_loopback_host(host) {
+            return Err(forbidden("this server answers only requests for this machine: the Host header names another"));
+        }
+        match headers.get(ORIGIN) {
+            None => Ok(()),
+            Some(origin) if origin.to_str().is_ok_and(|origin| self.allows_origin(origin, host)) => Ok(()),
+            Some(_) => Err(forbidden("pages of this origin may not talk to this server")),
+        }
+    }
+
+    fn allows_origin(&self, origin: &str, host: &str) -> bool {
+        let own = || match self.reach {
+            Reach::Loopback => Url::parse(origin).ok().and_then(|url| url.host().map(is_loopback)).unwrap_or(false),
+            Reach::Network => {
+                origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+            }
+        };
+        self.origins.iter().any(|listed| listed == origin) || own()
+    }
+
+    /// Who sends this, when they may.
+    pub(crate) fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<Caller, Problem> {
+        if self.keys.is_empty() {
+            return Ok(Caller("local".to_owned()));
+        }
+        let unknown =
+            || Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "send a key as `Authorization: Bearer …`");
+        let given = bearer(headers).ok_or_else(unknown)?;
+        let digest: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        // Every key is compared, so that the time taken tells nothing.
+        let found =
+            self.keys.iter().fold(None, |found, key| if same(&key.sha256, &digest) { Some(key) } else { found });
+        let key = found.ok_or_else(unknown)?;
+        let needed = needed(method, path);
+        let allowed =
+            key.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin || needed == Scope::Read);
+        if allowed {
+            Ok(Caller(key.name.clone()))
+        } else {
+            Err(forbidden(&format!(
+                "the key '{}' does not allow this: it needs the scope `{}`",
+                key.name,
+                needed.word()
+            )))
+        }
+    }
+}
+
+/// What a request needs to be allowed.
+fn needed(method: &Method, path: &str) -> Scope {
+    let is_read = method == Method::GET || method == Method::HEAD;
+    let under = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match path {
+        _ if under("/api/workspace") || under("/api/lifecycle") => Scope::Admin,
+        _ if is_read => Scope::Read,
+        _ if under("/api/reviews") || under("/api/approvals") => Scope::Review,
+        _ if under("/api/tools") => Scope::Tools,
+        _ => Scope::Run,
+    }
+}
+
+fn forbidden(message: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+}
+
+/// Compares in the same time wherever the difference is.
+fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let different = one.iter().zip(other).fold(0, |bits, (one, other)| black_box(bits | (one ^ other)));
+    black_box(different) == 0
+}
+
+fn is_loopback_host(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host();
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or_else(|_| name.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
+}
+
+fn is_loopback(host: Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(reach: Reach, keys: Vec<Key>) -> Access {
+        Access { reach, origins: vec!["https://board.example".to_owned()], keys }
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn on_loopback_only_local_hosts_and_local_or_listed_pages_get_in() {
+        let access = access(Reach::Loopback, Vec::new());
+        let cases = [
+            ("127.0.0.1:7329", None, true),
+            ("LocalHost", None, true),
+            ("[::1]:80", Some("http://localhost:5173"), true),
+            ("127.0.0.1", Some("https://board.example"), true),
+            ("evil.example", None, false),
+            ("localhost.evil.example", None, false),
+            ("localhost@evil.example", None, false),
+            ("", None, false),
+            ("localhost", Some("null"), false),
+            ("localhost", Some("https://localhost.evil.example"), false),
+            ("localhost", Some("https://board.example.evil"), false),
+        ];
+        for (host, origin, expected) in cases {
+            let mut pairs = vec![("host", host)];
+            pairs.extend(origin.map(|origin| ("origin", origin)));
+            assert_eq!(access.check_source(&headers(&pairs)).is_ok(), expected, "{host} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_a_page_must_be_the_servers_own_or_listed() {
+        let access = access(Reach::Network, Vec::new());
+        assert!(access.is_open());
+        let from =
+            |origin| access.check_source(&headers(&[("host", "consort.example:80"), ("origin", origin)])).is_ok();
+        assert!(from("http://consort.example:80"));
+        assert!(from("https://board.example"));
+        assert!(!from("http://localhost"));
+    }
+
+    #[test]
+    fn a_key_allows_its_scopes_and_reading_and_nothing_else() {
+        let key = |name: &str, scopes| Key { name: name.to_owned(), sha256: Sha256::digest(name).into(), scopes };
+        let keys = vec![key("ci", vec![Scope::Run]), key("boss", vec![Scope::Admin]), key("eye", vec![Scope::Review])];
+        let access = access(Reach::Loopback, keys);
+        let status = |key: &str, method: Method, path: &str| {
+            let headers = headers(&[("authorization", &format!("Bearer {key}"))]);
+            access.admit(&method, path, &headers).map_err(|problem| problem.status())
+        };
+        assert_eq!(status("ci", Method::POST, "/api/runs").unwrap(), Caller("ci".to_owned()));
+        assert_eq!(status("eye", Method::GET, "/api/runs").unwrap(), Caller("eye".to_owned()));
+        assert_eq!(status("eye", Method::POST, "/api/reviews/x").unwrap(), Caller("eye".to_owned()));
+        assert_eq!(status("boss", Method::POST, "/api/tools/x/invoke").unwrap(), Caller("boss".to_owned()));
+        assert_eq!(status("ci", Method::POST, "/api/reviews/x").unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("ci", Method::POST, "/api/tools/x/invoke").unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("ci", Method::GET, "/api/workspace/files").unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("nobody", Method::GET, "/api/runs").unwrap_err(), StatusCode::UNAUTHORIZED);
+        assert!(access.admit(&Method::GET, "/api/runs", &HeaderMap::new()).is_err());
+    }
+}

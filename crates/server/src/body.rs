@@ -1,0 +1,75 @@
+//! What was sent: a JSON object, or nothing, which means an empty one.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use serde_json::{Map, Value};
+
+use crate::problem::Problem;
+
+/// A body as JSON.
+#[derive(Debug)]
+pub(crate) struct Sent(pub(crate) Value);
+
+impl<S: Send + Sync> FromRequest<S> for Sent {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Sent, Problem> {
+        let typed = json_or_untyped(request.headers());
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+            match rejection.into_response().status() {
+                status @ StatusCode::PAYLOAD_TOO_LARGE => {
+                    Problem::new(status, "PAYLOAD_TOO_LARGE", "the body is larger than this server takes")
+                }
+                _ => Problem::bad_request("the body could not be read"),
+            }
+        })?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Sent(Value::Object(Map::new())));
+        }
+        if !typed {
+            let message = "send the body as application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+        }
+        let json = serde_json::from_slice(&bytes);
+        json.map(Sent).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
+    }
+}
+
+impl Sent {
+    /// Text that must be there and say something.
+    pub(crate) fn text(&self, name: &str) -> Result<&str, Problem> {
+        let text = self.optional_text(name)?.filter(|text| !text.trim().is_empty());
+        text.ok_or_else(|| Problem::bad_request(format!("`{name}` is required")))
+    }
+
+    /// Text that may be absent.
+    pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&str>, Problem> {
+        match self.object()?.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::bad_request(format!("`{name}` must be a string"))),
+        }
+    }
+
+    /// One of these words, whatever their case.
+    pub(crate) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
+        let Some(said) = self.optional_text(name)? else { return Ok(None) };
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));
+        let allowed = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let wrong = || Problem::bad_request(format!("`{name}` must be one of {}, not '{said}'", allowed()));
+        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(wrong)
+    }
+
+    pub(crate) fn object(&self) -> Result<&Map<String, Value>, Problem> {
+        self.0.as_object().ok_or_else(|| Problem::bad_request("the body must be a JSON object"))
+    }
+}
+
+fn json_or_untyped(headers: &HeaderMap) -> bool {
+    let Some(given) = headers.get(CONTENT_TYPE) else { return true };
+    let essence = given.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}

@@ -1,0 +1,111 @@
+//! HTTP over [`Engine`]. Handlers translate; they decide nothing.
+//!
+//! # Layout, in reading order
+//! - `problem`: what a failed request looks like; `body`, `query`, `wish`: what
+//!   was sent, how it was asked for; `once`: a request that is sent again
+//! - [`access`]: who may connect, and as whom; `door`: the same as a layer
+//! - `routes`: one file per resource, nothing but handlers
+//! - `sse`: frames as server-sent events a client can resume
+
+pub mod access;
+mod body;
+mod door;
+mod once;
+mod problem;
+mod query;
+mod routes;
+mod sse;
+mod wish;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::DefaultBodyLimit;
+use axum::{Router, middleware};
+use consort_core::catalog::Permission;
+use consort_core::compile::Catalog;
+use consort_core::draft::Ensemble;
+use consort_runtime::engine::Engine;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+
+use crate::access::Access;
+
+/// How long requests under way may take to end once the server is told to stop.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// A server that does not listen yet.
+pub struct Server {
+    /// Where runs take place.
+    pub engine: Engine,
+    /// What a request without tasks of its own runs; none when it has no tasks.
+    pub ensemble: Ensemble,
+    /// What requests can choose from.
+    pub catalog: Catalog,
+    /// Classes of tools that may be called directly.
+    pub direct: Vec<Permission>,
+    /// Who may connect.
+    pub access: Access,
+    /// Bytes of a request's body at most.
+    pub max_body_bytes: usize,
+}
+
+/// A server that listens.
+pub(crate) struct Site {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+    /// Closed when the server is told to stop: streams end then.
+    pub(crate) open: watch::Receiver<()>,
+    /// A clone for every open stream.
+    pub(crate) streams: Arc<()>,
+    /// Held while a request with a key of its own is decided.
+    pub(crate) deciding: Mutex<()>,
+}
+
+impl Site {
+    /// Returns when the server is told to stop.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
+        closed(self.open.clone())
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.server.engine
+    }
+}
+
+impl Server {
+    /// Answers until `stop`; then streams end, other requests may finish, and
+    /// this returns. Runs are the engine's business.
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let (opened, open) = watch::channel(());
+        let port = listener.local_addr()?.port();
+        let site = Arc::new(Site {
+            server: self,
+            port,
+            open: open.clone(),
+            streams: Arc::default(),
+            deciding: Mutex::default(),
+        });
+        let serving = axum::serve(listener, router(site)).with_graceful_shutdown(async move {
+            stop.await;
+            drop(opened);
+        });
+        tokio::select! {
+            ended = serving.into_future() => ended,
+            () = async { closed(open).await; tokio::time::sleep(LINGER).await } => Ok(()),
+        }
+    }
+}
+
+async fn closed(mut open: watch::Receiver<()>) {
+    while open.changed().await.is_ok() {}
+}
+
+fn router(site: Arc<Site>) -> Router {
+    routes::all()
+        .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
+        .layer(middleware::from_fn_with_state(site.clone(), door::guard))
+        .layer(middleware::from_fn(problem::dress))
+        .with_state(site)
+}

@@ -1,0 +1,174 @@
+//! What a failed request looks like: RFC 9457, with a code for programs and
+//! the request's id. Whatever fails, here or in the framework, is dressed in
+//! one place, so no route can forget it.
+
+use axum::extract::Request;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use consort_core::decide::Refused;
+use consort_core::mistake::{Code, Mistake};
+use consort_runtime::engine;
+use consort_runtime::log;
+use serde_json::{Map, Value, json};
+
+/// The header that names a request.
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+/// How long a client should wait when there is no room.
+const RETRY_AFTER_MS: u64 = 5_000;
+
+/// A status, a code for programs, words for people, and what belongs to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    more: Map<String, Value>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Problem {
+        Problem { status, code, message: message.into(), more: Map::new() }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    }
+
+    /// The same problem with one more field.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn of(status: StatusCode) -> Problem {
+        let code = match status {
+            StatusCode::NOT_FOUND => "NOT_FOUND",
+            StatusCode::METHOD_NOT_ALLOWED => "METHOD_NOT_ALLOWED",
+            StatusCode::PAYLOAD_TOO_LARGE => "PAYLOAD_TOO_LARGE",
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => "UNSUPPORTED_MEDIA_TYPE",
+            status if status.is_client_error() => "BAD_REQUEST",
+            _ => "INTERNAL_ERROR",
+        };
+        Problem::new(status, code, status.canonical_reason().unwrap_or("it did not work"))
+    }
+
+    fn body(&self, request_id: &str) -> Value {
+        let mut body = json!({ "type": "about:blank", "title": self.status.canonical_reason(), "status": self.status.as_u16(),
+            "detail": self.message, "error": self.code, "message": self.message, "requestId": request_id });
+        if let Value::Object(body) = &mut body {
+            body.extend(self.more.clone());
+        }
+        body
+    }
+}
+
+/// The problem travels with the response until [`dress`] writes it down.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Names every request, and gives every failure a body.
+pub(crate) async fn dress(request: Request, next: Next) -> Response {
+    let id = format!("req-{}", uuid::Uuid::now_v7().simple());
+    let mut response = next.run(request).await;
+    if response.status().is_client_error() || response.status().is_server_error() {
+        response = written(response, &id);
+    }
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+fn written(mut response: Response, id: &str) -> Response {
+    let carried = response.extensions_mut().remove::<Problem>();
+    let problem = carried.unwrap_or_else(|| Problem::of(response.status()));
+    if problem.status.is_server_error() {
+        tracing::error!(request = id, code = problem.code, message = problem.message, "a request failed");
+    }
+    *response.body_mut() = problem.body(id).to_string().into();
+    let headers = response.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if let Some(wait_ms) = problem.more.get("retryAfterMs").and_then(Value::as_u64) {
+        headers.insert(RETRY_AFTER, wait_ms.div_ceil(1000).into());
+    }
+    response
+}
+
+impl From<engine::Error> for Problem {
+    fn from(error: engine::Error) -> Problem {
+        let message = error.to_string();
+        match error {
+            engine::Error::Refused(refused) => Problem::refused(refused, message),
+            engine::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", message),
+            engine::Error::Busy { .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
+                .with("retryAfterMs", RETRY_AFTER_MS),
+            engine::Error::NotOwned(_) | engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }) => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+            }
+            engine::Error::Log(log::Error::Full(_) | log::Error::Unavailable(_)) => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", message)
+                    .with("retryAfterMs", RETRY_AFTER_MS)
+            }
+            engine::Error::Log(log::Error::Damaged { .. }) => {
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "STORAGE_DAMAGED", message)
+            }
+        }
+    }
+}
+
+impl Problem {
+    fn refused(refused: Refused, message: String) -> Problem {
+        let conflict = |code| Problem::new(StatusCode::CONFLICT, code, message.clone());
+        let wrong = |code| Problem::new(StatusCode::BAD_REQUEST, code, message.clone());
+        match refused {
+            Refused::Ended { status } => conflict("RUN_COMPLETED").with("runStatus", status),
+            Refused::Decided { verdict } => conflict("REVIEW_RESOLVED").with("decision", verdict),
+            Refused::Rejected => conflict("REJECTED_TOO_OFTEN"),
+            Refused::Stale => conflict("CONFLICT"),
+            Refused::NoReview => Problem::new(StatusCode::NOT_FOUND, "REVIEW_NOT_FOUND", message),
+            Refused::Unfit(_) => wrong("INVALID_INPUT"),
+            Refused::NoTarget { .. } => wrong("BAD_REQUEST"),
+            Refused::Unpriced(_) => wrong("INVALID_MODEL"),
+        }
+    }
+}
+
+/// The first mistake gives the code; all of them are told.
+impl From<Vec<Mistake>> for Problem {
+    fn from(mistakes: Vec<Mistake>) -> Problem {
+        let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code);
+        let status = match code {
+            Code::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
+            Code::BadRequest
+            | Code::InvalidTool
+            | Code::InvalidModel
+            | Code::InvalidTaskOverride
+            | Code::CircularDependency
+            | Code::MissingInput
+            | Code::InvalidSchema => StatusCode::BAD_REQUEST,
+        };
+        let message: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        let told = |mistake: &Mistake| json!({ "error": mistake.code.word(), "place": mistake.place, "message": mistake.message });
+        let all: Vec<Value> = mistakes.iter().map(told).collect();
+        Problem::new(status, code.word(), message.join("; ")).with("mistakes", all)
+    }
+}
+
+impl From<Mistake> for Problem {
+    fn from(mistake: Mistake) -> Problem {
+        vec![mistake].into()
+    }
+}

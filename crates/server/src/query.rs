@@ -1,0 +1,48 @@
+//! What stands behind the question mark. Keys may repeat, so it is read here
+//! and not into a struct.
+
+use std::convert::Infallible;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::problem::Problem;
+
+/// The pairs of a query, in their order.
+pub(crate) struct Pairs(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Pairs {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Pairs, Infallible> {
+        let query = parts.uri.query().unwrap_or_default();
+        Ok(Pairs(url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+    }
+}
+
+impl Pairs {
+    /// Every value of a key.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a key.
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A whole number within a range.
+    pub(crate) fn number<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Problem>
+    where
+        T: FromStr + PartialOrd + std::fmt::Display,
+    {
+        let Some(given) = self.first(name) else { return Ok(default) };
+        let wrong = || {
+            let (least, most) = (range.start(), range.end());
+            Problem::bad_request(format!("`{name}` must be a whole number from {least} to {most}, not '{given}'"))
+        };
+        given.parse().ok().filter(|number| range.contains(number)).ok_or_else(wrong)
+    }
+}

@@ -1,0 +1,108 @@
+//! `/api/reviews`: what waits for a person, and what the person says.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use consort_core::decide::{Command, Refused};
+use consort_core::event::Decision;
+use consort_core::frame::parse_review_id;
+use consort_core::gate::Standing;
+use consort_runtime::engine;
+use consort_runtime::log::{Order, Query};
+use serde_json::{Value, json};
+
+use crate::Site;
+use crate::access::Caller;
+use crate::body::Sent;
+use crate::problem::Problem;
+use crate::query::Pairs;
+
+/// Runs looked through for open reviews; more are never under way at once.
+const RUNS_MAX: usize = 10_000;
+
+/// What a reviewer can say.
+#[derive(Clone, Copy)]
+enum Word {
+    Continue,
+    Edit,
+    ExitEarly,
+    Reject,
+}
+
+const WORDS: &[(&str, Word)] = &[
+    ("CONTINUE", Word::Continue),
+    ("APPROVE", Word::Continue),
+    ("EDIT", Word::Edit),
+    ("EXIT_EARLY", Word::ExitEarly),
+    ("REJECT", Word::Reject),
+];
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/reviews", get(list)).route("/api/reviews/{id}", post(decide))
+}
+
+async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
+    let query = Query {
+        kind: Some("run".to_owned()),
+        stream: pairs.first("runId").map(str::to_owned),
+        ended: Some(false),
+        order: Order::OldestStart,
+        limit: RUNS_MAX,
+        ..Query::default()
+    };
+    let mut reviews: Vec<Value> = Vec::new();
+    for (run, row) in site.engine().list(query).await?.rows {
+        let row: Value = serde_json::from_str(&row.body).unwrap_or_default();
+        if row.get("openReviews").is_some() {
+            reviews.extend(site.engine().run(&run).await?.pending_reviews(&run));
+        }
+    }
+    Ok(Json(json!({ "total": reviews.len(), "reviews": reviews })))
+}
+
+async fn decide(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    sent: Result<Sent, Problem>,
+) -> Result<Json<Value>, Problem> {
+    let (run, review) = parse_review_id(&id).ok_or_else(|| unknown(&id))?;
+    match standing(&site, run, review).await? {
+        None => return Err(unknown(&id)),
+        Some(Standing::Decided(verdict)) => return Err(engine::Error::from(Refused::Decided { verdict }).into()),
+        Some(Standing::Open) => {}
+    }
+    let sent = sent?;
+    let decision = decision(&sent)?;
+    site.engine().command(run, Command::Review { review, decision, by: caller.0 }).await?;
+    Ok(Json(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" })))
+}
+
+async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
+    match site.engine().run(run).await {
+        Ok(state) => Ok(state.review_standing(review)),
+        Err(engine::Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "REVIEW_NOT_FOUND", format!("No review with ID {id}"))
+}
+
+fn decision(sent: &Sent) -> Result<Decision, Problem> {
+    let word = sent.word("decision", WORDS)?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
+    let needed = |name| {
+        let text = sent.optional_text(name)?;
+        text.map(|text| text.to_owned().into()).ok_or_else(|| Problem::bad_request(format!("`{name}` is required")))
+    };
+    Ok(match word {
+        Word::Continue => Decision::Continue,
+        Word::ExitEarly => Decision::ExitEarly,
+        Word::Edit => Decision::Edit { output: needed("revisedOutput")? },
+        Word::Reject => Decision::Reject { feedback: needed("feedback")? },
+    })
+}

@@ -1,0 +1,82 @@
+//! `/api/runs`: the list, one run, and getting rid of it.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use consort_runtime::engine::Removal;
+use consort_runtime::log::Query;
+use serde_json::{Value, json};
+
+use crate::Site;
+use crate::access::Caller;
+use crate::problem::Problem;
+use crate::query::Pairs;
+
+/// Runs listed at once.
+const LIMIT_MAX: usize = 500;
+const LIMIT: usize = 50;
+/// Where a run can stand.
+const STATUSES: [&str; 6] = ["ACCEPTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "REJECTED"];
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/runs", get(list)).route("/api/runs/{id}", get(detail).delete(remove))
+}
+
+async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
+    let page = site.engine().list(query(&pairs)?).await?;
+    let row = |(run, row): &(Arc<str>, consort_runtime::log::Row)| {
+        placed(&site, run, serde_json::from_str(&row.body).unwrap_or_default())
+    };
+    let runs: Vec<Value> = page.rows.iter().map(row).collect();
+    Ok(Json(json!({ "runs": runs, "total": page.total })))
+}
+
+fn query(pairs: &Pairs) -> Result<Query, Problem> {
+    let status = pairs.first("status").map(status).transpose()?;
+    let tag = |tag: &str| match tag.split_once(':') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (tag.to_owned(), None),
+    };
+    Ok(Query {
+        kind: Some("run".to_owned()),
+        status,
+        tags: pairs.all("tag").map(tag).collect(),
+        offset: pairs.number("offset", 0..=usize::MAX, 0)?,
+        limit: pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?,
+        ..Query::default()
+    })
+}
+
+fn status(said: &str) -> Result<String, Problem> {
+    let known = STATUSES.iter().find(|status| status.eq_ignore_ascii_case(said));
+    known.map(|status| (*status).to_owned()).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
+}
+
+async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
+    let detail = site.engine().run(&run).await?.detail(&run);
+    Ok(Json(placed(&site, &run, detail)))
+}
+
+async fn remove(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(run): Path<String>,
+) -> Result<Response, Problem> {
+    tracing::info!(run, by = caller.0, "removed");
+    Ok(match site.engine().remove(&run, caller.0).await? {
+        Removal::Cancelling => Json(json!({ "runId": run, "status": "CANCELLING" })).into_response(),
+        Removal::Erased => StatusCode::NO_CONTENT.into_response(),
+    })
+}
+
+/// A run with its place in the queue, if it is in one.
+fn placed(site: &Site, run: &str, mut view: Value) -> Value {
+    if let (Some(position), Value::Object(fields)) = (site.engine().queue_position(run), &mut view) {
+        fields.insert("queuePosition".to_owned(), position.into());
+    }
+    view
+}

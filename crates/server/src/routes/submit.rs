@@ -1,0 +1,105 @@
+//! `POST /api/runs`: a run, answered at once, when it has ended, or with
+//! everything that happens in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Extension, Json, Router};
+use consort_core::compile::Compiled;
+use consort_core::spec::{Spec, Task};
+use consort_core::submission::{self, Submission};
+use serde_json::{Map, Value, json};
+
+use crate::Site;
+use crate::access::Caller;
+use crate::body::Sent;
+use crate::once::Once;
+use crate::problem::Problem;
+use crate::sse::{Filter, sse};
+use crate::wish::Wish;
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/runs", post(submit))
+}
+
+async fn submit(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    sent: Result<Sent, Problem>,
+) -> Result<Response, Problem> {
+    let (sent, wish) = (sent?, Wish::read(&headers)?);
+    let server = &site.server;
+    let compiled = match submission::read(&sent.0, &server.ensemble, &server.catalog)? {
+        Submission::DryRun(compiled) => return Ok(Json(rehearsal(&compiled)).into_response()),
+        Submission::Run(compiled) => compiled,
+    };
+    let accepted = accepted(&compiled);
+    let run = match Once::read(&headers, &caller, &sent)? {
+        Some(once) => once.submit(&site, compiled).await?,
+        None => server.engine.submit(compiled).await?,
+    };
+    tracing::info!(run = %run, by = caller.0, "submitted");
+    answer(&site, &run, accepted, wish).await
+}
+
+async fn answer(site: &Site, run: &str, mut accepted: Map<String, Value>, wish: Wish) -> Result<Response, Problem> {
+    let location = [(LOCATION, format!("/api/runs/{run}"))];
+    let detail = match wish {
+        Wish::Accepted => None,
+        Wish::Ended(within) => ended(site, run, within).await?,
+        Wish::Stream => {
+            let frames = site.engine().tail(run, 0).await?;
+            return Ok((location, sse(site, frames, Filter::All)).into_response());
+        }
+    };
+    Ok(match detail {
+        Some(detail) => (location, Json(detail)).into_response(),
+        None => {
+            accepted.insert("runId".to_owned(), run.into());
+            (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
+        }
+    })
+}
+
+/// The run's detail, if it ends in time and before the server does.
+async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>, Problem> {
+    tokio::select! {
+        _over = tokio::time::timeout(within, site.engine().finished(run)) => {}
+        () = site.closed() => {}
+    }
+    let state = site.engine().run(run).await?;
+    Ok(state.ended().then(|| state.detail(run)))
+}
+
+/// What is said about a run that was taken.
+fn accepted(Compiled { spec, warnings, .. }: &Compiled) -> Map<String, Value> {
+    let mut accepted = Map::new();
+    accepted.insert("runId".to_owned(), Value::Null);
+    accepted.insert("status".to_owned(), "ACCEPTED".into());
+    accepted.insert("tasks".to_owned(), spec.team().len().into());
+    accepted.insert("workflow".to_owned(), spec.workflow.word().into());
+    if !warnings.is_empty() {
+        accepted.insert("warnings".to_owned(), json!(warnings));
+    }
+    accepted
+}
+
+/// What would run.
+fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Value {
+    let tasks: Vec<Value> = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
+    json!({ "dryRun": true, "tasks": tasks, "workflow": spec.workflow.word(), "warnings": warnings })
+}
+
+fn rehearsed(spec: &Spec, task: &Task) -> Value {
+    let context: Vec<&str> =
+        task.context.iter().filter_map(|index| spec.tasks.get(*index)).map(|task| task.name.as_str()).collect();
+    json!({ "name": task.name, "description": task.description, "expectedOutput": task.expected_output,
+        "agentRole": task.agent.role, "model": task.model.as_ref().unwrap_or(&spec.model), "tools": task.tools,
+        "context": context })
+}

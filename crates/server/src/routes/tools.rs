@@ -1,0 +1,88 @@
+//! `POST /api/tools/{name}/invoke`: a tool, called by a person or a program.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use axum::{Json, Router};
+use consort_core::catalog::ToolInfo;
+use consort_core::id::Id;
+use consort_runtime::tool::{Answer, Invocation};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use crate::Site;
+use crate::body::Sent;
+use crate::problem::Problem;
+
+/// How long somebody waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/tools/{name}/invoke", post(invoke))
+}
+
+async fn invoke(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    sent: Result<Sent, Problem>,
+) -> Result<Json<Value>, Problem> {
+    let tool = allowed(&site, &name)?;
+    let sent = sent?;
+    let args = arguments(tool, sent.object()?.get("input"))?;
+    let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
+    let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args };
+    let began = Instant::now();
+    let answer = timeout(PATIENCE, site.engine().seams().tools.perform(&name, invocation)).await;
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (status, output, data, error) = match answer {
+        Ok(Answer::Done { text, data }) => ("SUCCESS", Ok(text), data, None),
+        Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => ("FAILED", Err(reason), None, None),
+        Err(_elapsed) => ("FAILED", Err(format!("no answer within {PATIENCE:?}")), None, Some("TOOL_TIMEOUT")),
+    };
+    let (output, reason) = (output.as_ref().ok(), output.as_ref().err());
+    let mut told = json!({ "tool": name, "durationMs": duration_ms, "status": status, "output": output, "data": data,
+        "errorMessage": reason, "error": error });
+    if let Value::Object(told) = &mut told {
+        told.retain(|_, value| !value.is_null());
+    }
+    Ok(Json(told))
+}
+
+/// The tool, when there is one and it may be called directly.
+fn allowed<'a>(site: &'a Site, name: &str) -> Result<&'a Arc<ToolInfo>, Problem> {
+    let tools = &site.server.catalog.tools;
+    if tools.is_empty() {
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
+    }
+    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let message = format!("Unknown tool '{name}'. Available: [{}]", names.join(", "));
+        return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", message));
+    };
+    if !site.server.direct.contains(&tool.permission) {
+        let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
+        return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+    }
+    Ok(tool)
+}
+
+/// What the tool is called with: a bare text stands for its only required
+/// text, or is the arguments as JSON.
+fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
+    let invalid = |message: String| Problem::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", message);
+    let args = match (input, tool.schema.only_string()) {
+        (None | Some(Value::Null), _) => json!({}),
+        (Some(Value::String(text)), Some(name)) => json!({ name: text }),
+        (Some(Value::String(text)), None) => {
+            let parsed = serde_json::from_str(text).ok().filter(Value::is_object);
+            parsed.ok_or_else(|| invalid("`input` must be an object, or a string that holds one".to_owned()))?
+        }
+        (Some(object @ Value::Object(_)), _) => object.clone(),
+        (Some(_), _) => return Err(invalid("`input` must be an object or a string".to_owned())),
+    };
+    let violations = tool.schema.violations(&args);
+    if violations.is_empty() { Ok(args) } else { Err(invalid(violations.join("; "))) }
+}

@@ -1,0 +1,82 @@
+//! Frames as server-sent events. `id` is the event's seq; a client that comes
+//! back with it gets what follows, each once. Tokens and the result have no
+//! id. A stream ends with the run's result, or when the server stops.
+
+use std::convert::Infallible;
+
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use consort_runtime::log::{self, Seq};
+use consort_runtime::ring::Frame;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use serde_json::json;
+
+use crate::Site;
+use crate::problem::Problem;
+use crate::query::Pairs;
+
+/// Which frames a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Filter {
+    All,
+    /// Those of these types, and the result.
+    Types(Vec<String>),
+}
+
+impl Filter {
+    pub(crate) fn read(pairs: &Pairs) -> Filter {
+        let names = pairs.all("events").flat_map(|list| list.split(',')).map(str::trim);
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        if names.is_empty() || names.iter().any(|name| name == "*") { Filter::All } else { Filter::Types(names) }
+    }
+
+    fn admits(&self, kind: &str) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Types(names) => names.iter().any(|name| name == kind),
+        }
+    }
+}
+
+/// The first seq to send: after `Last-Event-ID`, which beats `from`.
+pub(crate) fn first(pairs: &Pairs, headers: &HeaderMap) -> Result<Seq, Problem> {
+    let from = pairs.number("from", 0..=Seq::MAX, 0);
+    let Some(last) = headers.get("last-event-id") else { return from };
+    let last: Option<Seq> = last.to_str().ok().and_then(|last| last.trim().parse().ok());
+    last.and_then(|last| last.checked_add(1)).ok_or_else(|| Problem::bad_request("Last-Event-ID is not a number"))
+}
+
+/// A stream of frames as a response.
+pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Error>>, filter: Filter) -> Response {
+    let counted = site.streams.clone();
+    let events = frames.take_until(site.closed()).filter_map(move |frame| {
+        let _counted = &counted;
+        std::future::ready(event(frame, &filter).map(Ok::<_, Infallible>))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
+
+fn event(frame: Result<Frame, log::Error>, filter: &Filter) -> Option<Event> {
+    let frame = match frame {
+        Ok(frame) => frame,
+        Err(error) => {
+            let told = json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": error.to_string() });
+            return Some(Event::default().event("error").data(told.to_string()));
+        }
+    };
+    let kind = kind(frame.text());
+    let event = Event::default().event(kind).data(frame.text());
+    match &frame {
+        Frame::Result { .. } => Some(event),
+        Frame::Event { seq, .. } => filter.admits(kind).then(|| event.id(seq.to_string())),
+        Frame::Delta { .. } => filter.admits(kind).then_some(event),
+    }
+}
+
+/// A frame's type, which every frame begins with.
+fn kind(text: &str) -> &str {
+    let rest = text.strip_prefix(r#"{"type":""#).unwrap_or_default();
+    rest.split('"').next().filter(|kind| !kind.is_empty()).unwrap_or("message")
+}

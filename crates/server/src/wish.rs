@@ -1,0 +1,46 @@
+//! How an answer is wanted: `Accept` and `Prefer`.
+
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+
+use crate::problem::Problem;
+
+/// Seconds a request may wait for a run to end; connections should not idle longer.
+const WAIT_MAX_S: u64 = 300;
+
+/// When to answer a submission, and with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// At once.
+    Accepted,
+    /// When the run has ended, but no later than this.
+    Ended(Duration),
+    /// At once, with everything that happens.
+    Stream,
+}
+
+impl Wish {
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Wish, Problem> {
+        if accepts(headers, "text/event-stream") {
+            return Ok(Wish::Stream);
+        }
+        let preferences = headers.get_all("prefer").into_iter().filter_map(|value| value.to_str().ok());
+        let mut waits = preferences.flat_map(|value| value.split(',')).filter_map(|preference| {
+            let (name, seconds) = preference.split(';').next()?.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("wait").then_some(seconds.trim())
+        });
+        let Some(seconds) = waits.next() else { return Ok(Wish::Accepted) };
+        let wrong = |_not_a_number| Problem::bad_request(format!("Prefer: wait must be in seconds, not '{seconds}'"));
+        let seconds: u64 = seconds.trim_matches('"').parse().map_err(wrong)?;
+        Ok(Wish::Ended(Duration::from_secs(seconds.min(WAIT_MAX_S))))
+    }
+}
+
+/// Whether the client named this type of answer.
+pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    let mut types = accepted.flat_map(|value| value.split(',')).map(|one| one.split(';').next().unwrap_or_default());
+    types.any(|one| one.trim().eq_ignore_ascii_case(wanted))
+}

@@ -1,0 +1,153 @@
+//! A server on a real socket, over scripted models and tools, and the smallest
+//! client that can also send what a good client never would.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::ModelInfo;
+use consort_core::catalog::Permission;
+use consort_core::compile::Catalog;
+use consort_core::draft::{Draft, Ensemble};
+use consort_runtime::admission::Capacity;
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::{Engine, Keep};
+use consort_runtime::limits::Limits;
+use consort_runtime::log::MemoryLog;
+use consort_runtime::model::{ModelCatalog, ScriptedModel};
+use consort_runtime::tool::{Calculator, ScriptedTool, Toolbox};
+use consort_server::Server;
+use consort_server::access::{Access, Reach};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A running server; gone when dropped.
+pub(crate) struct Here {
+    pub(crate) address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// Status and code of a problem, which must be a whole one.
+    pub(crate) fn problem(&self) -> (u16, String) {
+        let body = self.json();
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        assert_eq!(body["status"], self.status);
+        assert_eq!(body["requestId"].as_str(), self.header("x-request-id"));
+        assert!(
+            body["message"].as_str().is_some_and(|message| !message.is_empty()) && body["detail"] == body["message"]
+        );
+        (self.status, body["error"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+pub(crate) fn task(name: &str) -> Draft {
+    Draft { name: Some(name.to_owned()), description: format!("Do {name} about {{topic}}"), ..Draft::default() }
+}
+
+/// An engine with two models and two tools, and nothing stored.
+pub(crate) fn engine(model: ScriptedModel, capacity: Capacity) -> Engine {
+    engine_over(Arc::default(), model, capacity)
+}
+
+/// The same over what is stored.
+pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: Capacity) -> Engine {
+    let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
+    let models = models.with(ModelInfo::new("spare", "scripted"), model).unwrap();
+    let tools = Toolbox::default().with(Calculator::default()).unwrap();
+    let tools = tools.with(ScriptedTool::new("broken").fails("no such shelf")).unwrap();
+    let (limits, clock) = (Limits::new([], None), Clock::system());
+    let seams = Seams { log, models, tools, limits, clock, cancel_grace: Duration::ZERO };
+    Engine::limited(seams, capacity, Keep::Newest(2))
+}
+
+pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
+    let seams = engine.seams();
+    let models = ["main", "spare"].map(|alias| Arc::new(ModelInfo::new(alias, "scripted"))).into();
+    let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect() };
+    Server {
+        ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
+        catalog,
+        direct: vec![Permission::Safe],
+        access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
+        max_body_bytes: 4096,
+        engine,
+    }
+}
+
+pub(crate) async fn start(server: Server) -> Here {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
+    Here { address, task }
+}
+
+impl Here {
+    /// Sends exactly this and reads until the server closes.
+    pub(crate) async fn send(&self, head: &str, body: &[u8]) -> Answer {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        let length = body.len();
+        let text = format!("{head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+        socket.write_all(text.as_bytes()).await.unwrap();
+        socket.write_all(body).await.unwrap();
+        let mut bytes = Vec::new();
+        socket.read_to_end(&mut bytes).await.unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let body = if head.contains("transfer-encoding: chunked") { dechunked(body) } else { body.to_owned() };
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_owned(), body }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), b"").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.post_with(path, "X-Test: 1", body).await
+    }
+
+    pub(crate) async fn post_with(&self, path: &str, header: &str, body: Value) -> Answer {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{header}");
+        self.send(&head, body.to_string().as_bytes()).await
+    }
+}
+
+fn dechunked(mut rest: &str) -> String {
+    let mut body = String::new();
+    while let Some((size, more)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size.trim(), 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        body.push_str(&more[..size]);
+        rest = &more[size + 2..];
+    }
+    body
+}

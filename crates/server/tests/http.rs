@@ -1,0 +1,288 @@
+//! The API through real sockets.
+
+#[cfg(test)]
+mod client;
+
+use consort_core::draft::Draft;
+use std::sync::Arc;
+
+use consort_core::spec::ReviewRule;
+use consort_runtime::admission::{Capacity, Load};
+use consort_runtime::log::MemoryLog;
+use consort_runtime::model::{Line, ScriptedModel};
+use consort_server::access::{Key, Scope};
+use serde_json::{Value, json};
+
+use crate::client::{Here, engine, engine_over, server, start, task};
+
+fn says(text: &str) -> ScriptedModel {
+    ScriptedModel::new().otherwise(Line::new().says(text))
+}
+
+async fn talking() -> Here {
+    start(server(engine(says("done"), Capacity::UNLIMITED), vec![task("a"), task("b")])).await
+}
+
+/// A run that has ended, by its id.
+#[cfg(test)]
+async fn ended(here: &Here) -> String {
+    let answer = here.post_with("/api/runs", "Prefer: wait=30", json!({ "inputs": { "topic": "x" } })).await;
+    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("COMPLETED")), "{answer:?}");
+    answer.json()["runId"].as_str().unwrap().to_owned()
+}
+
+/// A run whose first task waits for a person, and the review.
+#[cfg(test)]
+async fn reviewed() -> (Here, String, String) {
+    let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
+    let here = start(server(engine(says("draft"), Capacity { running: 1, queued: 1 }), vec![careful])).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"].clone();
+    let run = run.as_str().unwrap().to_owned();
+    loop {
+        let reviews = here.get(&format!("/api/reviews?runId={run}")).await.json();
+        if reviews["total"] == 1 {
+            return (here, run, reviews["reviews"][0]["reviewId"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_a_problem_with_a_code_and_the_requests_id() {
+    let here = talking().await;
+    let post = |kind: &str| format!("POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}");
+    let deep = "[".repeat(2000);
+    let cases: Vec<(String, &[u8], u16, &str)> = vec![
+        ("GET /nowhere HTTP/1.1\r\nHost: localhost".into(), b"", 404, "NOT_FOUND"),
+        ("PUT /api/runs HTTP/1.1\r\nHost: localhost".into(), b"", 405, "METHOD_NOT_ALLOWED"),
+        (post("text/plain"), b"{}", 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (post("application/json"), &[b' '; 5000], 413, "PAYLOAD_TOO_LARGE"),
+        (post("application/json"), b"{\"inputs\": {\"topic\": \"\xff\"}}", 400, "BAD_REQUEST"),
+        (post("application/json"), deep.as_bytes(), 400, "BAD_REQUEST"),
+        (post("application/json"), b"[1]", 400, "BAD_REQUEST"),
+        (post("application/json"), b"{}", 400, "MISSING_INPUT"),
+        ("GET /api/runs?limit=501 HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
+        ("GET /api/runs?status=odd HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
+        ("GET /api/runs/nothing HTTP/1.1\r\nHost: localhost".into(), b"", 404, "RUN_NOT_FOUND"),
+        ("GET /api/runs/%ff HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
+        ("GET /api/runs/nothing/events HTTP/1.1\r\nHost: localhost".into(), b"", 404, "RUN_NOT_FOUND"),
+        ("POST /api/reviews/nothing HTTP/1.1\r\nHost: localhost".into(), b"{", 404, "REVIEW_NOT_FOUND"),
+        ("GET /api/runs HTTP/1.1\r\nHost: evil.example".into(), b"", 403, "FORBIDDEN"),
+    ];
+    for (head, body, status, code) in cases {
+        assert_eq!(here.send(&head, body).await.problem(), (status, code.to_owned()), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_accepted_with_its_place_and_can_be_waited_for_listed_and_erased() {
+    let here = talking().await;
+    let body = json!({ "inputs": { "topic": "x" }, "tags": { "team": "red" }, "colour": 1 });
+    let accepted = here.post("/api/runs", body).await;
+    let json = accepted.json();
+    assert_eq!((accepted.status, &json["status"], &json["tasks"]), (202, &json!("ACCEPTED"), &json!(2)));
+    assert_eq!(json["workflow"], "SEQUENTIAL");
+    assert_eq!(json["warnings"], json!(["unknown field `colour` was ignored"]));
+    let place = format!("/api/runs/{}", json["runId"].as_str().unwrap());
+    assert_eq!(accepted.header("location"), Some(place.as_str()));
+
+    let other = ended(&here).await;
+    let page = here.get("/api/runs?limit=1&offset=0").await.json();
+    assert_eq!((&page["total"], &page["runs"][0]["runId"]), (&json!(2), &json!(other)));
+    let red = here.get("/api/runs?tag=team:red&tag=team").await.json();
+    assert_eq!((&red["total"], &red["runs"][0]["runId"]), (&json!(1), &json["runId"]));
+    assert_eq!(here.get("/api/runs?tag=team:blue").await.json()["total"], 0);
+
+    let head = format!("DELETE /api/runs/{other} HTTP/1.1\r\nHost: localhost");
+    assert_eq!(here.send(&head, b"").await.status, 204);
+    assert_eq!(here.get(&format!("/api/runs/{other}")).await.problem(), (404, "RUN_NOT_FOUND".to_owned()));
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_what_would_run_and_stores_nothing() {
+    let here = talking().await;
+    let tasks = json!([{ "name": "x", "description": "Write {a}" }, { "description": "Read", "context": ["$x"] }]);
+    let told = here.post("/api/runs", json!({ "dryRun": true, "inputs": { "a": "it" }, "tasks": tasks })).await;
+    let json = told.json();
+    assert_eq!((told.status, &json["workflow"]), (200, &json!("PARALLEL")));
+    assert_eq!((&json["tasks"][0]["description"], &json["tasks"][1]["context"]), (&json!("Write it"), &json!(["x"])));
+    assert_eq!(here.get("/api/runs").await.json()["total"], 0);
+}
+
+#[tokio::test]
+async fn without_an_ensemble_only_requests_with_tasks_are_taken() {
+    let here = start(server(engine(says("done"), Capacity::UNLIMITED), Vec::new())).await;
+    assert_eq!(here.post("/api/runs", json!({ "inputs": 3 })).await.problem(), (503, "NOT_CONFIGURED".to_owned()));
+    let tasks = json!({ "tasks": [{ "description": "x", "model": "huge" }] });
+    assert_eq!(here.post("/api/runs", tasks).await.problem(), (400, "INVALID_MODEL".to_owned()));
+    assert_eq!(here.post("/api/runs", json!({ "tasks": [{ "description": "x" }] })).await.status, 202);
+}
+
+#[tokio::test]
+async fn a_stream_numbers_every_event_resumes_after_any_and_ends_with_the_result() {
+    let here = talking().await;
+    let submit = "POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream";
+    let live = here.send(submit, br#"{"inputs":{"topic":"x"}}"#).await;
+    assert_eq!((live.status, live.header("content-type")), (200, Some("text/event-stream")));
+    let place = live.header("location").unwrap().to_owned();
+    let ids =
+        |body: &str| body.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect::<Vec<u64>>();
+    let all = ids(&live.body);
+    assert_eq!(all, (0..all.len() as u64).collect::<Vec<_>>());
+    let last = live.body.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(last.contains("event: run_result") && !last.contains("id: "), "{last}");
+
+    let events = format!("{place}/events");
+    assert_eq!(ids(&here.get(&format!("{events}?from=3")).await.body), all[3..]);
+    let head = format!("GET {events}?from=0 HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 4");
+    assert_eq!(ids(&here.send(&head, b"").await.body), all[5..], "the header beats the query");
+    let past = here.get(&format!("{events}?from=9999")).await.body;
+    assert!(ids(&past).is_empty() && past.contains("event: run_result"));
+    let some = here.get(&format!("{events}?events=task_started,task_completed")).await.body;
+    let kinds: Vec<&str> = some.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(kinds, ["task_started", "task_completed", "task_started", "task_completed", "run_result"]);
+    for junk in ["from=-1", "from=x"] {
+        assert_eq!(here.get(&format!("{events}?{junk}")).await.status, 400);
+    }
+    let head = format!("GET {events}?from=1&limit=2 HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+    let page = here.send(&head, b"").await.json();
+    let seqs: Vec<&Value> = page["events"].as_array().unwrap().iter().map(|frame| &frame["seq"]).collect();
+    assert_eq!(seqs, [&json!(1), &json!(2)]);
+}
+
+#[tokio::test]
+async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
+    let (here, run, review) = reviewed().await;
+    let verb = |verb: &str| format!("/api/runs/{run}/{verb}");
+    let switched = here.post(&verb("model"), json!({ "model": "spare" })).await.json();
+    assert_eq!((&switched["previousModel"], &switched["status"]), (&json!("main"), &json!("APPLIED")));
+    assert_eq!(
+        here.post(&verb("model"), json!({ "model": "huge" })).await.problem(),
+        (400, "INVALID_MODEL".to_owned())
+    );
+    let told =
+        here.post(&verb("inject"), json!({ "content": "hurry", "ttl": "PT1M", "priority": "high" })).await.json();
+    assert_eq!(told, json!({ "directiveId": format!("{run}-directive-0"), "status": "ACTIVE" }));
+    for bad in [json!({}), json!({ "content": "x", "target": "nobody" }), json!({ "content": "x", "ttl": "soon" })] {
+        assert_eq!(here.post(&verb("inject"), bad).await.problem(), (400, "BAD_REQUEST".to_owned()));
+    }
+    assert_eq!(here.post(&verb("pause"), json!({})).await.json()["status"], "PAUSED");
+    assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["paused"], true);
+    assert_eq!(here.post(&verb("resume"), json!({})).await.json()["status"], "RESUMED");
+    assert_eq!(here.post(&verb("cancel"), json!({ "mode": "later" })).await.status, 400);
+
+    let decide = format!("/api/reviews/{review}");
+    assert_eq!(here.post(&decide, json!({ "decision": "EDIT" })).await.status, 400);
+    let edit = json!({ "decision": "edit", "revisedOutput": "better" });
+    assert_eq!(here.post(&decide, edit).await.json()["status"], "APPLIED");
+    let late = here.post(&decide, json!({ "decision": "CONTINUE" })).await;
+    assert_eq!((late.problem().1.as_str(), &late.json()["decision"]), ("REVIEW_RESOLVED", &json!("EDIT")));
+    here.get(&format!("/api/runs/{run}/events")).await;
+    assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["tasks"][0]["output"], "better");
+    for verb in ["cancel", "pause", "resume"].map(verb) {
+        assert_eq!(here.post(&verb, json!({})).await.problem(), (409, "RUN_COMPLETED".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_full_server_queues_then_refuses_and_the_next_one_starts_when_there_is_room() {
+    let (here, first, _) = reviewed().await;
+    let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "y" } }));
+    let queued = submit().await.json()["runId"].as_str().unwrap().to_owned();
+    let waiting = here.get(&format!("/api/runs/{queued}")).await.json();
+    assert_eq!((&waiting["status"], &waiting["queuePosition"]), (&json!("ACCEPTED"), &json!(0)));
+    let refused = submit().await;
+    assert_eq!(refused.problem(), (429, "CONCURRENCY_LIMIT".to_owned()));
+    assert_eq!((refused.header("retry-after"), &refused.json()["retryAfterMs"]), (Some("5"), &json!(5000)));
+
+    here.post(&format!("/api/runs/{queued}/cancel"), json!({})).await;
+    assert_eq!(here.get(&format!("/api/runs/{queued}")).await.json()["status"], "CANCELLED");
+    let next = submit().await.json()["runId"].as_str().unwrap().to_owned();
+    let head = format!("DELETE /api/runs/{first} HTTP/1.1\r\nHost: localhost");
+    assert_eq!(here.send(&head, b"").await.json()["status"], "CANCELLING");
+    while here.get(&format!("/api/reviews?runId={next}")).await.json()["total"] == 0 {}
+}
+
+#[tokio::test]
+async fn a_request_sent_again_with_its_key_gets_the_first_run_even_on_a_full_server() {
+    let (here, _, _) = reviewed().await;
+    let send = |topic: &str| {
+        let body = json!({ "inputs": { "topic": topic } });
+        here.post_with("/api/runs", "Idempotency-Key: k-1", body)
+    };
+    let (one, two) = tokio::join!(send("x"), send("x"));
+    assert_eq!((one.status, one.json()), (202, two.json()));
+    assert_eq!(send("x").await.json()["runId"], one.json()["runId"], "there is no room for another");
+    assert_eq!(send("y").await.problem(), (422, "IDEMPOTENCY_CONFLICT".to_owned()));
+    assert_eq!(here.get("/api/runs").await.json()["total"], 2);
+}
+
+#[tokio::test]
+async fn a_queued_run_keeps_its_place_when_the_server_starts_again() {
+    let log = Arc::new(MemoryLog::default());
+    let (small, careful) =
+        (Capacity { running: 1, queued: 1 }, Draft { review: Some(ReviewRule::Required), ..task("a") });
+    let first = engine_over(log.clone(), says("draft"), small);
+    let here = start(server(first.clone(), vec![careful])).await;
+    let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "x" } }));
+    let (_, queued) = (submit().await, submit().await.json()["runId"].as_str().unwrap().to_owned());
+    drop(here);
+    first.stop().await;
+    let second = engine_over(log, says("draft"), small);
+    assert_eq!(second.recover().await.unwrap().resumed, 2);
+    assert_eq!((second.load(), second.queue_position(&queued)), (Load { active: 1, queued: 1 }, Some(0)));
+}
+
+#[tokio::test]
+async fn a_tool_is_called_directly_within_its_class_and_says_how_it_failed() {
+    let mut closed = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
+    closed.direct.clear();
+    let closed = start(closed).await;
+    let here = talking().await;
+    let asked = here.post("/api/tools/calculator/invoke", json!({ "input": "What is 42 * 17?" })).await.json();
+    assert_eq!(
+        (&asked["status"], &asked["output"], &asked["tool"]),
+        (&json!("SUCCESS"), &json!("714"), &json!("calculator"))
+    );
+    let failed = here.post("/api/tools/broken/invoke", json!({ "input": "x" })).await;
+    assert_eq!((failed.status, &failed.json()["errorMessage"]), (200, &json!("no such shelf")));
+    assert_eq!(here.post("/api/tools/calculator/invoke", json!({})).await.problem(), (400, "INVALID_INPUT".to_owned()));
+    assert_eq!(here.post("/api/tools/fly/invoke", json!({})).await.problem(), (404, "TOOL_NOT_FOUND".to_owned()));
+    let forbidden = closed.post("/api/tools/calculator/invoke", json!({ "input": "1" })).await;
+    assert_eq!(forbidden.problem(), (403, "FORBIDDEN".to_owned()));
+}
+
+#[tokio::test]
+async fn capabilities_and_status_say_what_there_is() {
+    let here = talking().await;
+    let all = here.get("/api/capabilities").await.json();
+    assert_eq!(all["models"][1], json!({ "alias": "spare", "provider": "scripted" }));
+    let task = json!({ "description": "Do a about {topic}", "tools": [], "variables": ["topic"], "name": "a" });
+    assert_eq!((&all["preconfiguredTasks"][0], &all["sharedTools"]), (&task, &json!([])));
+    let status = here.get("/api/status").await.json();
+    assert_eq!((&status["port"], &status["lifecycleState"]), (&json!(here.address.port()), &json!("READY")));
+    assert_eq!(here.get("/api/health/live").await.json(), json!({ "status": "UP" }));
+    assert_eq!(here.get("/api/health/ready").await.status, 200);
+}
+
+#[tokio::test]
+async fn keys_are_needed_where_there_are_some_and_pages_are_told_what_they_may_read() {
+    let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
+    // The SHA-256 of "abc".
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let bytes: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&digest[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let key = Key { name: "ci".to_owned(), sha256: bytes.try_into().unwrap(), scopes: vec![Scope::Run] };
+    guarded.access.keys.push(key);
+    let here = start(guarded).await;
+    assert_eq!(here.get("/api/runs").await.problem(), (401, "UNAUTHORIZED".to_owned()));
+    let read =
+        "GET /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer abc\r\nOrigin: http://localhost:5173";
+    let answer = here.send(read, b"").await;
+    let allowed = answer.header("access-control-allow-origin");
+    assert_eq!((answer.status, allowed), (200, Some("http://localhost:5173")));
+    let invoke = "POST /api/tools/calculator/invoke HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer abc";
+    assert_eq!(here.send(invoke, b"{}").await.problem(), (403, "FORBIDDEN".to_owned()));
+    let preflight = "OPTIONS /api/runs HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: POST\r\nOrigin: ";
+    assert_eq!(here.send(&format!("{preflight}http://localhost:1"), b"").await.status, 204);
+    let refused = here.send(&format!("{preflight}http://evil.example"), b"").await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
+}
