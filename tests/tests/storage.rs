@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use consort_core::draft::Request;
+use consort_core::spec::Kind;
 use consort_runtime::engine::{Engine, Error};
 use consort_runtime::log::{self, Append, Log, MemoryLog, Page, Query, Record, Seq, SqliteLog};
 use consort_runtime::model::{Line, ScriptedModel, What};
@@ -107,8 +108,8 @@ async fn only_the_newest_ended_runs_are_kept_and_running_ones_always() {
         frames(&engine, &run).await;
         runs.push(run);
     }
-    assert_eq!(engine.retain(2).await.unwrap(), 3);
-    assert_eq!(engine.retain(2).await.unwrap(), 0);
+    assert_eq!(engine.retain(Kind::Run, 2).await.unwrap(), 3);
+    assert_eq!(engine.retain(Kind::Run, 2).await.unwrap(), 0);
     let page = engine.list(Query { limit: 10, ..Query::default() }).await.unwrap();
     let kept: Vec<_> = page.rows.into_iter().map(|(run, _)| run).collect();
     assert_eq!(kept, [runs[4].clone(), runs[3].clone()], "newest first");

@@ -14,7 +14,7 @@ use crate::graph;
 use crate::human;
 use crate::mistake::{Code, Mistake, listed};
 use crate::schema::Schema;
-use crate::spec::{Options, Spec, Task, Workflow};
+use crate::spec::{Kind, Options, Spec, Task, Workflow};
 use crate::subtask;
 use crate::template;
 
@@ -117,6 +117,7 @@ impl Compiler<'_> {
         let mut review = ensemble.review;
         review.policy = request.options.review_policy.unwrap_or(review.policy);
         let mut spec = Spec {
+            kind: Kind::Run,
             name: ensemble.name,
             workflow: request.options.workflow.or(declared).unwrap_or(inferred),
             on_error: ensemble.on_error,

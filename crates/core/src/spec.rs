@@ -14,6 +14,9 @@ use crate::schema::Schema;
 /// A run as accepted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
+    /// What kind of work it is.
+    #[serde(default)]
+    pub kind: Kind,
     /// The ensemble's name.
     pub name: String,
     /// In which order tasks run.
@@ -36,6 +39,33 @@ pub struct Spec {
     pub tags: BTreeMap<String, String>,
     /// How often work may be handed on from agent to agent.
     pub max_delegation_depth: u32,
+}
+
+/// Kinds of work. Each has slots, a queue and a retention of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Submitted by a person or a program.
+    #[default]
+    Run,
+    /// One turn of a chat.
+    Turn,
+    /// Work for another ensemble.
+    Peer,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Run, Kind::Turn, Kind::Peer];
+
+    /// The word for it, in ids and in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Run => "run",
+            Kind::Turn => "turn",
+            Kind::Peer => "peer",
+        }
+    }
 }
 
 /// One task.

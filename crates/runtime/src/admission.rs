@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use consort_core::spec::Kind;
 use tokio::sync::oneshot;
 
 /// How many runs there may be.
@@ -18,6 +19,52 @@ pub struct Capacity {
 impl Capacity {
     /// As many as come.
     pub const UNLIMITED: Capacity = Capacity { running: usize::MAX, queued: 0 };
+}
+
+/// How many ended runs are kept when another one ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// The newest.
+    Newest(usize),
+}
+
+/// What holds for the runs of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// How many there may be.
+    pub capacity: Capacity,
+    /// How many ended ones are kept.
+    pub keep: Keep,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool { capacity: Capacity::UNLIMITED, keep: Keep::All }
+    }
+}
+
+/// What holds for each kind of run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pools {
+    /// Runs that were submitted.
+    pub runs: Pool,
+    /// Turns of chats.
+    pub turns: Pool,
+    /// Work for peers.
+    pub peers: Pool,
+}
+
+impl Pools {
+    /// What holds for this kind.
+    pub fn of(&self, kind: Kind) -> Pool {
+        match kind {
+            Kind::Run => self.runs,
+            Kind::Turn => self.turns,
+            Kind::Peer => self.peers,
+        }
+    }
 }
 
 /// How many runs there are.
@@ -99,10 +146,6 @@ impl Admission {
         let state = self.state();
         let queued = state.waiting.iter().filter(|(_, turn)| !turn.is_closed()).count();
         Load { active: state.active, queued }
-    }
-
-    pub(crate) fn capacity(&self) -> Capacity {
-        self.state().capacity
     }
 
     /// From now on nobody gets a slot: what waits goes on waiting.

@@ -9,11 +9,12 @@ use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Event, Fact};
 use consort_core::run::Run;
+use consort_core::spec::Kind;
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::admission::{Admission, Capacity, Load, Place};
+use crate::admission::{Admission, Keep, Load, Place, Pools};
 use crate::effects::Seams;
 use crate::log::{self, Order, Page, Query, Seq};
 use crate::ring::{Frame, Ring};
@@ -33,17 +34,9 @@ struct Inner {
     seams: Arc<Seams>,
     /// The runs owned here.
     live: Mutex<HashMap<Arc<str>, Live>>,
-    admission: Admission,
-    keep: Keep,
-}
-
-/// How many ended runs are kept when another one ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// All of them.
-    All,
-    /// The newest.
-    Newest(usize),
+    pools: Pools,
+    /// Who works and who waits, by kind.
+    admissions: [(Kind, Admission); Kind::ALL.len()],
 }
 
 /// What came of getting rid of a run.
@@ -103,13 +96,13 @@ pub enum Error {
 impl Engine {
     /// An engine over the three seams, for as many runs as come.
     pub fn new(seams: Seams) -> Engine {
-        Engine::limited(seams, Capacity::UNLIMITED, Keep::All)
+        Engine::limited(seams, Pools::default())
     }
 
     /// An engine for so many runs at once, which keeps so many ended ones.
-    pub fn limited(seams: Seams, capacity: Capacity, keep: Keep) -> Engine {
-        let admission = Admission::new(capacity);
-        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), admission, keep }))
+    pub fn limited(seams: Seams, pools: Pools) -> Engine {
+        let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity)));
+        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), pools, admissions }))
     }
 
     /// What the engine works with.
@@ -125,14 +118,15 @@ impl Engine {
     /// The same, claiming keys that no other run may hold.
     pub async fn submit_once(&self, compiled: Compiled, claims: Vec<String>) -> Result<Arc<str>, Error> {
         let Compiled { spec, models, belt, .. } = compiled;
+        let kind = spec.kind;
         let ensemble_id = uuid::Uuid::now_v7().to_string();
         let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
         let event = Event { at: self.0.seams.clock.now(), fact };
-        let id: Arc<str> = format!("run-{}", uuid::Uuid::now_v7().simple()).into();
-        let admission = &self.0.admission;
-        let place = admission.enter(&id).ok_or_else(|| Error::Busy { running: admission.capacity().running })?;
+        let id: Arc<str> = format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into();
+        let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
+        let place = self.0.admission(kind).enter(&id).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
-        self.start(&id, |mut runner| async move {
+        self.start(&id, kind, |mut runner| async move {
             let accepted = runner.accept(&event, claims, &place).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
@@ -195,10 +189,17 @@ impl Engine {
     /// Takes every unfinished run nobody here owns.
     pub async fn recover(&self) -> Result<Recovery, Error> {
         let mut recovery = Recovery::default();
+        for kind in Kind::ALL {
+            self.recover_kind(kind, &mut recovery).await?;
+        }
+        Ok(recovery)
+    }
+
+    async fn recover_kind(&self, kind: Kind, recovery: &mut Recovery) -> Result<(), Error> {
         let mut offset = 0;
         loop {
             let query = Query {
-                kind: Some("run".to_owned()),
+                kind: Some(kind.word().to_owned()),
                 ended: Some(false),
                 order: Order::OldestStart,
                 offset,
@@ -207,11 +208,11 @@ impl Engine {
             };
             let page = self.0.seams.log.list(query).await?;
             for (id, _) in &page.rows {
-                self.take_over(id, &mut recovery).await;
+                self.take_over(id, recovery).await;
             }
             offset += page.rows.len();
             if page.rows.len() < RECOVER_PAGE {
-                return Ok(recovery);
+                return Ok(());
             }
         }
     }
@@ -223,9 +224,10 @@ impl Engine {
         match load(&*self.0.seams.log, id).await {
             Ok((run, len)) => {
                 recovery.resumed += 1;
-                let admission = &self.0.admission;
+                let kind = run.spec().kind;
+                let admission = self.0.admission(kind);
                 let place = if run.epoch() > 0 { Place::Slot(admission.resume()) } else { admission.rejoin(id) };
-                self.start(id, move |runner| async move {
+                self.start(id, kind, move |runner| async move {
                     let mut runner = runner.resume(run, len);
                     if matches!(place, Place::Slot(_)) {
                         runner.adopt().await?;
@@ -243,7 +245,7 @@ impl Engine {
     /// Stops every runner where it is; returns when nothing of them is left. The
     /// log knows where that was.
     pub async fn stop(&self) {
-        self.0.admission.close();
+        self.0.close();
         let mut live: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
         for live in &mut live {
             live.task.abort();
@@ -251,10 +253,10 @@ impl Engine {
         }
     }
 
-    /// Erases ended runs beyond the newest `keep`; says how many.
-    pub async fn retain(&self, keep: usize) -> Result<usize, Error> {
+    /// Erases ended runs of a kind beyond the newest `keep`; says how many.
+    pub async fn retain(&self, kind: Kind, keep: usize) -> Result<usize, Error> {
         let ended = |limit| Query {
-            kind: Some("run".to_owned()),
+            kind: Some(kind.word().to_owned()),
             ended: Some(true),
             order: Order::OldestEnd,
             limit,
@@ -298,14 +300,14 @@ impl Engine {
         Ok(self.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
     }
 
-    /// How many runs there are here.
-    pub fn load(&self) -> Load {
-        self.0.admission.load()
+    /// How many runs of a kind there are here.
+    pub fn load(&self, kind: Kind) -> Load {
+        self.0.admission(kind).load()
     }
 
     /// How many runs wait before this one; none when it does not wait.
     pub fn queue_position(&self, run: &str) -> Option<usize> {
-        self.0.admission.position(run)
+        self.0.admissions.iter().find_map(|(_, admission)| admission.position(run))
     }
 
     async fn row(&self, run: &str) -> Result<log::Row, Error> {
@@ -315,7 +317,7 @@ impl Engine {
     }
 
     /// Gives a run an owner: a task that works it and then forgets it.
-    fn start<W>(&self, id: &Arc<str>, work: impl FnOnce(Runner) -> W)
+    fn start<W>(&self, id: &Arc<str>, kind: Kind, work: impl FnOnce(Runner) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
@@ -323,7 +325,7 @@ impl Engine {
         let window = Window { ring: Ring::default(), stalled: watch::Sender::new(None) };
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
         let mut live = self.live();
-        let task = tokio::spawn(own(work(runner), id.clone(), Arc::downgrade(&self.0)));
+        let task = tokio::spawn(own(work(runner), (id.clone(), kind), Arc::downgrade(&self.0)));
         live.insert(id.clone(), Live { requests, window, task });
     }
 
@@ -335,11 +337,21 @@ impl Engine {
 impl Drop for Inner {
     /// A run that stops here must not make another one start.
     fn drop(&mut self) {
-        self.admission.close();
+        self.close();
     }
 }
 
 impl Inner {
+    fn admission(&self, kind: Kind) -> &Admission {
+        let [first, rest @ ..] = &self.admissions;
+        let found = rest.iter().find(|(of, _)| *of == kind);
+        &found.unwrap_or(first).1
+    }
+
+    fn close(&self) {
+        self.admissions.iter().for_each(|(_, admission)| admission.close());
+    }
+
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -363,13 +375,13 @@ async fn work(mut runner: Runner, place: Place) -> Result<(), log::Error> {
 
 /// Works a run and forgets it. A runner whose log refused simply stops: the
 /// run goes on wherever it is adopted next.
-async fn own(work: impl Future<Output = Result<(), log::Error>>, id: Arc<str>, engine: Weak<Inner>) {
+async fn own(work: impl Future<Output = Result<(), log::Error>>, (id, kind): (Arc<str>, Kind), engine: Weak<Inner>) {
     if let Err(error) = work.await {
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
     let Some(engine) = engine.upgrade().map(Engine) else { return };
-    if let Keep::Newest(keep) = engine.0.keep
-        && let Err(error) = engine.retain(keep).await
+    if let Keep::Newest(keep) = engine.0.pools.of(kind).keep
+        && let Err(error) = engine.retain(kind, keep).await
     {
         tracing::warn!(%error, "cannot erase old runs");
     }

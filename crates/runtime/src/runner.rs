@@ -282,7 +282,7 @@ impl Runner {
         let count = batch.records.len() as Seq;
         let summary = self.run.summary(&self.id);
         let row = Row {
-            kind: "run".into(),
+            kind: self.run.spec().kind.word().into(),
             status: summary.status.into(),
             started_at: summary.started_at,
             ended_at: summary.ended_at,

@@ -4,6 +4,7 @@
 mod client;
 
 use consort_core::draft::Draft;
+use consort_core::spec::Kind;
 use std::sync::Arc;
 
 use consort_core::spec::ReviewRule;
@@ -229,7 +230,7 @@ async fn a_queued_run_keeps_its_place_when_the_server_starts_again() {
     first.stop().await;
     let second = engine_over(log, says("draft"), small);
     assert_eq!(second.recover().await.unwrap().resumed, 2);
-    assert_eq!((second.load(), second.queue_position(&queued)), (Load { active: 1, queued: 1 }, Some(0)));
+    assert_eq!((second.load(Kind::Run), second.queue_position(&queued)), (Load { active: 1, queued: 1 }, Some(0)));
 }
 
 #[tokio::test]

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
-use consort_runtime::admission::Capacity;
+use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
-use consort_runtime::engine::{Engine, Keep};
+use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
 use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
@@ -99,8 +99,9 @@ pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surro
 pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) -> Result<Engine, Error> {
     let server = &config.server;
     let capacity = Capacity { running: server.max_concurrent_runs, queued: server.max_queued_runs };
-    let keep = Keep::Newest(server.max_retained_completed_runs);
-    Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, capacity, keep))
+    let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
+    let pools = Pools { runs, ..Pools::default() };
+    Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, pools))
 }
 
 fn seams<'a>(

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
+use consort_core::spec::Kind;
 use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
 use consort_runtime::log::Query;
@@ -142,7 +143,7 @@ impl Job {
         if watched == Watched::ToTheEnd {
             // Its owner lets go of the log, so that dropping the engine closes it.
             self.engine.finished(&run).await;
-            self.engine.retain(self.keep).await?;
+            self.engine.retain(Kind::Run, self.keep).await?;
         }
         let ending = ending(watched, &view, &self.store, &run);
         self.tell(&ending, output)?;

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
+use consort_core::spec::Kind;
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -19,7 +20,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn status(State(site): State<Arc<Site>>) -> Json<Value> {
-    let load = site.engine().load();
+    let load = site.engine().load(Kind::Run);
     let streams = Arc::strong_count(&site.streams).saturating_sub(1);
     Json(json!({ "status": "running", "clients": streams, "port": site.port, "lifecycleState": lifecycle(&site),
         "activeTasks": load.active, "queueDepth": load.queued, "ensemble": site.server.ensemble.name,

@@ -9,10 +9,10 @@ use consort_core::catalog::ModelInfo;
 use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
-use consort_runtime::admission::Capacity;
+use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
-use consort_runtime::engine::{Engine, Keep};
+use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{ModelCatalog, ScriptedModel};
@@ -84,7 +84,8 @@ pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: C
     let tools = tools.with(ScriptedTool::new("broken").fails("no such shelf")).unwrap();
     let (limits, clock) = (Limits::new([], None), Clock::system());
     let seams = Seams { log, models, tools, limits, clock, cancel_grace: Duration::ZERO };
-    Engine::limited(seams, capacity, Keep::Newest(2))
+    let runs = Pool { capacity, keep: Keep::Newest(2) };
+    Engine::limited(seams, Pools { runs, ..Pools::default() })
 }
 
 pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
