@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::budget::{Breach, Budget, Claim};
 use crate::catalog::ModelInfo;
 use crate::event::{CancelMode, Directive, Fact, Priority};
+use crate::finish;
 use crate::id::{Id, Millis};
 use crate::message::Usage;
 use crate::next::{CANCELLED, Effect, Grants, Plan, Question};
@@ -70,7 +71,10 @@ impl Run {
     fn ask(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
         if turn.iterations() >= limit && turn.reflecting.is_none() {
-            let reason = format!("MAX_ITERATIONS: no answer after {limit} model calls");
+            let reason = match turn.schema {
+                Some(_) => finish::unsatisfied("iteration_limit", turn.unfit, &turn.violations),
+                None => format!("MAX_ITERATIONS: no answer after {limit} model calls"),
+            };
             self.fail(id, &reason, plan);
             return Ok(Asked::Other);
         }
@@ -164,7 +168,7 @@ impl Run {
     }
 
     fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64)) -> Question {
-        let may_call = !turn.last && turn.reflecting.is_none();
+        let may_call = turn.reflecting.is_none() && (!turn.last || turn.schema.is_some());
         let can_call = may_call && self.models.get(alias).is_some_and(|model| model.tools);
         let task = self.worker(id).map(|task| task.name.clone()).unwrap_or_default();
         Question {
@@ -174,7 +178,7 @@ impl Run {
             round: turn.round,
             attempt: turn.attempt,
             messages: turn.messages.clone(),
-            tools: if can_call { turn.tools.clone() } else { Arc::default() },
+            tools: if can_call { turn.offered() } else { Arc::default() },
             max_output,
         }
     }

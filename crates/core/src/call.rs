@@ -8,13 +8,14 @@ use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
 use crate::delegation;
 use crate::event::{Fact, Timing};
+use crate::finish;
 use crate::human;
 use crate::id::Id;
+use crate::memory;
 use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
-use crate::prompt;
+use crate::result;
 use crate::run::Run;
-use crate::subtask::{self, Order};
 use crate::turn::{Phase, Turn};
 
 /// What a call that cannot be made is answered with.
@@ -27,7 +28,7 @@ impl Run {
         if self.paused {
             return Ok(());
         }
-        if turn.last && turn.on_duty().is_none() {
+        if turn.last && turn.schema.is_none() && turn.on_duty().is_none() {
             self.fail(id, "MAX_ITERATIONS: the last permitted turn asked for tools instead of answering", plan);
             return Ok(());
         }
@@ -53,7 +54,11 @@ impl Run {
 
     /// A new call is dispatched; an orphaned one is settled by its class.
     fn make(&self, id: &Id, turn: &Turn, (call, slot): (&Call, &Slot), plan: &mut Plan) -> Result<(), Breach> {
-        if call.tool == subtask::RUN && turn.tool(subtask::RUN).is_some() {
+        if turn.last && turn.on_duty().is_none() && call.tool != finish::FINISH {
+            plan.record(not_made(id, NOT_OFFERED.to_owned()));
+            return Ok(());
+        }
+        if self.is_subtask(id, turn, call) {
             return self.delegate(id, turn, call, plan);
         }
         if [delegation::PEER, delegation::MANAGER].contains(&call.tool.as_str()) && turn.tool(&call.tool).is_some() {
@@ -61,6 +66,10 @@ impl Run {
         }
         if let Slot::Heard(outcome) = slot {
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
+            return Ok(());
+        }
+        if let Some(outcome) = self.answered_here(turn, call) {
+            plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
             return Ok(());
         }
         match check(turn, call) {
@@ -81,44 +90,24 @@ impl Run {
         Ok(())
     }
 
-    /// Starts a subtask, or says why not.
-    fn delegate(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
-        let order = serde_json::from_str(call.args.as_str())
-            .map_err(|error| format!("invalid_arguments: not JSON: {error}"))
-            .and_then(|args: Value| Order::parse(&args));
-        let (depth, max) = (id.depth(), self.spec.limits.depth);
-        let order = match order {
-            Ok(_) if depth > max => {
-                Err(format!("max_recursion_depth_reached: subtasks may nest {max} deep; do this part yourself"))
+    /// The answer to a call that nobody outside is needed for.
+    fn answered_here(&self, turn: &Turn, call: &Call) -> Option<Outcome> {
+        match call.tool.as_str() {
+            finish::FINISH => {
+                let schema = turn.schema.as_ref()?;
+                let again = || Outcome::failed("the subtask has its result already");
+                Some(turn.finished.as_ref().map_or_else(|| finish::evaluate(schema, call.args.as_str()), |_| again()))
             }
-            other => other,
-        };
-        let order = match order {
-            Ok(order) => order,
-            Err(reason) => {
-                plan.record(not_made(id, reason));
-                return Ok(());
+            name @ (memory::LIST | memory::READ | memory::WRITE) => {
+                let (_, args) = check(turn, call).ok()?;
+                Some(turn.memory.answer(name, &args))
             }
-        };
-        plan.budget.claim_subtask()?;
-        let wanted = order.tools.filter(|tools| !tools.is_empty());
-        let names = turn.tools.iter().map(|tool| tool.name.clone());
-        let inherited = |name: &String| match name.as_str() {
-            subtask::RUN => depth < max,
-            _ => wanted.as_ref().is_none_or(|wanted| wanted.contains(name)),
-        };
-        let tools: Vec<String> = names.filter(inherited).collect();
-        let Some(task) = self.spec.tasks.get(turn.worker) else { return Ok(()) };
-        let system = prompt::subtask_system(task, &order.title).into();
-        let fact = Fact::SubtaskStarted {
-            call: id.clone(),
-            title: order.title,
-            system,
-            user: order.instructions.into(),
-            tools,
-        };
-        plan.record(fact);
-        Ok(())
+            result::READ => {
+                let (_, args) = check(turn, call).ok()?;
+                Some(result::part(&args, |handle| self.cut.get(handle)))
+            }
+            _ => None,
+        }
     }
 
     /// Calls a dead owner left behind, when nothing may be begun any more.

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::catalog::ToolInfo;
+use crate::finish::FINISH;
 use crate::message::{Call, Outcome};
 
 /// Calls under way, in the order the model asked for them.
@@ -50,9 +51,13 @@ impl Calls {
     ) -> Calls {
         let slots: Vec<_> = calls.map(|call| (call.clone(), Slot::Waiting)).collect();
         let serial = |call: &Call| tool(&call.tool).is_some_and(|tool| !tool.parallel_safe || tool.lock.is_some());
-        let (mut todo, mut queue, mut surplus) = (BTreeSet::new(), VecDeque::new(), VecDeque::new());
+        let (mut todo, mut queue) = (BTreeSet::new(), VecDeque::new());
+        // What ends a turn comes after everything else it asked for.
+        let (mut surplus, mut finish) = (VecDeque::new(), VecDeque::new());
         for (index, (call, _)) in slots.iter().enumerate() {
-            if serial(call) {
+            if call.tool == FINISH {
+                finish.push_back(index);
+            } else if serial(call) {
                 queue.push_back(index);
             } else if side_by_side > 0 && todo.len() >= side_by_side as usize {
                 surplus.push_back(index);
@@ -61,6 +66,7 @@ impl Calls {
             }
         }
         queue.append(&mut surplus);
+        queue.append(&mut finish);
         let mut calls = Calls { running: todo.len(), slots, todo, queue, claimed: false };
         calls.advance();
         calls

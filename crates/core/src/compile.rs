@@ -12,7 +12,9 @@ use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
 use crate::graph;
 use crate::human;
+use crate::memory;
 use crate::mistake::{Code, Mistake, listed};
+use crate::result;
 use crate::schema::Schema;
 use crate::spec::{Kind, Options, Spec, Task, Workflow};
 use crate::subtask;
@@ -29,6 +31,9 @@ const KEY_CHARS: usize = 50;
 /// Words and characters of a name made from a description.
 const NAME_WORDS: usize = 6;
 const NAME_CHARS: usize = 40;
+
+/// Tools a task may name that no catalog holds: the run itself does what they say.
+pub const OWN_TOOLS: [&str; 6] = [subtask::RUN, human::ASK, memory::LIST, memory::READ, memory::WRITE, result::READ];
 
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +70,18 @@ pub struct Compiled {
     pub belt: Belt,
     /// What was odd but no mistake.
     pub warnings: Vec<String>,
+}
+
+/// What is known about a tool that the run itself does.
+fn own_tool(name: &str, spec: &Spec) -> Option<ToolInfo> {
+    let roles = || spec.team().iter().map(|task| task.agent.role.as_str()).collect::<Vec<_>>();
+    match name {
+        subtask::RUN => (spec.limits.depth > 0).then(subtask::info),
+        human::ASK => Some(human::info()),
+        result::READ => Some(result::info()),
+        delegation::PEER | delegation::MANAGER => Some(delegation::info(name, &roles())),
+        _ => memory::infos().into_iter().chain(chore::memory_tools()).find(|tool| tool.name == name),
+    }
 }
 
 /// Turns an ensemble and a request into a run. An ensemble without tasks is
@@ -323,7 +340,7 @@ impl Compiler<'_> {
     }
 
     fn check_tool(&mut self, name: &str, place: String) {
-        if ![subtask::RUN, human::ASK].contains(&name) && !self.catalog.tools.iter().any(|tool| tool.name == name) {
+        if !OWN_TOOLS.contains(&name) && !self.catalog.tools.iter().any(|tool| tool.name == name) {
             let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
             self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
         }
@@ -357,19 +374,9 @@ impl Compiler<'_> {
         }
         let tools = self.catalog.tools.iter().filter(|tool| named.contains(tool.name.as_str()));
         let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
-        if named.contains(subtask::RUN) && spec.limits.depth > 0 {
-            belt.insert(subtask::RUN.to_owned(), Arc::new(subtask::info()));
-        }
-        for name in [delegation::PEER, delegation::MANAGER].into_iter().filter(|name| named.contains(name)) {
-            let roles: Vec<&str> = spec.team().iter().map(|task| task.agent.role.as_str()).collect();
-            belt.insert(name.to_owned(), Arc::new(delegation::info(name, &roles)));
-        }
-        for tool in chore::memory_tools().into_iter().filter(|tool| named.contains(tool.name.as_str())) {
-            belt.insert(tool.name.clone(), Arc::new(tool));
-        }
-        if named.contains(human::ASK) {
-            belt.insert(human::ASK.to_owned(), Arc::new(human::info()));
-        }
+        belt.extend(
+            named.into_iter().filter_map(|name| own_tool(name, spec)).map(|tool| (tool.name.clone(), Arc::new(tool))),
+        );
         belt
     }
 }

@@ -11,6 +11,7 @@ use crate::catalog::{Belt, ModelInfo, Models};
 use crate::chore::Chore;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, Outcome, Part, Reply, Usage};
+use crate::schema::Schema;
 use crate::spec::{OnTimeout, Spec};
 use crate::text::Text;
 
@@ -66,7 +67,17 @@ pub enum Fact {
     /// A tool is about to be called.
     ToolDispatched { call: Id },
     /// A call became a turn of its own.
-    SubtaskStarted { call: Id, title: String, system: Text, user: Text, tools: Vec<String> },
+    SubtaskStarted {
+        call: Id,
+        title: String,
+        system: Text,
+        user: Text,
+        tools: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Schema>,
+    },
+    /// A subtask that owes a structured result answered in prose, and is reminded.
+    FinishDemanded { turn: Id },
     /// A call became a turn of another agent, the one of the task at `worker`.
     DelegationStarted { call: Id, worker: usize, task: String, system: Text, user: Text },
     /// That agent is done, or failed.
@@ -294,6 +305,7 @@ impl Fact {
             | Fact::OutputRejected { .. }
             | Fact::LastRoundBegun { .. }
             | Fact::LoopNoticed { .. }
+            | Fact::FinishDemanded { .. }
             | Fact::ToolDispatched { .. }
             | Fact::DelegationEnded { .. }
             | Fact::DelegationRefused { .. }

@@ -106,6 +106,7 @@ impl Run {
                     self.at_turn_of(call, json!({ "callId": call, "toolName": name, "toolArguments": args })),
                 )
             }
+            Fact::FinishDemanded { turn } => ("finish_demanded", self.at_call(turn, json!({}))),
             Fact::SubtaskStarted { call, title, user, tools, .. } => {
                 let fields = json!({ "callId": call, "title": title, "instructions": user, "toolNames": tools, "depth": call.depth() });
                 ("subtask_started", self.at_turn_of(call, fields))
@@ -314,7 +315,9 @@ impl Run {
             Outcome::Answer { text, data } => (true, text.to_string(), data.clone()),
             Outcome::Subtask => (true, self.result_of(call), None),
             Outcome::Failed { text } => (false, format!("Error: {text}"), None),
-            Outcome::Unknown { .. } => (false, format!("Error: {}", output::shown(outcome, &self.spec).0), None),
+            Outcome::Unknown { .. } => {
+                (false, format!("Error: {}", output::shown(outcome, &self.spec, call.as_str()).0), None)
+            }
         };
         let fields = json!({ "callId": call, "toolName": name, "durationMs": duration_ms,
             "outcome": if ok { "SUCCESS" } else { "FAILURE" }, "toolArguments": args, "toolResult": result, "structuredResult": data });

@@ -11,7 +11,8 @@
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `gate` (reviews), `stopwatch`
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
-//!   [`subtask`]s, another agent: [`delegation`], or a person: [`human`]), `prompt` and `output`
+//!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
+//!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
 //! - [`decide`]: what a request does to the run
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
@@ -27,17 +28,20 @@ pub mod decide;
 pub mod delegation;
 pub mod draft;
 pub mod event;
+pub mod finish;
 pub mod frame;
 pub mod gate;
 mod graph;
 pub mod human;
 pub mod id;
+pub mod memory;
 pub mod message;
 pub mod mistake;
 pub mod next;
 mod output;
 mod prompt;
 pub mod request;
+pub mod result;
 pub mod run;
 pub mod schema;
 pub mod spec;

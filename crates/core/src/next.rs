@@ -12,12 +12,14 @@ use crate::budget::{Breach, Budget, Reason};
 use crate::catalog::ToolInfo;
 use crate::chore::Chore;
 use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
+use crate::finish;
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome};
 use crate::output;
 use crate::prompt::{self, Input, Opening, Revision};
 use crate::run::{How, Run, Timer};
 use crate::spec::{OnTimeout, ReviewPolicy, ReviewRule, Task};
+use crate::subtask;
 use crate::turn::{Phase, Turn};
 
 /// What `next` has to say.
@@ -365,12 +367,23 @@ impl Run {
     }
 
     fn answer_call(&self, id: &Id, turn: &Turn, answer: &str, plan: &mut Plan) {
+        if let (Some(_), None) = (&turn.schema, &turn.finished) {
+            return self.demand(id, turn, plan);
+        }
         if answer.trim().is_empty() {
             return self.fail(id, "subtask_no_result: the subtask answered nothing", plan);
         }
         let duration_ms = plan.at.saturating_sub(turn.used.started_at);
         self.end_delegation(id, turn, None, plan);
         plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms });
+    }
+
+    /// Prose does not end a subtask that owes a structured result.
+    fn demand(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        if turn.nudges < finish::NUDGES_MAX && self.stop.is_none() {
+            return plan.record(Fact::FinishDemanded { turn: id.clone() });
+        }
+        self.fail(id, &finish::unsatisfied("no_finish_call", turn.unfit, &turn.violations), plan);
     }
 
     fn reviewed(&self, task: &Task, plan: &Plan) -> bool {
@@ -392,7 +405,7 @@ impl Run {
         match (id.parent(), self.turns.get(id)) {
             (Some(_), Some(turn)) => {
                 let duration_ms = plan.at.saturating_sub(turn.used.started_at);
-                let outcome = Outcome::failed(format!("the subtask '{}' failed: {reason}", turn.title));
+                let outcome = Outcome::failed(subtask::failure(&turn.title, reason));
                 self.end_delegation(id, turn, Some(reason), plan);
                 plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
             }

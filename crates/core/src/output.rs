@@ -17,10 +17,10 @@ pub(crate) fn parse(answer: &str, schema: &Schema) -> Result<Value, Vec<String>>
 
 /// What a model is told of a call's outcome, and whether that is an error. Long
 /// output is cut with a notice; the event keeps it whole.
-pub(crate) fn shown(outcome: &Outcome, spec: &Spec) -> (Text, bool) {
+pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool) {
     match outcome {
-        Outcome::Answer { text, .. } => (cut(text, spec), false),
-        Outcome::Failed { text } => (cut(text, spec), true),
+        Outcome::Answer { text, .. } => (cut(text, spec, handle), false),
+        Outcome::Failed { text } => (cut(text, spec, handle), true),
         Outcome::Unknown { why } => {
             let text = format!(
                 "outcome unknown: {why}. It may already have taken effect and was not repeated; check before trying again."
@@ -31,14 +31,15 @@ pub(crate) fn shown(outcome: &Outcome, spec: &Spec) -> (Text, bool) {
     }
 }
 
-fn cut(text: &Text, spec: &Spec) -> Text {
+fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
     let whole = text.as_str();
     let by_chars = spec.options.max_tool_output.and_then(|max| whole.char_indices().nth(max)).map(|(at, _)| at);
     let by_bytes = Some(spec.limits.tool_result_bytes).filter(|max| *max > 0 && whole.len() > *max);
     let Some(at) = by_chars.into_iter().chain(by_bytes).min() else { return text.clone() };
     let kept = whole.get(..whole.floor_char_boundary(at)).unwrap_or_default();
     let (total, omitted) = (whole.len(), whole.len() - kept.len());
-    format!("{kept}\n[cut: {omitted} of {total} bytes are not shown; ask for a smaller part]").into()
+    let shown = kept.len();
+    format!("{kept}\n[cut: {shown} of {total} bytes shown, {omitted} left out; ask for a smaller part, or read on where read_result is offered: handle {handle}]").into()
 }
 
 fn extract(answer: &str) -> Option<Value> {
@@ -77,12 +78,13 @@ mod tests {
     fn long_output_is_cut_on_a_character_with_a_notice() {
         let mut spec = Spec::default();
         spec.limits.tool_result_bytes = 4;
-        let (text, is_error) = shown(&Outcome::answer("aéééé"), &spec);
-        assert_eq!(text.as_str(), "aé\n[cut: 6 of 9 bytes are not shown; ask for a smaller part]");
+        let (text, is_error) = shown(&Outcome::answer("aéééé"), &spec, "1.0.0");
+        assert!(text.as_str().starts_with("aé\n[cut: 3 of 9 bytes shown, 6 left out;"), "{text}");
+        assert!(text.as_str().ends_with("handle 1.0.0]"), "{text}");
         assert!(!is_error);
         spec.options.max_tool_output = Some(1);
-        assert!(shown(&Outcome::failed("aéééé"), &spec).0.as_str().starts_with("a\n[cut: 8 of 9"));
-        assert_eq!(shown(&Outcome::answer("a"), &spec).0.as_str(), "a");
+        assert!(shown(&Outcome::failed("aéééé"), &spec, "h").0.as_str().starts_with("a\n[cut: 1 of 9"));
+        assert_eq!(shown(&Outcome::answer("a"), &spec, "h").0.as_str(), "a");
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::event::Directive;
+use crate::memory;
 use crate::message::Message;
 use crate::spec::Task;
+use crate::subtask;
 use crate::time::iso;
 
 /// What an agent is always told.
@@ -99,12 +101,33 @@ pub(crate) fn is_directive(message: &Message) -> bool {
     matches!(message, Message::User { text } if text.as_str().starts_with(DIRECTIVES))
 }
 
+/// What the agent of a subtask has to work with.
+pub(crate) struct Means<'a> {
+    /// Names of its tools.
+    pub(crate) tools: &'a [String],
+    /// Whether it owes a structured result.
+    pub(crate) owes: bool,
+}
+
 /// What the agent of a subtask is told about itself.
-pub(crate) fn subtask_system(task: &Task, title: &str) -> String {
+pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> String {
     let role = &task.agent.role;
-    format!(
+    let mut text = format!(
         "You are {role}, working on one part of a larger task: {title}\n\n{STANDING} Your answer goes back to whoever asked for this part; nothing else you say is read."
-    )
+    );
+    let has = |name: &str| means.tools.iter().any(|tool| tool == name);
+    if has(memory::READ) {
+        text.push_str(
+            "\nWith the memory tools you read what was written down before you began, and write down what others need.",
+        );
+    }
+    if has(subtask::RUN) {
+        text.push_str("\nA part that stands on its own can be handed on with run_subtask.");
+    }
+    if means.owes {
+        text.push_str("\nEnd by calling finish_subtask: its arguments are your result. Prose is not read.");
+    }
+    text
 }
 
 /// What an agent is told that somebody hands work to.
@@ -128,6 +151,14 @@ pub(crate) const REFLECT: &str = "The task is done. In two or three sentences, f
 /// What a model is told before its last answer.
 pub(crate) const LAST_ROUND: &str =
     "This is your last turn: no tools can be called any more. Answer now with what you know.";
+
+/// The same for a subtask that owes a structured result.
+pub(crate) const LAST_FINISH: &str =
+    "This is your last turn: only finish_subtask can be called any more. Call it now with what you know.";
+
+/// What a subtask is told that owes a structured result and answers in prose.
+pub(crate) const FINISH: &str =
+    "Prose does not end this subtask. Call finish_subtask now; its arguments are the result.";
 
 /// What a model is told that repeats a failing call.
 pub(crate) fn repeated(tool: &str, times: u32) -> String {

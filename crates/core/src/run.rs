@@ -13,16 +13,18 @@ use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chore::{self, Duty};
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact};
+use crate::finish::FINISH;
 use crate::gate::ReviewState;
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
-use crate::message::{Call, Outcome, Reply, Usage};
+use crate::memory::{self, Memory};
+use crate::message::{Call, Message, Outcome, Reply, Usage};
 use crate::output;
 use crate::prompt;
 use crate::spec::{OnError, Spec, Task, Workflow};
 use crate::stopwatch::Stopwatch;
 use crate::text::Text;
-use crate::turn::{Phase, Turn, Used, Want};
+use crate::turn::{self, Phase, Turn, Used, Want};
 
 /// Where a run stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +44,8 @@ pub struct Run {
     pub(crate) tasks: BTreeMap<usize, Ended>,
     pub(crate) outputs: Vec<usize>,
     pub(crate) failed: usize,
+    /// Results that models were shown only the beginning of.
+    pub(crate) cut: BTreeMap<String, Text>,
     /// Reviews, open and decided.
     pub(crate) reviews: Vec<ReviewState>,
     pub(crate) open_reviews: BTreeSet<u32>,
@@ -137,10 +141,14 @@ impl Run {
                 self.claim_calls(call);
                 self.set(call, Slot::Dispatched);
             }
-            Fact::SubtaskStarted { call, title, system, user, tools } => {
+            Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
                 self.subtask(call, title, tools);
-                self.change(call, |turn| turn.open(system, user));
+                self.change(call, |turn| {
+                    schema.iter().for_each(|schema| turn.owe(schema));
+                    turn.open(system, user);
+                });
             }
+            Fact::FinishDemanded { turn } => self.change(turn, Turn::nudge),
             Fact::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
                 self.change(call, |turn| turn.open(system, user));
@@ -267,6 +275,7 @@ impl Run {
         let (worker, delegations) = self.above(call);
         let mut turn = Turn::new(title, worker, tools, self.at);
         turn.delegations = delegations;
+        turn.memory = self.memory_above(call);
         self.set(call, Slot::Delegated);
         self.turns.insert(call.clone(), turn);
     }
@@ -390,10 +399,17 @@ impl Run {
         if let Some((_, Slot::Dispatched)) = self.slot(call) {
             self.in_flight = self.in_flight.saturating_sub(1);
         }
-        let outcome = match (outcome, self.close(call)) {
-            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::Answer { text, data: None },
+        let child = self.close(call);
+        let outcome = match (outcome, &child) {
+            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::answer(text.shared()),
             (other, _) => other.clone(),
         };
+        self.bring(call, child, &outcome);
+        if let Some((turn, _)) = call.parent()
+            && self.slot(call).is_some_and(|(call, _)| call.tool == FINISH)
+        {
+            self.change(&turn, |turn| turn.finish(&outcome));
+        }
         if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
             self.count(&turn, |used| {
                 used.tool_calls += 1;
@@ -487,7 +503,57 @@ impl Run {
         if let Some(duty) = self.turns.get(&id).and_then(Turn::on_duty).cloned() {
             return self.set_chore(&id, index, slot, &duty);
         }
-        self.change(&id, |turn| turn.set(&id, index, slot, |outcome| output::shown(outcome, &spec)));
+        self.change(&id, |turn| {
+            if let Phase::Calling(calls) = &mut turn.phase {
+                calls.set(index, slot);
+            }
+        });
+        self.settle_calls(&id, &spec);
+    }
+
+    /// Once all calls of a reply have ended, their results are read and what
+    /// they wrote down is seen, both in the order they were asked for.
+    fn settle_calls(&mut self, id: &Id, spec: &Spec) {
+        let Some(ended) = self.turns.get(id).and_then(|turn| turn.results(id)) else { return };
+        let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
+        for turn::Ended { id: call_id, index, call, outcome } in ended {
+            let handle = call_id.to_string();
+            let (text, is_error) = output::shown(&outcome, spec, &handle);
+            if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
+                && text.len() != whole.len()
+            {
+                self.cut.insert(handle.clone(), whole.clone());
+            }
+            let brought = self.turns.get_mut(id).and_then(|turn| turn.brought.remove(&index));
+            notes.extend(brought.into_iter().flatten());
+            if let (memory::WRITE, Outcome::Answer { .. }) = (call.tool.as_str(), &outcome) {
+                let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
+                notes.push(memory::noted(&args, &handle, self.at));
+            }
+            let (provider_id, name) = (call.provider_id, call.tool);
+            results.push((Message::Tool { call: call_id, provider_id, name, text, is_error }, call.args));
+        }
+        self.change(id, |turn| {
+            notes.into_iter().for_each(|(key, entry)| turn.memory.put(key, entry));
+            turn.settle(results, spec.limits.schema_retries);
+        });
+    }
+
+    /// What a subtask sees of what others wrote down.
+    fn memory_above(&self, call: &Id) -> Memory {
+        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        parent.map(|parent| parent.memory.handed_down()).unwrap_or_default()
+    }
+
+    /// What a subtask leaves behind: what it wrote down, and what it gave back.
+    fn bring(&mut self, call: &Id, child: Option<Turn>, outcome: &Outcome) {
+        let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
+        let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
+        let result = memory::result(&child.title, text.clone(), call.as_str(), self.at);
+        let brought: Vec<_> = child.memory.into_written().into_iter().chain([result]).collect();
+        if let Some(parent) = self.turns.get_mut(&parent) {
+            parent.brought.insert(index, brought);
+        }
     }
 
     /// Moves one call of a chore on; the last one decides how the task goes on.

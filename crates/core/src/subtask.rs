@@ -2,35 +2,149 @@
 //! own, a child of the turn that asked, in the same run and the same budget.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::budget::Breach;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
+use crate::event::Fact;
+use crate::finish;
+use crate::id::Id;
+use crate::memory;
+use crate::message::{Call, Outcome};
+use crate::next::{CANCELLED, Plan};
+use crate::prompt;
+use crate::result;
+use crate::run::Run;
 use crate::schema::Schema;
+use crate::turn::Turn;
 
 /// The tool's name.
 pub const RUN: &str = "run_subtask";
 
 /// What the caller wants done.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Order {
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Order {
     #[serde(alias = "description")]
-    pub(crate) title: String,
+    title: String,
     #[serde(alias = "prompt")]
-    pub(crate) instructions: String,
+    instructions: String,
     #[serde(default)]
-    pub(crate) tools: Option<Vec<String>>,
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    output_schema: Option<Value>,
 }
 
+/// Why no subtask was started: a code and what belongs to it.
+struct Refusal(&'static str, Value);
+
 impl Order {
-    /// Reads the arguments of a call, or says what is wrong with them.
-    pub(crate) fn parse(args: &Value) -> Result<Order, String> {
-        let order: Order = serde_json::from_value(args.clone())
-            .map_err(|error| format!("invalid_arguments: {error}; needed are `title` and `instructions`"))?;
+    fn parse(args: &str) -> Result<Order, Refusal> {
+        let order: Order = serde_json::from_str(args).map_err(|error| {
+            let message = format!("{error}; needed are `title` and `instructions`");
+            Refusal("invalid_arguments", json!({ "message": message }))
+        })?;
         if order.instructions.trim().is_empty() {
-            return Err("missing_instructions: `instructions` must say what to do".to_owned());
+            return Err(Refusal("missing_instructions", json!({ "message": "`instructions` must say what to do" })));
         }
         Ok(order)
     }
+
+    fn schema(&mut self) -> Result<Option<Schema>, Refusal> {
+        let schema = self.output_schema.take().filter(|schema| !schema.is_null()).map(Schema::parse).transpose();
+        schema.map_err(|message| Refusal("invalid_output_schema", json!({ "message": message })))
+    }
+}
+
+impl Run {
+    /// Whether a call asks for a subtask. Where subtasks nest too deep the tool
+    /// is not offered, but its name is known.
+    pub(crate) fn is_subtask(&self, id: &Id, turn: &Turn, call: &Call) -> bool {
+        let too_deep = id.depth() > 1 && id.depth() > self.spec.limits.depth && self.belt.contains_key(RUN);
+        call.tool == RUN && (too_deep || turn.tool(RUN).is_some())
+    }
+
+    /// Starts a subtask, or says why not.
+    pub(crate) fn delegate(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+        match self.order(id, call) {
+            Ok((order, schema)) => {
+                plan.budget.claim_subtask()?;
+                self.start_subtask(id, turn, (order, schema), plan);
+            }
+            Err(Refusal(code, fields)) => {
+                let outcome = Outcome::failed(error(code, fields));
+                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&self, id: &Id, call: &Call) -> Result<(Order, Option<Schema>), Refusal> {
+        let mut order = Order::parse(call.args.as_str())?;
+        let (depth, max) = (id.depth().saturating_sub(1), self.spec.limits.depth);
+        if depth >= max {
+            let message = format!("subtasks may nest {max} deep; do this part yourself, at this level");
+            let fields = json!({ "depth": depth, "max_depth": max, "message": message });
+            return Err(Refusal("max_recursion_depth_reached", fields));
+        }
+        let schema = order.schema()?;
+        Ok((order, schema))
+    }
+
+    fn start_subtask(&self, id: &Id, turn: &Turn, (order, schema): (Order, Option<Schema>), plan: &mut Plan) {
+        let Some(task) = self.spec.tasks.get(turn.worker) else { return };
+        let wanted = order.tools.filter(|tools| !tools.is_empty());
+        let deeper = id.depth() < self.spec.limits.depth;
+        let inherited = |name: &String| match name.as_str() {
+            RUN => deeper,
+            finish::FINISH => false,
+            memory::LIST | memory::READ | memory::WRITE | result::READ => true,
+            _ => wanted.as_ref().is_none_or(|wanted| wanted.contains(name)),
+        };
+        let tools: Vec<String> = turn.tools.iter().map(|tool| tool.name.clone()).filter(inherited).collect();
+        let means = prompt::Means { tools: &tools, owes: schema.is_some() };
+        let system = prompt::subtask_system(task, &order.title, &means);
+        plan.record(Fact::SubtaskStarted {
+            call: id.clone(),
+            title: order.title,
+            system: system.into(),
+            user: order.instructions.into(),
+            tools,
+            schema,
+        });
+    }
+}
+
+/// What a caller is told of a subtask that failed.
+pub(crate) fn failure(title: &str, reason: &str) -> String {
+    let (code, rest) = reason.split_once(": ").unwrap_or(("", reason));
+    let code = match code {
+        "MAX_ITERATIONS" => "iteration_limit",
+        "schema_not_satisfied" => "schema_not_satisfied",
+        "subtask_no_result" => "subtask_no_result",
+        _ if reason == CANCELLED => "cancelled",
+        _ => "subtask_failed",
+    };
+    let more: Option<Map<String, Value>> = serde_json::from_str(rest).ok();
+    let message = match more {
+        Some(_) => "the subtask gave no result that fits its schema",
+        None if code == "subtask_failed" => reason,
+        None => rest,
+    };
+    let mut fields = json!({ "title": title, "message": message });
+    if let (Value::Object(fields), Some(more)) = (&mut fields, more) {
+        fields.extend(more);
+    }
+    error(code, fields)
+}
+
+/// An error as models are told it.
+pub(crate) fn error(code: &str, fields: Value) -> String {
+    let mut told = Map::new();
+    told.insert("error".to_owned(), code.into());
+    if let Value::Object(fields) = fields {
+        told.extend(fields);
+    }
+    Value::Object(told).to_string()
 }
 
 /// What models are told about it.
@@ -42,7 +156,8 @@ pub fn info() -> ToolInfo {
         "properties": {
             "title": { "type": "string", "description": "A short label" },
             "instructions": { "type": "string", "description": "What to do, with everything needed to do it" },
-            "tools": { "type": "array", "items": { "type": "string" }, "description": "Only these of your own tools; all of them when absent" }
+            "tools": { "type": "array", "items": { "type": "string" }, "description": "Only these of your own tools; all of them when absent" },
+            "output_schema": { "type": "object", "description": "A JSON Schema, when the answer must be structured" }
         },
         "required": ["title", "instructions"]
     });

@@ -2,16 +2,19 @@
 //! it answers. A task and a subtask are both turns; depth and parent are in
 //! the id, so recursion is data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::budget::Claim;
-use crate::calls::{Calls, Slot};
+use crate::calls::Calls;
 use crate::catalog::{NanoUsd, Price, ToolInfo};
 use crate::chore::{self, Chore, Duty};
+use crate::finish;
 use crate::id::{Id, Millis};
-use crate::message::{Message, Outcome, Reply, Usage};
+use crate::memory::{Entry, Memory};
+use crate::message::{Call, Message, Outcome, Reply, Usage};
 use crate::prompt;
+use crate::schema::Schema;
 use crate::text::Text;
 
 /// Failing calls in a row, all alike, before the model is told.
@@ -67,11 +70,32 @@ pub struct Turn {
     /// Why it is done again, and how often that has happened.
     pub(crate) revision: Option<(Text, Text)>,
     pub(crate) rejections: u32,
+    /// What its result must look like, if it must be structured; only a
+    /// subtask's, and only `finish_subtask` gives it.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) finished: Option<Text>,
+    /// Results that did not fit, what was wrong with the last one, and how
+    /// often it was reminded.
+    pub(crate) unfit: u32,
+    pub(crate) violations: Vec<String>,
+    pub(crate) nudges: u32,
+    /// What it and those before it have written down, and what its children bring.
+    pub(crate) memory: Memory,
+    pub(crate) brought: BTreeMap<usize, Vec<(String, Entry)>>,
     /// The last failing call and how often it was made in a row.
     repeated: Option<(String, Text, u32)>,
     /// What the model must be told about that.
     pub(crate) notice: Option<(String, u32)>,
     size: Size,
+}
+
+/// A call that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) id: Id,
+    pub(crate) index: usize,
+    pub(crate) call: Call,
+    pub(crate) outcome: Outcome,
 }
 
 /// What a turn has used, its subtasks not included.
@@ -184,6 +208,13 @@ impl Turn {
             schema_failures: 0,
             revision: None,
             rejections: 0,
+            schema: None,
+            finished: None,
+            unfit: 0,
+            violations: Vec::new(),
+            nudges: 0,
+            memory: Memory::default(),
+            brought: BTreeMap::new(),
             repeated: None,
             notice: None,
             size: Size::default(),
@@ -227,6 +258,14 @@ impl Turn {
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolInfo>> {
         let tools = self.on_duty().map_or(&*self.tools, |duty| duty.tools.as_slice());
         tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// What the next model call may call: in the last one, only what ends the turn.
+    pub(crate) fn offered(&self) -> Arc<[Arc<ToolInfo>]> {
+        if !self.last {
+            return self.tools.clone();
+        }
+        self.tools.iter().filter(|tool| tool.name == finish::FINISH).cloned().collect()
     }
 
     /// The chore whose calls are under way.
@@ -313,7 +352,33 @@ impl Turn {
     /// Tells the agent to answer now.
     pub(crate) fn last_round(&mut self) {
         self.last = true;
-        self.tell(prompt::LAST_ROUND);
+        self.tell(if self.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
+    }
+
+    /// Reminds the agent of how its subtask ends.
+    pub(crate) fn nudge(&mut self) {
+        self.nudges += 1;
+        self.tell(prompt::FINISH);
+        self.phase = Phase::Ask;
+    }
+
+    /// It owes a structured result from now on.
+    pub(crate) fn owe(&mut self, schema: &Schema) {
+        let finish = Arc::new(finish::info(schema));
+        self.tools = self.tools.iter().cloned().chain([finish]).collect();
+        self.schema = Some(schema.clone());
+    }
+
+    /// What came of an attempt to finish.
+    pub(crate) fn finish(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Answer { text, .. } => self.finished = Some(text.clone()),
+            Outcome::Failed { text } => {
+                self.unfit += 1;
+                self.violations = finish::violations(text.as_str());
+            }
+            Outcome::Unknown { .. } | Outcome::Subtask => {}
+        }
     }
 
     /// Tells the agent that it repeats itself.
@@ -371,28 +436,35 @@ impl Turn {
         if let Phase::Calling(calls) = &self.phase { Some(calls) } else { None }
     }
 
-    /// Moves one call on; when it was the last one, the model is due again and
-    /// reads the results in the order it asked for them.
-    pub(crate) fn set(&mut self, me: &Id, index: usize, slot: Slot, shown: impl Fn(&Outcome) -> (Text, bool)) {
-        let Phase::Calling(calls) = &mut self.phase else { return };
-        calls.set(index, slot);
-        let Some(results) = calls.results() else { return };
-        let results: Vec<(Message, bool, Text)> = results
-            .map(|(index, call, outcome)| {
-                let (text, is_error) = shown(outcome);
-                let (provider_id, name) = (call.provider_id.clone(), call.tool.clone());
-                let message = Message::Tool { call: me.call(self.round, index), provider_id, name, text, is_error };
-                (message, is_error, call.args.clone())
-            })
-            .collect();
-        for (message, is_error, args) in results {
-            if let Message::Tool { name, .. } = &message {
-                self.watch(name.clone(), args, is_error);
+    /// The calls of the reply with their outcomes, once all have one.
+    pub(crate) fn results(&self, me: &Id) -> Option<Vec<Ended>> {
+        let Phase::Calling(calls) = &self.phase else { return None };
+        let ended = |(index, call, outcome): (usize, &Call, &Outcome)| Ended {
+            id: me.call(self.round, index),
+            index,
+            call: call.clone(),
+            outcome: outcome.clone(),
+        };
+        calls.results().map(|results| results.map(ended).collect())
+    }
+
+    /// All calls have ended: the model is due again and reads the results in
+    /// the order it asked for them, unless the turn has finished with them.
+    pub(crate) fn settle(&mut self, results: Vec<(Message, Text)>, retries: u32) {
+        for (message, args) in results {
+            if let Message::Tool { name, is_error, .. } = &message {
+                self.watch(name.clone(), args, *is_error);
             }
             self.say(message);
         }
         self.round += 1;
-        self.phase = Phase::Ask;
+        self.phase = match self.finished.clone() {
+            Some(result) => Phase::Answered(result),
+            None if self.unfit > retries => {
+                Phase::Failing(finish::unsatisfied("schema_retries_exhausted", self.unfit, &self.violations))
+            }
+            None => Phase::Ask,
+        };
     }
 
     /// Counts failing calls that are all alike.

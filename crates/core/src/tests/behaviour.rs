@@ -141,7 +141,7 @@ fn long_tool_output_is_cut_for_the_model_and_whole_in_the_event() {
     let mut world = limited(Limits { tool_result_bytes: 10, ..Limits::default() });
     world.calls("1", &[("look", "{}")]);
     world.returns("1.0.0", &"x".repeat(100));
-    assert!(world.results("1")[0].starts_with("xxxxxxxxxx\n[cut: 90 of 100 bytes"));
+    assert!(world.results("1")[0].starts_with("xxxxxxxxxx\n[cut: 10 of 100 bytes"));
     let returned = world.log.iter().find_map(|event| match &event.fact {
         Fact::ToolReturned { outcome: Outcome::Answer { text, .. }, .. } => Some(text.len()),
         _ => None,
@@ -270,7 +270,7 @@ fn a_subtask_is_a_turn_whose_answer_is_the_call_s_result() {
     assert_eq!(world.told("1.0.0"), ["count apples"], "a child sees nothing of its parent's conversation");
     world.calls("1.0.0", &[(subtask::RUN, r#"{"title":"x","instructions":"y"}"#), ("pay", "{}")]);
     let refused = world.results("1.0.0");
-    assert!(refused[0].contains("no tool called `run_subtask`"), "{refused:?}");
+    assert!(refused[0].contains("max_recursion_depth_reached"), "{refused:?}");
     assert!(refused[1].contains("no tool called `pay`"), "a child has only what it was given: {refused:?}");
     world.answers("1.0.0", "three");
     assert_eq!(world.results("1"), ["three"]);

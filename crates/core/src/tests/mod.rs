@@ -6,5 +6,6 @@ mod behaviour;
 mod chores;
 mod properties;
 mod steering;
+mod subtasks;
 mod teams;
 mod world;

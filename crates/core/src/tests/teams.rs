@@ -71,7 +71,7 @@ fn what_cannot_be_delegated_is_refused_in_words() {
     world.fails("1.0.3", FailureKind::Refused);
     let results = world.results("1");
     assert!(results[0].contains("yourself") && results[1].contains("there are: Cook, Waiter"), "{results:?}");
-    assert!(results[2].contains("agentRole") && results[3].contains("failed: refused"), "{results:?}");
+    assert!(results[2].contains("agentRole") && results[3].contains("subtask_failed"), "{results:?}");
     let kinds = world.kinds(0);
     assert_eq!(kinds.iter().filter(|kind| *kind == "delegation_failed").count(), 5, "four refusals and one failure");
     assert_eq!(kinds.iter().filter(|kind| *kind == "delegation_started").count(), 1);

@@ -216,6 +216,13 @@ impl World {
         self.log.iter().enumerate().map(frame).skip(skip).collect()
     }
 
+    /// The tools a model that is being asked may call.
+    pub(super) fn offered(&self, turn: &str) -> Vec<&str> {
+        let asked = |effect: &'_ &Effect| effect.id().as_str() == turn;
+        let Some(Effect::Ask(question)) = self.waiting.iter().find(asked) else { panic!("{turn} is not asked") };
+        question.tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
     /// The words of every user message of a turn.
     pub(super) fn told(&self, turn: &str) -> Vec<String> {
         let words =

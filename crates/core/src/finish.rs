@@ -1,0 +1,108 @@
+//! How a subtask that owes a structured result gives it: by a call of
+//! `finish_subtask`, whose arguments are the result. Prose does not end such a
+//! subtask; it is reminded, and in the end it fails.
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::{Permission, ToolInfo};
+use crate::message::Outcome;
+use crate::schema::Schema;
+
+/// The tool's name.
+pub const FINISH: &str = "finish_subtask";
+/// How often a subtask that answers in prose is reminded.
+pub(crate) const NUDGES_MAX: u32 = 2;
+/// What a result is wrapped in whose schema is not an object's.
+const WRAP: &str = "result";
+
+/// What models are told about it: it takes the result itself.
+pub(crate) fn info(schema: &Schema) -> ToolInfo {
+    ToolInfo {
+        schema: Schema::new(arguments(schema.json())),
+        permission: Permission::Subagent,
+        parallel_safe: false,
+        ..ToolInfo::new(FINISH, "Ends this subtask with its result. The arguments are the result.")
+    }
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("object") || schema.get("properties").is_some()
+}
+
+/// Providers take objects only. Definitions stay where references look for them.
+fn arguments(schema: &Value) -> Value {
+    if is_object(schema) {
+        return schema.clone();
+    }
+    let (mut inner, mut outer) = (schema.clone(), Map::new());
+    if let Value::Object(inner) = &mut inner {
+        let definitions = ["$defs", "definitions"].map(|name| (name, inner.remove(name)));
+        outer.extend(definitions.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    }
+    outer.insert("type".to_owned(), "object".into());
+    outer.insert("properties".to_owned(), json!({ WRAP: inner }));
+    outer.insert("required".to_owned(), json!([WRAP]));
+    Value::Object(outer)
+}
+
+/// The result a call brings, or in words for the model everything that is wrong with it.
+pub(crate) fn evaluate(schema: &Schema, args: &str) -> Outcome {
+    let parsed: Value = match serde_json::from_str(args) {
+        Ok(value) => value,
+        Err(error) => return refused(vec![format!("the arguments are not JSON: {error}")]),
+    };
+    let result = if is_object(schema.json()) { Some(parsed) } else { parsed.get(WRAP).cloned() };
+    let Some(result) = result else { return refused(vec![format!("/{WRAP}: is missing")]) };
+    let violations = schema.violations(&result);
+    if violations.is_empty() { Outcome::answer(result.to_string()) } else { refused(violations) }
+}
+
+fn refused(violations: Vec<String>) -> Outcome {
+    let message = "the result does not fit its schema; call finish_subtask again with all of this corrected";
+    Outcome::failed(json!({ "error": "invalid_result", "message": message, "violations": violations }).to_string())
+}
+
+/// Why a subtask that owes a structured result has none.
+pub(crate) fn unsatisfied(reason: &str, attempts: u32, violations: &[String]) -> String {
+    let more = json!({ "reason": reason, "attempts": attempts, "violations": violations });
+    format!("schema_not_satisfied: {more}")
+}
+
+/// What was wrong with a refused result.
+pub(crate) fn violations(refused: &str) -> Vec<String> {
+    let told: Value = serde_json::from_str(refused).unwrap_or_default();
+    let list = told.get("violations").and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_no_object_is_wrapped_and_unwrapped_and_keeps_its_definitions() {
+        let schema = Schema::parse(
+            json!({ "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
+        )
+        .unwrap();
+        let info = info(&schema);
+        assert!(info.schema.violations(&json!({ "result": [1, 2] })).is_empty());
+        assert_eq!(info.schema.violations(&json!({ "result": ["x"] })).len(), 1);
+        assert_eq!(evaluate(&schema, r#"{"result":[1]}"#), Outcome::answer("[1]"));
+        assert!(matches!(evaluate(&schema, "[1]"), Outcome::Failed { .. }));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once() {
+        let schema = Schema::parse(
+            json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a", "b"] }),
+        )
+        .unwrap();
+        let Outcome::Failed { text } = evaluate(&schema, r#"{"a":"x"}"#) else { panic!("it fits") };
+        assert_eq!(violations(text.as_str()).len(), 2);
+        assert_eq!(
+            evaluate(&schema, r#"{"a":1,"b":{"error":"no error"}}"#),
+            Outcome::answer(r#"{"a":1,"b":{"error":"no error"}}"#)
+        );
+    }
+}
