@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::budget::{Breach, Budget, Claim};
+use crate::budget::{Breach, Budget, Claim, Reason};
 use crate::catalog::ModelInfo;
 use crate::event::{CancelMode, Directive, Fact, Priority};
 use crate::finish;
@@ -85,6 +85,7 @@ impl Run {
             self.fail(id, &format!("there is no model '{alias}'"), plan);
             return Ok(Asked::Other);
         };
+        self.check_history(turn)?;
         let mut budget = plan.budget;
         budget.claim_call()?;
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
@@ -93,6 +94,15 @@ impl Run {
         let (turn, round, model) = (id.clone(), turn.round, alias.to_owned());
         plan.act(Fact::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
+    }
+
+    /// In a chat, what is left after all that can be dropped must fit.
+    fn check_history(&self, turn: &Turn) -> Result<(), Breach> {
+        let (limit, observed) = (self.spec.limits.history_tokens, turn.estimate());
+        if self.spec.chat.is_none() || limit == 0 || observed <= limit {
+            return Ok(());
+        }
+        Err(Breach { reason: Reason::Tokens, limit, observed })
     }
 
     /// What the agent must be told, or dropped from what it is told, first.

@@ -1,11 +1,12 @@
 //! Making the calls a model asked for: checked, paid for, dispatched, handed to
 //! a subtask, or answered with what is wrong with them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::budget::Breach;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
+use crate::chat;
 use crate::delegation;
 use crate::event::{Fact, Timing};
 use crate::finish;
@@ -16,6 +17,7 @@ use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
 use crate::result;
 use crate::run::Run;
+use crate::subtask;
 use crate::turn::{Phase, Turn};
 
 /// What a call that cannot be made is answered with.
@@ -29,7 +31,12 @@ impl Run {
             return Ok(());
         }
         if turn.last && turn.schema.is_none() && turn.on_duty().is_none() {
+            self.give_up_calls(id, turn, plan);
             self.fail(id, "MAX_ITERATIONS: the last permitted turn asked for tools instead of answering", plan);
+            return Ok(());
+        }
+        if calls.to_announce > 0 {
+            self.announce(id, turn, calls, plan);
             return Ok(());
         }
         pay(calls, plan)?;
@@ -82,6 +89,8 @@ impl Run {
             Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once => {
                 plan.record(self.given_up(id));
             }
+            Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
+            Ok((tool, _)) if chat::is_client(tool) => self.ask_client(id, plan),
             Ok((tool, args)) => {
                 let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args };
                 plan.act(Fact::ToolDispatched { call: id.clone() }, effect);
@@ -107,6 +116,60 @@ impl Run {
                 Some(result::part(&args, |handle| self.cut.get(handle)))
             }
             _ => None,
+        }
+    }
+
+    /// Says which calls a reply asks for, before any of them is made.
+    fn announce(&self, id: &Id, turn: &Turn, calls: &Calls, plan: &mut Plan) {
+        for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
+            plan.record(Fact::Chat(chat::Fact::CallAnnounced { call: turn.call_id(id, index) }));
+        }
+    }
+
+    /// Whether a call of a chat waits for a person, or is refused.
+    fn asks_first(&self, id: &Id, tool: &ToolInfo, slot: &Slot, plan: &mut Plan) -> bool {
+        let Some(chat) = self.spec.chat.as_ref().filter(|_| *slot == Slot::Waiting) else { return false };
+        match chat::verdict(self.chat.mode, tool, &self.chat.allowed) {
+            chat::Verdict::Go => false,
+            chat::Verdict::Blocked => {
+                let message =
+                    json!({ "message": "in plan mode nothing that has an effect is done; say what you would do" });
+                plan.record(not_made(id, subtask::error("blocked_in_plan_mode", message)));
+                true
+            }
+            chat::Verdict::Ask => {
+                let asked = plan.recorded(|fact| matches!(fact, Fact::Chat(chat::Fact::ApprovalAsked { .. })));
+                let approval = u32::try_from(self.chat.approvals.len() + asked).unwrap_or(u32::MAX);
+                let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
+                plan.record(Fact::Chat(chat::Fact::ApprovalAsked { approval, call: id.clone(), due }));
+                true
+            }
+        }
+    }
+
+    fn ask_client(&self, id: &Id, plan: &mut Plan) {
+        let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS);
+        plan.record(Fact::Chat(chat::Fact::ClientCalled { call: id.clone(), due }));
+    }
+
+    /// Every call of a chat that was announced ends, also when the turn is
+    /// stopped before it was made.
+    pub(crate) fn give_up_calls(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let Phase::Calling(calls) = &turn.phase else { return };
+        if self.spec.chat.is_none() {
+            return;
+        }
+        self.announce(id, turn, calls, plan);
+        for index in calls.idle() {
+            let call = turn.call_id(id, index);
+            let asked = matches!(calls.get(index), Some((_, Slot::AtClient { .. })));
+            let outcome = if asked {
+                Outcome::unknown("the turn was stopped before the client answered")
+            } else {
+                let message = json!({ "message": "the turn was stopped before this call was made; it had no effect" });
+                Outcome::failed(subtask::error("cancelled", message))
+            };
+            plan.record(Fact::ToolReturned { call, outcome, duration_ms: 0 });
         }
     }
 

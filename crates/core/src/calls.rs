@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::catalog::ToolInfo;
 use crate::finish::FINISH;
+use crate::id::Millis;
 use crate::message::{Call, Outcome};
 
 /// Calls under way, in the order the model asked for them.
@@ -19,6 +20,8 @@ pub(crate) struct Calls {
     queue: VecDeque<usize>,
     /// Calls of the batch, or the one of the queue, that have no outcome yet.
     running: usize,
+    /// How many have still to be announced.
+    pub(crate) to_announce: usize,
     /// Whether the budget has been charged for them, all together.
     pub(crate) claimed: bool,
 }
@@ -36,6 +39,13 @@ pub(crate) enum Slot {
     Delegated,
     /// A person is asked.
     Asking,
+    /// A person says it may be made.
+    Approved,
+    /// The client is asked to make it, until then.
+    AtClient {
+        /// When it is given up.
+        due: Millis,
+    },
     /// A person has answered; the model is to be told.
     Heard(Outcome),
     /// It is over.
@@ -67,9 +77,19 @@ impl Calls {
         }
         queue.append(&mut surplus);
         queue.append(&mut finish);
-        let mut calls = Calls { running: todo.len(), slots, todo, queue, claimed: false };
+        let mut calls = Calls { running: todo.len(), slots, todo, queue, to_announce: 0, claimed: false };
         calls.advance();
         calls
+    }
+
+    /// Positions of the calls nobody works on and that have no outcome: those
+    /// that must be given up when the turn is stopped.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = usize> {
+        let is_idle = |slot: &Slot| match slot {
+            Slot::Waiting | Slot::Asking | Slot::Approved | Slot::AtClient { .. } | Slot::Heard(_) => true,
+            Slot::Dispatched | Slot::Orphaned | Slot::Delegated | Slot::Returned(_) => false,
+        };
+        self.slots.iter().enumerate().filter(move |(_, (_, slot))| is_idle(slot)).map(|(index, _)| index)
     }
 
     /// How many there are.
@@ -92,10 +112,10 @@ impl Calls {
         self.claimed = true;
         let Some((_, slot)) = self.slots.get_mut(index) else { return };
         let ends = matches!(to, Slot::Returned(_)) && !matches!(slot, Slot::Returned(_));
-        let heard = matches!(to, Slot::Heard(_));
+        let goes_on = matches!(to, Slot::Heard(_) | Slot::Approved);
         *slot = to;
         self.todo.remove(&index);
-        if heard {
+        if goes_on {
             self.todo.insert(index);
         }
         if ends {
@@ -120,9 +140,14 @@ impl Calls {
         over.then(|| {
             self.slots.iter().enumerate().filter_map(|(index, (call, slot))| match slot {
                 Slot::Returned(outcome) => Some((index, call, outcome)),
-                Slot::Waiting | Slot::Dispatched | Slot::Orphaned | Slot::Delegated | Slot::Asking | Slot::Heard(_) => {
-                    None
-                }
+                Slot::Waiting
+                | Slot::Dispatched
+                | Slot::Orphaned
+                | Slot::Delegated
+                | Slot::Asking
+                | Slot::Approved
+                | Slot::AtClient { .. }
+                | Slot::Heard(_) => None,
             })
         })
     }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use crate::budget::Claim;
 use crate::calls::Slot;
 use crate::catalog::ModelInfo;
+use crate::chat;
 use crate::event::{AfterFailure, CancelMode, Decision, Directive, Event, Fact, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::mistake::listed;
 use crate::output;
 use crate::run::Run;
+use crate::text::Text;
 use crate::turn::{Phase, Turn};
 
 /// The wait before a first repetition; each further one waits twice as long.
@@ -40,6 +42,8 @@ pub enum Command {
     Direct { directive: Directive },
     /// Answer an open review.
     Review { review: u32, decision: Decision, by: String },
+    /// Something only turns of a chat are asked.
+    Chat(chat::Command),
     /// Take note of how an effect ended.
     Report(Report),
 }
@@ -51,11 +55,11 @@ pub enum Report {
     /// The model answered.
     Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
     /// The model did not. `dice` is a random number, for waits of random length.
-    Unanswered { turn: Id, failure: Failure, dice: u32 },
+    Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
     /// The tool answered.
     Returned { call: Id, outcome: Outcome, duration_ms: u64 },
     /// The effect was dropped, or broke, before it could answer.
-    Dropped { id: Id },
+    Dropped { id: Id, said: Text },
 }
 
 /// Why a run turned a command down.
@@ -93,6 +97,15 @@ pub enum Refused {
     /// The model may not be used in this run.
     #[error("model '{0}' has no price, so the run's cost limit could not be kept")]
     Unpriced(String),
+    /// There never was such a question.
+    #[error("there is no such question for permission")]
+    NoApproval,
+    /// The first answer holds.
+    #[error("the question has been answered: {answer}")]
+    Answered {
+        /// What was answered.
+        answer: &'static str,
+    },
     /// Nobody is waiting for this.
     #[error("no such call is under way")]
     Stale,
@@ -115,6 +128,7 @@ impl Run {
             Command::SwitchModel { models, by } => self.switch(models, by)?,
             Command::Direct { directive } => self.direct(directive)?,
             Command::Review { review, decision, by } => self.review(review, decision, by)?,
+            Command::Chat(command) => self.chat_decided(command)?,
             Command::Report(report) => self.report(report, at)?,
         };
         Ok(facts.into_iter().map(|fact| Event { at, fact }).collect())
@@ -184,22 +198,22 @@ impl Run {
                 let counted = Fact::UsageCounted { turn: turn.clone(), used };
                 Ok(vec![Fact::ModelReplied { turn, reply, usage, latency_ms }, counted])
             }
-            Report::Unanswered { turn, failure, dice } if self.is_asked(&turn) => {
-                Ok(self.unanswered(turn, failure, now, dice))
+            Report::Unanswered { turn, failure, dice, said } if self.is_asked(&turn) => {
+                Ok(self.unanswered(turn, (failure, said), now, dice))
             }
-            Report::Dropped { id } if self.is_asked(&id) => {
+            Report::Dropped { id, said } if self.is_asked(&id) => {
                 let failure = Failure {
                     kind: FailureKind::Dropped,
                     message: "stopped".to_owned(),
                     retry_after_ms: None,
                     charged: true,
                 };
-                Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp }])
+                Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
             }
             Report::Returned { call, outcome, duration_ms } if self.is_dispatched(&call) => {
                 Ok(vec![Fact::ToolReturned { call, outcome, duration_ms }])
             }
-            Report::Dropped { id } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
+            Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
             Report::Replied { .. } | Report::Unanswered { .. } | Report::Returned { .. } | Report::Dropped { .. } => {
                 Err(Refused::Stale)
             }
@@ -216,15 +230,18 @@ impl Run {
         }
     }
 
-    fn unanswered(&self, id: Id, failure: Failure, now: Millis, dice: u32) -> Vec<Fact> {
+    /// Words already said are kept only when the turn ends with them.
+    fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<Fact> {
         let Some(turn) = self.turns.get(&id) else { return Vec::new() };
         if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
             let dropped = Fact::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
-            return vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::Shorten }, dropped];
+            let (then, said) = (AfterFailure::Shorten, Text::default());
+            return vec![Fact::ModelFailed { turn: id, failure, then, said }, dropped];
         }
         let earliest = now + backoff_ms(turn.attempt, dice);
         let then = self.after(&id, turn, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
-        vec![Fact::ModelFailed { turn: id, failure, then }]
+        let said = if then == AfterFailure::GiveUp { said } else { Text::default() };
+        vec![Fact::ModelFailed { turn: id, failure, then, said }]
     }
 
     /// Again later, somebody else, or not at all. Whoever was switched away

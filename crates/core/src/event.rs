@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Breach, Claim};
 use crate::catalog::{Belt, ModelInfo, Models};
+use crate::chat;
 use crate::chore::Chore;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, Outcome, Part, Reply, Usage};
@@ -53,8 +54,14 @@ pub enum Fact {
     /// all that was set aside.
     UsageCounted { turn: Id, used: Claim },
     /// The model did not answer, and what follows from that. Words it had
-    /// already said are void.
-    ModelFailed { turn: Id, failure: Failure, then: AfterFailure },
+    /// already said are void, unless the turn ends with them.
+    ModelFailed {
+        turn: Id,
+        failure: Failure,
+        then: AfterFailure,
+        #[serde(default, skip_serializing_if = "Text::is_empty")]
+        said: Text,
+    },
     /// The oldest exchanges no longer fit and are not sent any more.
     HistoryDropped { turn: Id, exchanges: usize },
     /// The answer breaks its schema and is sent back.
@@ -114,6 +121,8 @@ pub enum Fact {
     RunResumed { by: String },
     /// The next step would pass a limit.
     BudgetExceeded { breach: Breach },
+    /// Something only turns of a chat have.
+    Chat(chat::Fact),
     /// Nothing of this run happens any more.
     RunEnded { end: End },
 }
@@ -290,6 +299,10 @@ impl Fact {
             Fact::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
             Fact::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
             Fact::DirectiveGiven { directive } => vec![&mut directive.content],
+            Fact::ModelFailed { said, .. } => vec![said],
+            Fact::RunAccepted { spec, .. } if spec.chat.is_some() => {
+                Arc::make_mut(spec).chat.iter_mut().flat_map(chat::Turn::texts_mut).collect()
+            }
             Fact::ToolReturned { outcome: Outcome::Unknown { .. } | Outcome::Subtask, .. }
             | Fact::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
             | Fact::RunAccepted { .. }
@@ -300,7 +313,6 @@ impl Fact {
             | Fact::ModelAsked { .. }
             | Fact::ModelRetried { .. }
             | Fact::UsageCounted { .. }
-            | Fact::ModelFailed { .. }
             | Fact::HistoryDropped { .. }
             | Fact::OutputRejected { .. }
             | Fact::LastRoundBegun { .. }
@@ -321,6 +333,7 @@ impl Fact {
             | Fact::RunPaused { .. }
             | Fact::RunResumed { .. }
             | Fact::BudgetExceeded { .. }
+            | Fact::Chat(_)
             | Fact::RunEnded { .. } => Vec::new(),
         }
     }

@@ -17,6 +17,23 @@ use crate::time::iso;
 use crate::turn::Used;
 use crate::view::{cost_text, usd};
 
+/// What live words of a model are shown with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Voice {
+    /// As tokens of a run.
+    Run {
+        /// What every token's frame says.
+        frame: Map<String, Value>,
+    },
+    /// As chunks of a chat, numbered over the thread.
+    Chat {
+        /// The number of the turn's first event in its thread.
+        base: u64,
+        /// What every chunk says.
+        frame: Map<String, Value>,
+    },
+}
+
 /// Messages quoted in the frame of a model call.
 const QUOTED_MAX: usize = 20;
 /// Characters of a prompt quoted in the frame of a task's input.
@@ -25,6 +42,9 @@ const PROMPT_CHARS_MAX: usize = 8000;
 impl Run {
     /// The frame of `event`, which was just applied to this run as its `seq`th.
     pub fn frame(&self, run: &str, seq: u64, event: &Event) -> Value {
+        if let Some(chat) = &self.spec.chat {
+            return self.chat_frame(chat, (run, seq), event);
+        }
         let mut frame = Map::new();
         let (kind, fields) = self.fields(run, event);
         frame.insert("type".to_owned(), kind.into());
@@ -37,20 +57,23 @@ impl Run {
         Value::Object(frame)
     }
 
-    /// What the frame of a live token says beside the token.
-    pub fn token_frame(&self, run: &str, turn: &Id) -> Map<String, Value> {
+    /// Whose words a model's are that is being asked.
+    pub fn voice(&self, run: &str, turn: &Id) -> Voice {
+        if let Some(chat) = &self.spec.chat {
+            return Voice::Chat { base: chat.base, frame: self.chunk_frame(chat, run, turn) };
+        }
         let mut frame = Map::new();
         frame.insert("type".to_owned(), "token".into());
         frame.insert("runId".to_owned(), run.into());
         if let Value::Object(place) = self.place(turn) {
             frame.extend(place);
         }
-        frame
+        Voice::Run { frame }
     }
 
     // sizes: allow fn-length fields — the one place that lists every frame
     #[expect(clippy::too_many_lines, reason = "the one place that lists every frame")]
-    fn fields(&self, run: &str, event: &Event) -> (&'static str, Value) {
+    pub(crate) fn fields(&self, run: &str, event: &Event) -> (&'static str, Value) {
         let at = || iso(event.at);
         match &event.fact {
             Fact::RunAccepted { .. } => ("run_accepted", self.accepted_fields()),
@@ -85,7 +108,7 @@ impl Run {
                 ("llm_iteration_completed", fields)
             }
             Fact::UsageCounted { turn, .. } => ("metrics_snapshot", self.metrics_of(turn)),
-            Fact::ModelFailed { turn, failure, then } => {
+            Fact::ModelFailed { turn, failure, then, .. } => {
                 let fields = json!({ "error": failure.kind, "message": failure.message, "then": after(then) });
                 ("model_failed", self.at_call(turn, fields))
             }
@@ -152,6 +175,7 @@ impl Run {
             Fact::RunPaused { by } => ("run_paused", json!({ "by": by })),
             Fact::RunResumed { by } => ("run_resumed", json!({ "by": by })),
             Fact::BudgetExceeded { breach } => ("budget_exceeded", breached(breach)),
+            Fact::Chat(_) => ("chat", Value::Null),
             Fact::RunEnded { end } => {
                 let fields = json!({ "ensembleId": self.ensemble_id, "completedAt": at(),
                     "durationMs": self.duration_ms(event.at), "exitReason": end.exit_reason(),
@@ -294,7 +318,7 @@ impl Run {
     }
 
     /// The name and arguments of a call, as the model asked for it.
-    fn asked_call(&self, call: &Id) -> (String, String) {
+    pub(crate) fn asked_call(&self, call: &Id) -> (String, String) {
         let found = call.parent().and_then(|(turn, index)| {
             let duty = self.turns.get(&turn)?.duty.as_ref().filter(|_| call.is_chore());
             if let Some(duty) = duty {
@@ -325,7 +349,7 @@ impl Run {
     }
 
     /// What a subtask answered: in its slot, or already told to the model.
-    fn result_of(&self, call: &Id) -> String {
+    pub(crate) fn result_of(&self, call: &Id) -> String {
         if let Some((_, Slot::Returned(Outcome::Answer { text, .. }))) = self.slot(call) {
             return text.to_string();
         }
@@ -411,7 +435,7 @@ pub fn directive_id(run: &str, directive: u32) -> String {
     format!("{run}-directive-{directive}")
 }
 
-fn merge(into: &mut Value, from: Value) {
+pub(crate) fn merge(into: &mut Value, from: Value) {
     if let (Value::Object(into), Value::Object(from)) = (into, from) {
         into.extend(from);
     }

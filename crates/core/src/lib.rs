@@ -9,7 +9,8 @@
 //! - what a run may use: [`catalog`] of models and tools, [`schema`], [`budget`]
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
-//!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `gate` (reviews), `stopwatch`
+//!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `settling` (how they
+//!   end), `gate` (reviews), `stopwatch`; [`chat`]: what only turns of a chat have
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
 //!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
@@ -22,6 +23,7 @@ pub mod budget;
 mod call;
 mod calls;
 pub mod catalog;
+pub mod chat;
 pub mod chore;
 pub mod compile;
 pub mod decide;
@@ -44,6 +46,7 @@ pub mod request;
 pub mod result;
 pub mod run;
 pub mod schema;
+mod settling;
 pub mod spec;
 mod stopwatch;
 pub mod submission;

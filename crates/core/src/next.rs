@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::budget::{Breach, Budget, Reason};
 use crate::catalog::ToolInfo;
+use crate::chat;
 use crate::chore::Chore;
 use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
 use crate::finish;
@@ -143,7 +144,7 @@ impl Plan {
         self.needs.locks.insert(name.to_owned());
     }
 
-    fn recorded(&self, is: fn(&Fact) -> bool) -> usize {
+    pub(crate) fn recorded(&self, is: fn(&Fact) -> bool) -> usize {
         self.steps.iter().filter(|step| is(&step.event.fact)).count()
     }
 }
@@ -218,18 +219,39 @@ impl Run {
     /// A cancelled run has nothing left to decide.
     fn close_reviews(&self, plan: &mut Plan) {
         if let Some((End::Cancelled, _)) = self.stop {
-            self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+            self.close_questions(plan);
+        }
+    }
+
+    /// Nobody needs to answer any more.
+    fn close_questions(&self, plan: &mut Plan) {
+        self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        for approval in &self.chat.open {
+            let (approval, answer, by) = (*approval, chat::Answer::Closed, "stop".to_owned());
+            plan.record(Fact::Chat(chat::Fact::ApprovalAnswered { approval, answer, by }));
         }
     }
 
     fn expire(&self, plan: &mut Plan) {
         let now = plan.at;
+        if matches!(self.stop, Some((End::Cancelled, _))) {
+            return;
+        }
         for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
-            if let Timer::Review(review) = timer
-                && !matches!(self.stop, Some((End::Cancelled, _)))
-                && let Some(state) = self.reviews.get(*review as usize)
-            {
-                plan.record(Fact::ReviewTimedOut { review: *review, action: state.on_timeout });
+            match timer {
+                Timer::Review(review) => {
+                    let action = self.reviews.get(*review as usize).map(|state| state.on_timeout);
+                    action.into_iter().for_each(|action| plan.record(Fact::ReviewTimedOut { review: *review, action }));
+                }
+                Timer::Approval(approval) => {
+                    let (approval, answer, by) = (*approval, chat::Answer::Expired, "timeout".to_owned());
+                    plan.record(Fact::Chat(chat::Fact::ApprovalAnswered { approval, answer, by }));
+                }
+                Timer::Client(call) => {
+                    let outcome = Outcome::unknown("the client did not answer in time");
+                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0 });
+                }
+                Timer::Retry(_) => {}
             }
         }
     }
@@ -295,6 +317,10 @@ impl Run {
 
     /// Writes a task's opening, with whatever people have said to it so far.
     fn open(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        if let Some(chat) = &self.spec.chat {
+            let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
+            return plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
+        }
         let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
@@ -431,6 +457,15 @@ impl Run {
             None if self.failed > 0 => End::Failed { error: format!("{} of {total} tasks failed", self.failed) },
             None => End::Completed { exit: Exit::Completed },
         };
+        self.conclude(end, plan);
+    }
+
+    /// The last facts of a run; a chat is told what is left of the turn first.
+    fn conclude(&self, end: End, plan: &mut Plan) {
+        if self.spec.chat.is_some() {
+            plan.record(Fact::Chat(chat::Fact::AnswerStored));
+            plan.record(Fact::Chat(chat::Fact::CostSummed));
+        }
         plan.record(Fact::RunEnded { end });
     }
 
@@ -443,14 +478,15 @@ impl Run {
         if !plan.steps.is_empty() || self.in_flight > 0 {
             return;
         }
-        self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        self.close_questions(plan);
         let reason = match end {
             End::Cancelled => CANCELLED,
             End::Failed { error } => error,
             End::Completed { .. } => "the run was ended",
         };
         // A child sorts after its parent, so going backwards ends it first.
-        for id in self.turns.keys().rev() {
+        for (id, turn) in self.turns.iter().rev() {
+            self.give_up_calls(id, turn, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {
                     plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.to_owned() });
@@ -458,7 +494,7 @@ impl Run {
                 (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, reason, plan),
             }
         }
-        plan.record(Fact::RunEnded { end: end.clone() });
+        self.conclude(end.clone(), plan);
     }
 }
 

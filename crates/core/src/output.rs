@@ -31,6 +31,24 @@ pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool
     }
 }
 
+/// An answer without what a model thinks aloud in it.
+pub(crate) fn without_thoughts(answer: String) -> String {
+    let mut rest = answer.as_str();
+    if !rest.contains(THOUGHT.0) {
+        return answer;
+    }
+    let mut said = String::new();
+    while let Some((before, after)) = rest.split_once(THOUGHT.0) {
+        said.push_str(before);
+        rest = after.split_once(THOUGHT.1).map_or("", |(_, after)| after);
+    }
+    said.push_str(rest);
+    said.trim_start().to_owned()
+}
+
+/// What some models put around their thoughts.
+const THOUGHT: (&str, &str) = ("<think>", "</think>");
+
 fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
     let whole = text.as_str();
     let by_chars = spec.options.max_tool_output.and_then(|max| whole.char_indices().nth(max)).map(|(at, _)| at);
@@ -85,6 +103,19 @@ mod tests {
         spec.options.max_tool_output = Some(1);
         assert!(shown(&Outcome::failed("aéééé"), &spec, "h").0.as_str().starts_with("a\n[cut: 1 of 9"));
         assert_eq!(shown(&Outcome::answer("a"), &spec, "h").0.as_str(), "a");
+    }
+
+    #[test]
+    fn thoughts_are_no_part_of_an_answer() {
+        let cases = [
+            ("<think>hm</think>\n42", "42"),
+            ("a <think>b</think>c", "a c"),
+            ("<think>endless", ""),
+            ("plain", "plain"),
+        ];
+        for (answer, said) in cases {
+            assert_eq!(without_thoughts(answer.to_owned()), said);
+        }
     }
 
     #[test]

@@ -11,20 +11,18 @@ use serde_json::Value;
 use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
-use crate::chore::{self, Duty};
+use crate::chat;
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact};
-use crate::finish::FINISH;
 use crate::gate::ReviewState;
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
-use crate::memory::{self, Memory};
-use crate::message::{Call, Message, Outcome, Reply, Usage};
+use crate::message::{Reply, Usage};
 use crate::output;
 use crate::prompt;
 use crate::spec::{OnError, Spec, Task, Workflow};
 use crate::stopwatch::Stopwatch;
 use crate::text::Text;
-use crate::turn::{self, Phase, Turn, Used, Want};
+use crate::turn::{Phase, Turn, Used, Want};
 
 /// Where a run stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,6 +51,8 @@ pub struct Run {
     pub(crate) budget: Budget,
     pub(crate) totals: Used,
     pub(crate) unpriced: BTreeSet<String>,
+    /// What there is beside, when it is a turn of a chat.
+    pub(crate) chat: chat::State,
     /// Model and tool calls this epoch's owner has under way.
     pub(crate) in_flight: usize,
     pub(crate) epoch: u64,
@@ -81,6 +81,8 @@ pub(crate) struct Wants {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Review(u32),
+    Approval(u32),
+    Client(Id),
     Retry(Id),
 }
 
@@ -119,7 +121,7 @@ impl Run {
             Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
             Fact::RunStarted => self.started_at = Some(event.at),
             Fact::TaskStarted { turn } => self.started(turn),
-            Fact::PromptBuilt { turn, system, user } => self.change(turn, |turn| turn.open(system, user)),
+            Fact::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
             Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
             Fact::ReflectionBegun { turn } => self.change(turn, Turn::reflect),
             Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
@@ -129,7 +131,7 @@ impl Run {
                 self.counted(turn, usage.as_ref());
             }
             Fact::UsageCounted { turn, used } => self.settle(turn, used),
-            Fact::ModelFailed { turn, failure, then } => {
+            Fact::ModelFailed { turn, failure, then, .. } => {
                 self.model_failed(turn, failure.charged, then, &failure.to_string())
             }
             Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
@@ -143,15 +145,13 @@ impl Run {
             }
             Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
                 self.subtask(call, title, tools);
-                self.change(call, |turn| {
-                    schema.iter().for_each(|schema| turn.owe(schema));
-                    turn.open(system, user);
-                });
+                schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
+                self.opened_with(call, system, user);
             }
             Fact::FinishDemanded { turn } => self.change(turn, Turn::nudge),
             Fact::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
-                self.change(call, |turn| turn.open(system, user));
+                self.opened_with(call, system, user);
             }
             Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
             Fact::DelegationRefused { call, .. } => self.claim_calls(call),
@@ -168,17 +168,16 @@ impl Run {
             Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
             Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
             Fact::ModelSwitched { models, .. } => self.switched(models),
-            Fact::CancelRequested { mode, .. } => {
-                self.cancel = self.cancel.max(Some(*mode));
-                self.wind_down(End::Cancelled, *mode);
-            }
+            Fact::CancelRequested { mode, .. } => self.cancelled(*mode),
             Fact::RunPaused { .. } => self.paused = true,
             Fact::RunResumed { .. } => self.paused = false,
             Fact::BudgetExceeded { .. } => {
                 self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
             }
+            Fact::Chat(fact) => self.chat_applied(fact),
             Fact::RunEnded { end } => self.end = Some(end.clone()),
         }
+        self.note(event);
         let working = self.works();
         self.clock.set(working, self.at);
     }
@@ -218,7 +217,7 @@ impl Run {
         let only_people = self.in_flight == 0
             && self.wants.is_empty()
             && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
-            && !self.open_reviews.is_empty();
+            && !(self.open_reviews.is_empty() && self.chat.open.is_empty());
         self.epoch > 0 && !self.ended() && !self.paused && !only_people
     }
 
@@ -329,11 +328,26 @@ impl Run {
         }
     }
 
+    /// A conversation begins; a chat's goes on.
+    fn opened_with(&mut self, id: &Id, system: &Text, user: &Text) {
+        let spec = self.spec.clone();
+        let chat = spec.chat.as_ref().filter(|_| id.parent().is_none());
+        let before = chat.map(chat::Turn::before).unwrap_or_default();
+        self.change(id, |turn| turn.open(system, &before, user));
+    }
+
     fn replied(&mut self, id: &Id, reply: &Arc<Reply>, latency_ms: u64) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        let side_by_side = self.spec.limits.parallel_per_turn;
+        let (side_by_side, announces) = (self.spec.limits.parallel_per_turn, self.spec.chat.is_some());
         self.count(id, |used| used.llm_ms += latency_ms);
-        self.change(id, |turn| turn.replied(reply, side_by_side));
+        self.change(id, |turn| {
+            turn.replied(reply, side_by_side);
+            if let Phase::Calling(calls) = &mut turn.phase
+                && announces
+            {
+                calls.to_announce = calls.len();
+            }
+        });
     }
 
     fn settle(&mut self, id: &Id, used: &Claim) {
@@ -383,40 +397,6 @@ impl Run {
             turn.tell(prompt::repair(violations, schema.json()));
             turn.phase = Phase::Ask;
         });
-    }
-
-    /// The calls of a reply are paid for together, when the first is begun.
-    pub(crate) fn claim_calls(&mut self, call: &Id) {
-        let Some((id, _)) = call.parent() else { return };
-        let calls = self.turns.get(&id).and_then(Turn::calls);
-        if let Some(calls) = calls.filter(|calls| !calls.claimed) {
-            let _fits = self.budget.claim_tools(calls.len() as u64);
-        }
-    }
-
-    fn returned(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
-        self.claim_calls(call);
-        if let Some((_, Slot::Dispatched)) = self.slot(call) {
-            self.in_flight = self.in_flight.saturating_sub(1);
-        }
-        let child = self.close(call);
-        let outcome = match (outcome, &child) {
-            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::answer(text.shared()),
-            (other, _) => other.clone(),
-        };
-        self.bring(call, child, &outcome);
-        if let Some((turn, _)) = call.parent()
-            && self.slot(call).is_some_and(|(call, _)| call.tool == FINISH)
-        {
-            self.change(&turn, |turn| turn.finish(&outcome));
-        }
-        if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
-            self.count(&turn, |used| {
-                used.tool_calls += 1;
-                used.tool_ms += duration_ms;
-            });
-        }
-        self.set(call, Slot::Returned(outcome));
     }
 
     fn completed(&mut self, id: &Id) {
@@ -472,10 +452,15 @@ impl Run {
     }
 
     /// Removes a turn and everything that was noted about it.
-    fn close(&mut self, id: &Id) -> Option<Turn> {
+    pub(crate) fn close(&mut self, id: &Id) -> Option<Turn> {
         self.clear_retry(id);
         self.wants.forget(id);
         self.turns.remove(id)
+    }
+
+    fn cancelled(&mut self, mode: CancelMode) {
+        self.cancel = self.cancel.max(Some(mode));
+        self.wind_down(End::Cancelled, mode);
     }
 
     /// The first reason to stop is the one that holds; the strongest mode does.
@@ -485,89 +470,11 @@ impl Run {
     }
 
     /// Counts something for a turn and for the whole run.
-    fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
+    pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
         count(&mut self.totals);
         if let Some(turn) = self.turns.get_mut(id) {
             count(&mut turn.used);
         }
-    }
-
-    pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
-        let (turn, index) = call.parent()?;
-        self.turns.get(&turn)?.calls()?.get(index)
-    }
-
-    pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
-        let Some((id, index)) = call.parent() else { return };
-        let spec = self.spec.clone();
-        if let Some(duty) = self.turns.get(&id).and_then(Turn::on_duty).cloned() {
-            return self.set_chore(&id, index, slot, &duty);
-        }
-        self.change(&id, |turn| {
-            if let Phase::Calling(calls) = &mut turn.phase {
-                calls.set(index, slot);
-            }
-        });
-        self.settle_calls(&id, &spec);
-    }
-
-    /// Once all calls of a reply have ended, their results are read and what
-    /// they wrote down is seen, both in the order they were asked for.
-    fn settle_calls(&mut self, id: &Id, spec: &Spec) {
-        let Some(ended) = self.turns.get(id).and_then(|turn| turn.results(id)) else { return };
-        let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
-        for turn::Ended { id: call_id, index, call, outcome } in ended {
-            let handle = call_id.to_string();
-            let (text, is_error) = output::shown(&outcome, spec, &handle);
-            if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
-                && text.len() != whole.len()
-            {
-                self.cut.insert(handle.clone(), whole.clone());
-            }
-            let brought = self.turns.get_mut(id).and_then(|turn| turn.brought.remove(&index));
-            notes.extend(brought.into_iter().flatten());
-            if let (memory::WRITE, Outcome::Answer { .. }) = (call.tool.as_str(), &outcome) {
-                let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
-                notes.push(memory::noted(&args, &handle, self.at));
-            }
-            let (provider_id, name) = (call.provider_id, call.tool);
-            results.push((Message::Tool { call: call_id, provider_id, name, text, is_error }, call.args));
-        }
-        self.change(id, |turn| {
-            notes.into_iter().for_each(|(key, entry)| turn.memory.put(key, entry));
-            turn.settle(results, spec.limits.schema_retries);
-        });
-    }
-
-    /// What a subtask sees of what others wrote down.
-    fn memory_above(&self, call: &Id) -> Memory {
-        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
-        parent.map(|parent| parent.memory.handed_down()).unwrap_or_default()
-    }
-
-    /// What a subtask leaves behind: what it wrote down, and what it gave back.
-    fn bring(&mut self, call: &Id, child: Option<Turn>, outcome: &Outcome) {
-        let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
-        let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
-        let result = memory::result(&child.title, text.clone(), call.as_str(), self.at);
-        let brought: Vec<_> = child.memory.into_written().into_iter().chain([result]).collect();
-        if let Some(parent) = self.turns.get_mut(&parent) {
-            parent.brought.insert(index, brought);
-        }
-    }
-
-    /// Moves one call of a chore on; the last one decides how the task goes on.
-    fn set_chore(&mut self, id: &Id, index: usize, slot: Slot, duty: &Duty) {
-        let spec = self.spec.clone();
-        let Some(task) = spec.tasks.get(id.task_index()) else { return };
-        self.change(id, |turn| {
-            let Phase::Calling(calls) = &mut turn.phase else { return };
-            calls.set(index, slot);
-            let Some(results) = calls.results() else { return };
-            let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
-            let (phase, recalled) = chore::ended(duty, &outcomes, (&task.agent.role, &task.description));
-            turn.end_duty(duty.chore, phase, recalled);
-        });
     }
 
     pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Turn)) {

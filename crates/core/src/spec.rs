@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::budget::Limits;
+use crate::chat;
 use crate::id::Millis;
 use crate::schema::Schema;
 
@@ -39,6 +40,9 @@ pub struct Spec {
     pub tags: BTreeMap<String, String>,
     /// How often work may be handed on from agent to agent.
     pub max_delegation_depth: u32,
+    /// What makes it a turn of a chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<chat::Turn>,
 }
 
 /// Kinds of work. Each has slots, a queue and a retention of its own.

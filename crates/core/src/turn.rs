@@ -3,6 +3,7 @@
 //! the id, so recursion is data.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::budget::Claim;
@@ -13,6 +14,7 @@ use crate::finish;
 use crate::id::{Id, Millis};
 use crate::memory::{Entry, Memory};
 use crate::message::{Call, Message, Outcome, Reply, Usage};
+use crate::output;
 use crate::prompt;
 use crate::schema::Schema;
 use crate::text::Text;
@@ -39,6 +41,8 @@ pub struct Turn {
     pub round: u32,
     /// The conversation, shared with whoever is asking the model.
     pub messages: Arc<Vec<Message>>,
+    /// Where in it stands what the turn was opened with.
+    pub(crate) asked_at: usize,
     /// What it has used.
     pub used: Used,
     pub(crate) phase: Phase,
@@ -190,6 +194,7 @@ impl Turn {
             delegations: 0,
             round: 0,
             messages: Arc::default(),
+            asked_at: 1,
             used: Used { started_at: at, ..Used::default() },
             phase: Phase::Start,
             tools,
@@ -232,6 +237,7 @@ impl Turn {
             | Phase::Failing(_) => Want::Attention,
             Phase::Ask => Want::Model,
             Phase::Asked | Phase::Backoff { .. } | Phase::Reviewing { .. } => Want::Nothing,
+            Phase::Calling(calls) if calls.to_announce > 0 => Want::Attention,
             Phase::Calling(calls) => match calls.todo().next() {
                 None => Want::Nothing,
                 Some((_, call, _)) => self.lock(&call.tool).map_or(Want::Attention, Want::Lock),
@@ -330,14 +336,23 @@ impl Turn {
         (self.round - self.first_round).saturating_sub(self.schema_failures)
     }
 
-    /// Begins a conversation anew.
-    pub(crate) fn open(&mut self, system: &Text, user: &Text) {
+    /// One more of the calls under way is announced.
+    pub(crate) fn announced(&mut self, index: usize) {
+        if let Phase::Calling(calls) = &mut self.phase {
+            calls.to_announce = calls.len().saturating_sub(index + 1);
+        }
+    }
+
+    /// Begins a conversation anew, after what was said before.
+    pub(crate) fn open(&mut self, system: &Text, before: &[Message], user: &Text) {
         self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
         self.messages = Arc::default();
         self.first_round = self.round;
         (self.attempt, self.schema_failures, self.last) = (0, 0, false);
         self.notice = None;
         self.say(Message::System { text: system.clone() });
+        before.iter().for_each(|message| self.say(message.clone()));
+        self.asked_at = self.messages.len();
         self.say(Message::User { text: user.clone() });
         self.phase = Phase::Ask;
     }
@@ -418,9 +433,10 @@ impl Turn {
             self.phase = Phase::Approved(answer);
             return;
         }
-        self.phase = if reply.calls().next().is_none() {
+        // A model that was offered no tools cannot call any.
+        self.phase = if reply.calls().next().is_none() || self.tools.is_empty() {
             self.round += 1;
-            Phase::Answered(reply.text().into())
+            Phase::Answered(output::without_thoughts(reply.text()).into())
         } else {
             Phase::Calling(Calls::new(reply.calls(), |name| self.tool(name).cloned(), side_by_side))
         };
@@ -521,47 +537,61 @@ impl Turn {
     /// How many of the oldest exchanges must go to bring the estimate down to `max`.
     pub(crate) fn excess(&self, max: u64) -> usize {
         let mut over = self.estimate().saturating_sub(max);
-        let sizes = self.exchanges();
-        let droppable = sizes.len().saturating_sub(1);
+        let exchanges = self.exchanges();
+        let droppable = exchanges.len().saturating_sub(1);
         let mut count = 0;
-        for size in sizes.into_iter().take(droppable) {
+        for exchange in exchanges.into_iter().take(droppable) {
             if over == 0 {
                 break;
             }
+            let size: u64 = self.messages.get(exchange).unwrap_or_default().iter().map(bytes).sum();
             over = over.saturating_sub(size.div_ceil(BYTES_PER_TOKEN + 1));
             count += 1;
         }
         count
     }
 
-    /// Bytes of each exchange after the opening: a reply and what answers it.
-    fn exchanges(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = Vec::new();
-        for message in self.messages.iter().skip(OPENING) {
-            match (message, sizes.last_mut()) {
-                (Message::Assistant(_), _) => sizes.push(bytes(message)),
-                (Message::System { .. } | Message::User { .. } | Message::Tool { .. }, Some(last)) => {
-                    *last += bytes(message)
-                }
-                (Message::System { .. } | Message::User { .. } | Message::Tool { .. }, None) => {}
-            }
-        }
-        sizes
+    /// What may be dropped, piece by piece: what was said before the turn began
+    /// with its answers, and since then each reply with what answers it. Never
+    /// what the turn was opened with.
+    fn exchanges(&self) -> Vec<Range<usize>> {
+        let starts = |(index, message): (usize, &Message)| match message {
+            Message::Assistant(_) => index > self.asked_at,
+            Message::User { .. } => index < self.asked_at,
+            Message::System { .. } | Message::Tool { .. } => false,
+        };
+        let starts: Vec<usize> =
+            self.messages.iter().enumerate().filter(|place| starts(*place)).map(|(index, _)| index).collect();
+        let ends = starts.iter().skip(1).copied().chain([self.messages.len()]);
+        let piece = |(start, end): (&usize, usize)| {
+            if *start < self.asked_at { *start..end.min(self.asked_at) } else { *start..end }
+        };
+        starts.iter().zip(ends).map(piece).collect()
     }
 
     /// Removes the oldest exchanges, each whole, and says so in their place.
     pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
-        let messages = Arc::make_mut(&mut self.messages);
-        let starts: Vec<usize> = (OPENING..messages.len())
-            .filter(|index| matches!(messages.get(*index), Some(Message::Assistant(_))))
-            .collect();
-        let Some(keep_from) = starts.get(exchanges).copied() else { return };
+        let pieces = self.exchanges();
+        if pieces.len() <= exchanges {
+            return;
+        }
+        let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();
+        let Some(first) = gone.first().map(|piece| piece.start) else { return };
         let note = Message::User { text: prompt::dropped(exchanges).into() };
-        let dropped: Vec<Message> = messages.drain(OPENING..keep_from).collect();
-        // What a person said while the agents worked still holds.
-        let kept = dropped.into_iter().filter(prompt::is_directive);
-        let kept: Vec<Message> = std::iter::once(note).chain(kept).collect();
-        messages.splice(OPENING..OPENING, kept);
+        let (mut kept, mut asked_at) = (Vec::with_capacity(self.messages.len()), self.asked_at);
+        for (index, message) in self.messages.iter().enumerate() {
+            if index == first {
+                kept.push(note.clone());
+            }
+            // What a person said while the agents worked still holds.
+            if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
+                kept.push(message.clone());
+            }
+            if index == self.asked_at {
+                asked_at = kept.len() - 1;
+            }
+        }
+        (self.messages, self.asked_at) = (Arc::new(kept), asked_at);
         self.size = Size {
             counted: 0,
             fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
@@ -569,9 +599,6 @@ impl Turn {
         };
     }
 }
-
-/// Messages of the opening: system and user.
-const OPENING: usize = 2;
 
 fn bytes(message: &Message) -> u64 {
     let length = match message {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::NanoUsd;
+use crate::chat;
 use crate::event::End;
 use crate::frame::review_id;
 use crate::id::{Id, Millis};
@@ -28,7 +29,17 @@ pub struct Summary<'a> {
     /// Its labels.
     pub tags: &'a BTreeMap<String, String>,
     /// The row, as it is listed.
-    pub row: Row<'a>,
+    pub row: Listed<'a>,
+}
+
+/// A row of a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Listed<'a> {
+    /// A run's.
+    Run(Box<Row<'a>>),
+    /// A turn's of a chat.
+    Turn(Box<chat::Listed<'a>>),
 }
 
 /// A run in a list, without what depends on the time of asking. It is written
@@ -90,11 +101,19 @@ impl Run {
         self.end.as_ref()
     }
 
-    /// The run's row in lists.
+    /// What a log keeps beside the run's stream.
     pub fn summary<'a>(&'a self, run: &'a str) -> Summary<'a> {
         let ended_at = self.end.as_ref().map(|_| self.at);
-        let tags = &self.spec.tags;
-        let row = Row {
+        let row = match &self.spec.chat {
+            Some(chat) => Listed::Turn(Box::new(self.turn_row(chat, run))),
+            None => Listed::Run(Box::new(self.row(run))),
+        };
+        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags: &self.spec.tags, row }
+    }
+
+    fn row<'a>(&'a self, run: &'a str) -> Row<'a> {
+        let ended_at = self.end.as_ref().map(|_| self.at);
+        Row {
             run_id: run,
             ensemble: &self.spec.name,
             status: self.status(),
@@ -103,7 +122,7 @@ impl Run {
             task_count: self.spec.team().len(),
             completed_tasks: self.completed_tasks(),
             workflow: self.spec.workflow.word(),
-            tags,
+            tags: &self.spec.tags,
             paused: self.paused,
             cancel_requested: self.cancel.is_some(),
             total_tokens: self.total_tokens(),
@@ -112,8 +131,7 @@ impl Run {
             cost_estimate: self.cost(),
             error: self.error(),
             open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
-        };
-        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags, row }
+        }
     }
 
     fn current_task(&self) -> Option<CurrentTask<'_>> {
@@ -124,8 +142,8 @@ impl Run {
 
     /// Everything about the run that fits one answer.
     pub fn detail(&self, run: &str) -> Value {
-        let Summary { row, ended_at, .. } = self.summary(run);
-        let mut detail = json!(row);
+        let ended_at = self.end.as_ref().map(|_| self.at);
+        let mut detail = json!(self.row(run));
         let tasks: Vec<Value> = (0..self.spec.team().len()).map(|index| self.task_view(index)).collect();
         if let Value::Object(detail) = &mut detail {
             detail.insert("inputs".to_owned(), json!(self.spec.inputs));
@@ -221,7 +239,7 @@ impl Run {
     }
 
     /// Why nothing happens just now.
-    fn waiting_for(&self) -> Option<&'static str> {
+    pub(crate) fn waiting_for(&self) -> Option<&'static str> {
         if self.ended() || self.in_flight > 0 {
             return None;
         }
@@ -233,6 +251,7 @@ impl Run {
             (!self.wants.locks.is_empty(), "lock"),
             (retrying, "retry"),
             (!self.open_reviews.is_empty(), "review"),
+            (!self.chat.open.is_empty(), "approval"),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }

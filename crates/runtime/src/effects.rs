@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::decide::Report;
+use consort_core::frame::Voice;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
+use consort_core::text::Text;
 use futures::StreamExt;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -43,8 +45,8 @@ pub(crate) struct Stage {
     pub(crate) run: Arc<str>,
     pub(crate) seams: Arc<Seams>,
     pub(crate) ring: Ring,
-    /// What a token's frame says beside the token.
-    pub(crate) place: Arc<Map<String, Value>>,
+    /// Whose words a model's are.
+    pub(crate) voice: Arc<Voice>,
 }
 
 /// Does it. What it holds is given back before the report is read, so that
@@ -62,14 +64,14 @@ async fn ask(question: Question, stage: &Stage) -> Report {
     let Some(model) = stage.seams.models.find(&question.model) else {
         let message = format!("there is no model '{}' any more", question.model);
         let failure = Failure { kind: FailureKind::Refused, message, retry_after_ms: None, charged: false };
-        return Report::Unanswered { turn: question.turn, failure, dice: 0 };
+        return Report::Unanswered { turn: question.turn, failure, dice: 0, said: Text::default() };
     };
     let (turn, began) = (question.turn.clone(), Instant::now());
     let outcome = listen(&**model, question, stage).await;
     let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match outcome {
         Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
-        Err(failure) => Report::Unanswered { turn, failure, dice: dice() },
+        Err(failure) => Report::Unanswered { turn, failure, dice: dice(), said: Text::default() },
     }
 }
 
@@ -78,16 +80,19 @@ type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>
 async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
     let Question { turn, task, round, attempt, messages, tools, max_output, .. } = question;
     let (run, task) = (stage.run.clone(), task.into());
-    let ask = Ask { run, turn, task, round, attempt, messages, tools, max_output_tokens: max_output };
+    let ask = Ask { run, turn: turn.clone(), task, round, attempt, messages, tools, max_output_tokens: max_output };
     let mut pieces = model.stream(ask);
     let mut charged = false;
     while let Some(piece) = pieces.next().await {
         match piece? {
             Piece::Delta(text) => {
                 charged = true;
-                stage.ring.delta(&stage.place, &text, stage.seams.clock.now());
+                stage.ring.delta(&turn, &stage.voice, &text, stage.seams.clock.now());
             }
-            Piece::Thinking(_) => charged = true,
+            Piece::Thinking(text) => {
+                charged = true;
+                stage.ring.thought(&stage.voice, &text);
+            }
             Piece::Done(reply, usage) => return Ok((reply, usage)),
         }
     }

@@ -117,23 +117,28 @@ impl Engine {
 
     /// The same, claiming keys that no other run may hold.
     pub async fn submit_once(&self, compiled: Compiled, claims: Vec<String>) -> Result<Arc<str>, Error> {
+        let id = fresh_id(compiled.spec.kind);
+        self.submit_as(&id, compiled, claims).await.map(|()| id)
+    }
+
+    /// The same under an id that was promised before.
+    pub async fn submit_as(&self, id: &Arc<str>, compiled: Compiled, claims: Vec<String>) -> Result<(), Error> {
         let Compiled { spec, models, belt, .. } = compiled;
         let kind = spec.kind;
         let ensemble_id = uuid::Uuid::now_v7().to_string();
         let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
         let event = Event { at: self.0.seams.clock.now(), fact };
-        let id: Arc<str> = format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into();
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
-        let place = self.0.admission(kind).enter(&id).ok_or_else(busy)?;
+        let place = self.0.admission(kind).enter(id).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
-        self.start(&id, kind, |mut runner| async move {
+        self.start(id, kind, |mut runner| async move {
             let accepted = runner.accept(&event, claims, &place).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
             if began { work(runner, place).await } else { Ok(()) }
         });
         done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
-        Ok(id)
+        Ok(())
     }
 
     /// Asks a run to do something; returns the events that caused, once they
@@ -154,9 +159,9 @@ impl Engine {
     /// Every frame from `from` on, then each new one, until the run ends.
     pub async fn tail(&self, run: &str, from: Seq) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
         let log = self.0.seams.log.clone();
-        let ring = self.live().get(run).map(|live| Source::Ring(live.window.ring.subscribe()));
+        let ring = self.live().get(run).map(|live| live.window.ring.subscribe());
         let source = match ring {
-            Some(ring) => ring,
+            Some((ring, open)) => Source::Ring(ring, open),
             None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
         };
         Ok(Watcher::new(run.into(), log, source, from).frames())
@@ -355,6 +360,11 @@ impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An id no other run has.
+pub fn fresh_id(kind: Kind) -> Arc<str> {
+    format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
 }
 
 /// The runner's answer; `None` when it is gone.

@@ -3,9 +3,11 @@
 //! announced its call nor follows the one that ended it. Nothing is rendered,
 //! nor room made for it, for a run that nobody watches.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use consort_core::id::Millis;
+use consort_core::frame::Voice;
+use consort_core::id::{Id, Millis};
 use consort_core::time::iso;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
@@ -64,13 +66,36 @@ pub(crate) enum Slot {
 pub(crate) struct Ring {
     /// Made for the first watcher: most runs never have one.
     slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
-    /// The newest published event. Locked while publishing: one order for all.
-    last: Arc<Mutex<Seq>>,
+    /// Locked while publishing: one order for all.
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The newest published event.
+    last: Seq,
+    /// What models that are still talking have said so far, by turn. Kept for
+    /// chats only: who comes late is told, and who stops a turn keeps it.
+    open: BTreeMap<Id, Open>,
+}
+
+struct Open {
+    base: u64,
+    frame: Map<String, Value>,
+    said: String,
 }
 
 impl Ring {
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Slot> {
-        self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe()
+    /// New frames from now on, and what is being said at this moment.
+    pub(crate) fn subscribe(&self) -> (broadcast::Receiver<Slot>, Vec<Frame>) {
+        let state = self.state();
+        let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
+        let so_far = |open: &Open| {
+            let chunk = Chunk { base: open.base, frame: &open.frame, after: state.last };
+            Frame::Delta { after: state.last, text: chunk.text(&open.said, 0) }
+        };
+        let open = state.open.values().filter(|open| !open.said.is_empty()).map(so_far).collect();
+        (slots, open)
     }
 
     /// Whether anybody would see a frame.
@@ -80,27 +105,88 @@ impl Ring {
 
     /// Shows what one commit has to show.
     pub(crate) fn publish(&self, slot: Slot, last: Seq) {
-        let mut published = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *published = last;
+        let mut state = self.state();
+        state.last = last;
         self.send(slot);
     }
 
-    /// Shows words of a model, if anybody watches. `place` says whose they are.
-    pub(crate) fn delta(&self, place: &Map<String, Value>, words: &str, at: Millis) {
-        if !self.is_watched() {
-            return;
+    /// Shows words of a model. `voice` says whose they are.
+    pub(crate) fn delta(&self, turn: &Id, voice: &Voice, words: &str, at: Millis) {
+        match voice {
+            Voice::Run { frame } if self.is_watched() => {
+                let text = token(frame, words, at);
+                let state = self.state();
+                self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
+            }
+            Voice::Run { .. } => {}
+            Voice::Chat { base, frame } => {
+                let mut state = self.state();
+                let after = state.last;
+                let fresh = || Open { base: *base, frame: frame.clone(), said: String::new() };
+                let open = state.open.entry(turn.clone()).or_insert_with(fresh);
+                let offset = open.said.len();
+                open.said.push_str(words);
+                if self.is_watched() {
+                    let text = Chunk { base: *base, frame, after }.text(words, offset);
+                    self.send(Slot::Frames([Frame::Delta { after, text }].into()));
+                }
+            }
         }
-        let mut frame = place.clone();
-        frame.insert("token".to_owned(), words.into());
-        frame.insert("sentAt".to_owned(), iso(at).into());
-        let text = Value::Object(frame).to_string().into();
-        let published = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        self.send(Slot::Frames([Frame::Delta { after: *published, text }].into()));
+    }
+
+    /// Shows what a model of a chat thinks, which is never kept.
+    pub(crate) fn thought(&self, voice: &Voice, words: &str) {
+        let Voice::Chat { base, frame } = voice else { return };
+        if self.is_watched() {
+            let state = self.state();
+            let text = Chunk { base: *base, frame, after: state.last }.thought(words);
+            self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
+        }
+    }
+
+    /// The model of this turn has stopped talking; what it had said.
+    pub(crate) fn hush(&self, turn: &Id) -> String {
+        self.state().open.remove(turn).map(|open| open.said).unwrap_or_default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn send(&self, slot: Slot) {
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);
         }
+    }
+}
+
+fn token(frame: &Map<String, Value>, words: &str, at: Millis) -> Arc<str> {
+    let mut frame = frame.clone();
+    frame.insert("token".to_owned(), words.into());
+    frame.insert("sentAt".to_owned(), iso(at).into());
+    Value::Object(frame).to_string().into()
+}
+
+/// Words of a chat's model on their way out.
+struct Chunk<'a> {
+    base: u64,
+    frame: &'a Map<String, Value>,
+    after: Seq,
+}
+
+impl Chunk<'_> {
+    fn text(&self, words: &str, offset: usize) -> Arc<str> {
+        self.render([("content", words.into()), ("offset", offset.into())])
+    }
+
+    fn thought(&self, words: &str) -> Arc<str> {
+        self.render([("content", words.into()), ("thinking", true.into())])
+    }
+
+    fn render<const N: usize>(&self, fields: [(&str, Value); N]) -> Arc<str> {
+        let mut frame = self.frame.clone();
+        frame.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+        frame.insert("chat_seq".to_owned(), (self.base + self.after).into());
+        Value::Object(frame).to_string().into()
     }
 }

@@ -11,9 +11,11 @@ use std::time::Duration;
 use consort_core::catalog::CancelClass;
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
+use consort_core::frame::Voice;
 use consort_core::id::{Id, Millis};
 use consort_core::next::{Effect, Grants};
 use consort_core::run::Run;
+use consort_core::text::Text;
 use serde_json::Map;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
@@ -203,8 +205,30 @@ impl Runner {
 
     fn report(&mut self, ended: Result<(task::Id, Report), JoinError>) -> Option<Report> {
         match ended {
-            Ok((task, report)) => self.under_way.remove(&task).map(|_| report),
-            Err(error) => self.under_way.remove(&error.id()).map(|UnderWay { id, .. }| Report::Dropped { id }),
+            Ok((task, report)) => self.under_way.remove(&task).map(|_| self.hushed(report)),
+            Err(error) => self
+                .under_way
+                .remove(&error.id())
+                .map(|UnderWay { id, .. }| self.hushed(Report::Dropped { id, said: Text::default() })),
+        }
+    }
+
+    /// A report, with what a model had said that did not finish.
+    fn hushed(&self, report: Report) -> Report {
+        match report {
+            Report::Replied { ref turn, .. } => {
+                self.window.ring.hush(turn);
+                report
+            }
+            Report::Unanswered { turn, failure, dice, .. } => {
+                let said = self.window.ring.hush(&turn).into();
+                Report::Unanswered { turn, failure, dice, said }
+            }
+            Report::Dropped { id, .. } => {
+                let said = self.window.ring.hush(&id).into();
+                Report::Dropped { id, said }
+            }
+            Report::Returned { .. } => report,
         }
     }
 
@@ -327,15 +351,15 @@ impl Runner {
             Effect::Ask(_) => CancelClass::Drop,
             Effect::Call { tool, .. } => tool.cancel,
         };
-        let place = match &effect {
-            Effect::Ask(question) => self.run.token_frame(&self.id, &question.turn),
-            Effect::Call { .. } => Map::new(),
+        let voice = match &effect {
+            Effect::Ask(question) => self.run.voice(&self.id, &question.turn),
+            Effect::Call { .. } => Voice::Run { frame: Map::new() },
         };
         let stage = Stage {
             run: self.id.clone(),
             seams: self.seams.clone(),
             ring: self.window.ring.clone(),
-            place: Arc::new(place),
+            voice: Arc::new(voice),
         };
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));

@@ -20,7 +20,8 @@ const PAGE_MAX: usize = 512;
 /// Where new frames come from. Subscribed before the log is read, so that
 /// nothing falls between the two; what is in both is shown once.
 pub(crate) enum Source {
-    Ring(broadcast::Receiver<Slot>),
+    /// What the owner publishes, and what was being said when it was subscribed to.
+    Ring(broadcast::Receiver<Slot>, Vec<Frame>),
     Log(watch::Receiver<u64>),
 }
 
@@ -72,7 +73,7 @@ impl Watcher {
             return self.read_page().await;
         }
         match &mut self.source {
-            Source::Ring(ring) => match ring.recv().await {
+            Source::Ring(ring, _) => match ring.recv().await {
                 Ok(Slot::Frames(frames)) => self.queue.extend(frames.iter().cloned()),
                 Ok(Slot::Unrendered) | Err(RecvError::Lagged(_)) => self.caught_up = false,
                 // The owner is gone: if it was in the middle, somebody else may go on.
@@ -101,6 +102,11 @@ impl Watcher {
                 self.next = self.read + 1;
             }
             self.read += 1;
+        }
+        if let Source::Ring(_, open) = &mut self.source
+            && self.caught_up
+        {
+            self.queue.extend(open.drain(..));
         }
         if self.run.ended() {
             self.queue.push_back(Frame::Result { text: self.run.result(&self.id).to_string().into() });

@@ -138,6 +138,8 @@ impl Problem {
             Refused::Decided { verdict } => conflict("REVIEW_RESOLVED").with("decision", verdict),
             Refused::Rejected => conflict("REJECTED_TOO_OFTEN"),
             Refused::Stale => conflict("CONFLICT"),
+            Refused::Answered { answer } => conflict("APPROVAL_RESOLVED").with("decision", answer),
+            Refused::NoApproval => Problem::new(StatusCode::NOT_FOUND, "APPROVAL_NOT_FOUND", message),
             Refused::NoReview => Problem::new(StatusCode::NOT_FOUND, "REVIEW_NOT_FOUND", message),
             Refused::Unfit(_) => wrong("INVALID_INPUT"),
             Refused::NoTarget { .. } => wrong("BAD_REQUEST"),

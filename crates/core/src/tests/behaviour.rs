@@ -109,7 +109,7 @@ fn a_locked_tool_waits_for_its_lock_and_says_so() {
     world.calls("1", &[("lock", "{}")]);
     assert_eq!(world.places(), [""; 0]);
     assert!(world.run.next(world.now, &world.grants).needs.locks.contains("door"));
-    assert_eq!(world.run.summary("r").row.waiting_for, Some("lock"));
+    assert_eq!(world.run.waiting_for(), Some("lock"));
     world.grants.locks.insert("door".to_owned());
     world.settle();
     assert_eq!(world.places(), ["1.0.0"]);
@@ -257,7 +257,14 @@ fn the_provider_s_own_wait_is_honoured_unless_it_is_absurd() {
             retry_after_ms: Some(wait),
             charged: false,
         };
-        world.command(Command::Report(Report::Unanswered { turn: "1".into(), failure, dice: 0 })).unwrap();
+        world
+            .command(Command::Report(Report::Unanswered {
+                turn: "1".into(),
+                failure,
+                dice: 0,
+                said: Default::default(),
+            }))
+            .unwrap();
         assert_eq!(world.run.next(world.now, &world.grants).timer.unwrap() - world.now, expected);
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one fact among many")]
 
 mod behaviour;
+mod chats;
 mod chores;
 mod properties;
 mod steering;

@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::world::{World, ensemble, reply, task};
 use crate::budget::Limits;
+use crate::chat::{self, Answer, Mode};
 use crate::decide::{Command, Report};
 use crate::draft::{Draft, Ensemble};
 use crate::event::{CancelMode, Decision, Directive, Fact, Priority};
@@ -20,7 +21,7 @@ use crate::subtask;
 /// Cases each property is tried with.
 const CASES: u32 = 1500;
 /// Limits the runs below live under.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     depth: 2,
     iterations_per_level: 3,
     parallel_per_turn: 2,
@@ -55,6 +56,7 @@ const FACTS: &[&str] = &[
     "loop_noticed",
     "tool_dispatched",
     "subtask_started",
+    "finish_demanded",
     "delegation_started",
     "delegation_ended",
     "delegation_refused",
@@ -108,7 +110,7 @@ fn everything(on_error: OnError) -> Ensemble {
 
 impl World {
     /// One thing that can happen, chosen by a number.
-    fn choose(&mut self, choice: u16) {
+    pub(super) fn choose(&mut self, choice: u16) {
         let me = || "me".to_owned();
         let by = choice / 64;
         let command = match choice % 64 {
@@ -122,11 +124,24 @@ impl World {
                 Command::SwitchModel { models: super::world::catalog().models.into_iter().skip(1).collect(), by: me() }
             }
             10 => Command::Direct { directive: directive(by) },
-            11..20 => self.review(by),
+            11..16 => self.review(by),
+            16..20 => self.approve(by),
             20..24 => return self.pass(u64::from(by) * 10),
             _ => return self.finish_one(by),
         };
         let _refused = self.command(command);
+    }
+
+    fn approve(&self, by: u16) -> Command {
+        let (approval, me) = (self.run.chat.open.iter().next().copied().unwrap_or(0), "me".to_owned());
+        Command::Chat(match by % 8 {
+            0 => chat::Command::SetMode { mode: Mode::Auto, by: me },
+            1 => chat::Command::SetMode { mode: Mode::Plan, by: me },
+            2 | 3 => chat::Command::Approve { approval, answer: Answer::Deny, by: me },
+            4 => chat::Command::Approve { approval, answer: Answer::AllowForChat, by: me },
+            5 => chat::Command::Returned { call: "call_0".to_owned(), result: "ok".into(), is_error: false },
+            _ => chat::Command::Approve { approval, answer: Answer::Allow, by: me },
+        })
     }
 
     fn review(&self, by: u16) -> Command {
@@ -150,7 +165,7 @@ impl World {
     }
 
     /// Lets everything under way end well, and time pass.
-    fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         for _step in 0..10_000 {
             if self.run.ended() {
                 return;
@@ -194,6 +209,9 @@ fn report(effect: &Effect, by: u16) -> Report {
         ],
         5 => &[("human_input", r#"{"question":"really?"}"#), ("look", "{}")],
         4 => &[("gone", "{}"), ("gone", "{}"), ("look", "oops"), ("gone", "{}"), ("gone", "{}"), ("gone", "{}")],
+        7 => &[(subtask::RUN, r#"{"title":"t","instructions":"i","output_schema":{"type":"array"}}"#)],
+        8 => &[("finish_subtask", r#"{"result":[]}"#), ("look", "{}")],
+        9 => &[("memory_write", r#"{"key":"k","value":1}"#), ("memory_read", r#"{"keys":["k"]}"#)],
         _ => &[],
     };
     let text = if by.is_multiple_of(5) { "words" } else { "{}" };
@@ -208,7 +226,7 @@ fn report(effect: &Effect, by: u16) -> Report {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
             let failure =
                 Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: by.is_multiple_of(2) };
-            Report::Unanswered { turn: question.turn.clone(), failure, dice: u32::from(by) }
+            Report::Unanswered { turn: question.turn.clone(), failure, dice: u32::from(by), said: Default::default() }
         }
         Effect::Ask(question) => {
             let usage = Usage { input: 100, output: u64::from(by % 7), ..Usage::default() };
@@ -219,7 +237,7 @@ fn report(effect: &Effect, by: u16) -> Report {
 }
 
 /// What must hold of every log, whatever happened.
-fn check(world: &World) {
+pub(super) fn check(world: &World) {
     let (mut open, mut last) = (BTreeSet::new(), 0);
     for event in &world.log {
         assert!(event.at >= last, "time never goes back");
@@ -247,7 +265,7 @@ fn ended_once(world: &World) {
     assert!(ended.values().all(|times| *times == 1), "a task ends once: {ended:?}");
 }
 
-fn within_limits(world: &World) {
+pub(super) fn within_limits(world: &World) {
     let budget = world.run.budget();
     assert!(budget.llm_calls() <= LIMITS.llm_calls && budget.tool_calls() <= LIMITS.tool_calls);
     assert!(budget.subtasks() <= LIMITS.subtasks);

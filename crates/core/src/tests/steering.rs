@@ -87,7 +87,7 @@ fn a_paused_run_begins_nothing_and_goes_on_where_it_was() {
     world.command(Command::Pause { by: "me".to_owned() }).unwrap();
     world.calls("1", &[("look", "{}")]);
     assert_eq!(world.places(), [""; 0]);
-    assert_eq!(world.run.summary("r").row.waiting_for, Some("resume"));
+    assert_eq!(world.run.waiting_for(), Some("resume"));
     world.crash();
     assert_eq!(world.places(), [""; 0], "a restart does not resume it");
     world.command(Command::Resume { by: "me".to_owned() }).unwrap();

@@ -90,7 +90,12 @@ pub(super) fn compiled(ensemble: &Ensemble) -> Compiled {
 impl World {
     /// The ensemble, accepted and adopted, and moved on until it waits.
     pub(super) fn new(ensemble: &Ensemble) -> World {
-        let Compiled { spec, models, belt, .. } = compiled(ensemble);
+        World::of(compiled(ensemble))
+    }
+
+    /// The same for what is compiled already.
+    pub(super) fn of(compiled: Compiled) -> World {
+        let Compiled { spec, models, belt, .. } = compiled;
         let slots = models.keys().map(|alias| (alias.clone(), SLOTS)).collect();
         let mut world = World {
             run: Run::default(),
@@ -150,7 +155,8 @@ impl World {
         if self.run.stopping()
             && let Some(effect) = self.waiting.pop()
         {
-            self.command(Command::Report(Report::Dropped { id: effect.id().clone() })).unwrap();
+            self.command(Command::Report(Report::Dropped { id: effect.id().clone(), said: Default::default() }))
+                .unwrap();
         }
     }
 
@@ -194,7 +200,13 @@ impl World {
     pub(super) fn fails(&mut self, turn: &str, kind: FailureKind) {
         self.end(turn);
         let failure = Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: false };
-        self.command(Command::Report(Report::Unanswered { turn: turn.into(), failure, dice: 0 })).unwrap();
+        self.command(Command::Report(Report::Unanswered {
+            turn: turn.into(),
+            failure,
+            dice: 0,
+            said: Default::default(),
+        }))
+        .unwrap();
     }
 
     pub(super) fn returns(&mut self, call: &str, text: &str) {

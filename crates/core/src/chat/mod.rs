@@ -1,0 +1,217 @@
+//! A turn of a chat: a run of one task whose opening is a conversation. This
+//! page says what a turn is made of; `state` is what the fold keeps beside a
+//! run, `record` the rows and the tree it leaves, `permission` which calls wait
+//! for a person, `steering` what clients ask of it, `prompt` what the model is
+//! told, `frame` what watchers see and `redact` what they must not.
+
+mod frame;
+mod permission;
+mod prompt;
+mod record;
+mod redact;
+mod state;
+mod steering;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use frame::{approval_id, parse_approval_id};
+pub use permission::{Answer, Mode};
+pub(crate) use permission::{Verdict, verdict};
+pub(crate) use prompt::system;
+pub use record::{Listed, Role, Row, Stored, history};
+pub(crate) use state::State;
+
+use crate::agent::Agent;
+use crate::budget::Limits;
+use crate::catalog::{Belt, Permission, ToolInfo};
+use crate::compile::{Catalog, Compiled};
+use crate::human;
+use crate::id::{Id, Millis};
+use crate::memory;
+use crate::message::Message;
+use crate::mistake::{Code, Mistake};
+use crate::result;
+use crate::spec::{Kind, Spec, Task};
+use crate::subtask;
+use crate::text::Text;
+
+/// How a tool of the client must be called.
+pub const CLIENT_PREFIX: &str = "ui_";
+/// How long a client has to answer a call.
+pub(crate) const CLIENT_TIMEOUT_MS: Millis = 300_000;
+
+/// What makes a run a turn of a chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The thread it belongs to.
+    pub thread: String,
+    /// The number of its first event in the thread.
+    pub base: u64,
+    /// What the user said.
+    pub content: Text,
+    /// What was said before, as it is sent.
+    pub history: Vec<Message>,
+    /// What the model is told for this turn only, by heading.
+    pub context: Vec<(String, Text)>,
+    /// Whether the user has a workflow open.
+    #[serde(default)]
+    pub editor: Option<Editor>,
+    /// What may be done without asking.
+    pub mode: Mode,
+    /// Tools the user has allowed for the rest of the thread.
+    pub allowed: Vec<String>,
+    /// How long a question for permission stays open; 0 = for ever.
+    pub approval_timeout_ms: Millis,
+}
+
+impl Turn {
+    /// What the model is sent before what the user says now.
+    pub(crate) fn before(&self) -> Vec<Message> {
+        let known = self.context.iter().map(|known| Message::User { text: prompt::context(known).into() });
+        self.history.iter().cloned().chain(known).collect()
+    }
+
+    /// Every text that may be large.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
+        let Turn { content, history, context, .. } = self;
+        let said = history.iter_mut().flat_map(Message::texts_mut);
+        std::iter::once(content).chain(said).chain(context.iter_mut().map(|(_, text)| text)).collect()
+    }
+}
+
+/// The workflow the user has open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Editor {
+    /// Its id, when it is saved.
+    pub workflow: Option<String>,
+}
+
+/// What holds for every turn, by configuration.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The alias asked when a message does not say.
+    pub model: Option<String>,
+    /// Classes of tools on the belt.
+    pub classes: Vec<Permission>,
+    /// What a turn may use.
+    pub limits: Limits,
+    /// The default mode, and the most a message may ask for.
+    pub mode: Mode,
+    /// How long a question for permission stays open.
+    pub approval_timeout_ms: Millis,
+}
+
+/// What one turn adds to that.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// The alias to ask.
+    pub model: Option<String>,
+    /// Tools the client offers.
+    pub client_tools: Vec<ToolInfo>,
+    /// The rest.
+    pub turn: Turn,
+}
+
+/// Whether the client makes the calls of a tool.
+pub(crate) fn is_client(tool: &ToolInfo) -> bool {
+    tool.permission == Permission::EditorMutate && tool.name.starts_with(CLIENT_PREFIX)
+}
+
+/// Puts a turn together: its belt, its model and its budget.
+pub fn compile(order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
+    let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
+    let first = || catalog.models.first().map(|model| model.alias.clone());
+    let alias = order.model.or_else(|| rules.model.clone()).or_else(first).ok_or_else(missing)?;
+    let models = catalog.model(&alias)?;
+    if rules.limits.cost > 0
+        && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
+    {
+        let message = format!("model '{}' has no price, so the chat's cost limit could not be kept", unpriced.alias);
+        return Err(Mistake::new(Code::InvalidModel, "model", message));
+    }
+    let can_call = models.first().is_some_and(|model| model.tools);
+    let offered = if can_call { belt(rules, &order.turn, &catalog.tools, order.client_tools) } else { Vec::new() };
+    let iterations = Some(rules.limits.iterations_per_level).filter(|limit| *limit > 0).unwrap_or(u32::MAX);
+    let agent = Agent { role: "an assistant".to_owned(), ..Agent::default() };
+    let task = Task {
+        name: "chat".to_owned(),
+        description: order.turn.content.to_string(),
+        agent,
+        tools: offered.iter().map(|tool| tool.name.clone()).collect(),
+        max_iterations: iterations,
+        ..Task::default()
+    };
+    let spec = Spec {
+        kind: Kind::Turn,
+        name: "chat".to_owned(),
+        model: alias,
+        tasks: vec![task],
+        limits: rules.limits,
+        tags: BTreeMap::from([("thread".to_owned(), order.turn.thread.clone())]),
+        chat: Some(order.turn),
+        ..Spec::default()
+    };
+    let belt: Belt = offered.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
+    let models = models.into_iter().map(|model| (model.alias.clone(), model)).collect();
+    Ok(Compiled { spec, models, belt, warnings: Vec::new() })
+}
+
+/// Everything the rules allow, each name once: what the server has comes before
+/// what the client offers.
+fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInfo>) -> Vec<Arc<ToolInfo>> {
+    let subtasks = (rules.limits.depth > 0).then(subtask::info);
+    let own = subtasks.into_iter().chain(memory::infos()).chain([result::info()]).map(Arc::new);
+    let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
+    let always = [Permission::Safe, Permission::Knowledge, Permission::Subagent];
+    let allowed = |tool: &Arc<ToolInfo>| {
+        let class = tool.permission;
+        let in_editor = class == Permission::EditorMutate && turn.editor.is_some();
+        let configured = class != Permission::EditorMutate && rules.classes.contains(&class);
+        in_editor || configured || always.contains(&class)
+    };
+    let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
+    let mut belt: Vec<Arc<ToolInfo>> = Vec::new();
+    // A person is there already: nobody needs to be asked by a tool.
+    for tool in all.filter(allowed).filter(|tool| tool.name != human::ASK) {
+        if !belt.iter().any(|known| known.name == tool.name) {
+            belt.push(tool);
+        }
+    }
+    belt
+}
+
+/// One fact that only turns have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "fields are named after the types that document them")]
+pub enum Fact {
+    /// The model asked for this call.
+    CallAnnounced { call: Id },
+    /// The client is asked to make a call.
+    ClientCalled { call: Id, due: Millis },
+    /// A person is asked whether a call may be made.
+    ApprovalAsked { approval: u32, call: Id, due: Option<Millis> },
+    /// The first answer holds.
+    ApprovalAnswered { approval: u32, answer: Answer, by: String },
+    /// What may be done without asking has changed.
+    ModeSet { mode: Mode, by: String },
+    /// The last row of the turn, with its tree.
+    AnswerStored,
+    /// What the turn has used.
+    CostSummed,
+}
+
+/// What a client asks of a turn that runs.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the types that document them")]
+pub enum Command {
+    /// Allow a call, or do not.
+    Approve { approval: u32, answer: Answer, by: String },
+    /// From now on this may be done without asking.
+    SetMode { mode: Mode, by: String },
+    /// What came of a call the client was asked to make.
+    Returned { call: String, result: Text, is_error: bool },
+}

@@ -1,0 +1,217 @@
+//! What a turn leaves in its thread: rows, and the tree of its calls.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Turn;
+use crate::id::{Id, Millis};
+use crate::message::{Call, Message, Part, Reply, Stop};
+use crate::run::Run;
+use crate::text::Text;
+use crate::time::iso;
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+}
+
+/// One row of a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Who said it.
+    pub role: Role,
+    /// What.
+    pub content: Text,
+    /// The reply as the provider gave it, to be sent again as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Arc<Reply>>,
+    /// Names of the calls the reply asks for, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// The call a tool's row answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answered>,
+    /// Whether it is an error.
+    #[serde(default)]
+    pub is_error: bool,
+    /// The calls of the whole turn, with its last row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Value>,
+    /// When it was stored.
+    pub at: Millis,
+}
+
+/// The call a row answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// What it is called outside.
+    pub name: String,
+    /// Its place in the run.
+    pub place: Id,
+    /// What the provider calls it.
+    pub provider_id: String,
+    /// The tool.
+    pub tool: String,
+}
+
+impl Row {
+    /// What somebody said, nothing more.
+    pub(super) fn said(role: Role, content: Text, at: Millis) -> Row {
+        let (reply, answers, tree) = (None, None, None);
+        Row { role, content, reply, calls: Vec::new(), answers, is_error: false, tree, at }
+    }
+
+    /// The row as it is listed; `index` is its place in its turn.
+    pub fn view(&self, turn: &str, index: usize) -> Value {
+        let calls: Vec<Value> = self
+            .reply
+            .iter()
+            .flat_map(|reply| reply.calls())
+            .zip(&self.calls)
+            .map(|(call, name)| {
+                let args = serde_json::from_str(call.args.as_str()).unwrap_or_else(|_| json!(call.args));
+                json!({ "id": name, "name": call.tool, "args": args })
+            })
+            .collect();
+        json!({ "id": format!("{turn}-{index}"), "role": self.role, "content": self.content,
+            "tool_calls": (!calls.is_empty()).then_some(calls), "tool_call_id": self.answers.as_ref().map(|call| &call.name),
+            "is_error": self.is_error, "turn_id": turn, "execution_tree": self.tree, "created_at": iso(self.at) })
+    }
+}
+
+/// Rows as they are sent: a reply without words is left out, and a call nobody
+/// answered gets an answer that says so.
+pub fn history<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Message> {
+    let mut messages = Vec::new();
+    // Calls of the last reply that no row has answered yet, by their position.
+    let mut open: Vec<(usize, &Call)> = Vec::new();
+    for row in rows {
+        if row.role != Role::Tool {
+            messages.extend(open.drain(..).map(unanswered));
+        }
+        match (row.role, &row.reply, &row.answers) {
+            (Role::User, _, _) => messages.push(Message::User { text: row.content.clone() }),
+            (Role::Assistant, Some(reply), _) => {
+                open = reply.calls().enumerate().collect();
+                messages.push(Message::Assistant(reply.clone()));
+            }
+            (Role::Assistant, None, _) if row.content.is_empty() => {}
+            (Role::Assistant, None, _) => messages.push(Message::Assistant(spoken(&row.content))),
+            (Role::Tool, _, Some(call)) => {
+                let position = call.place.parent().map(|(_, position)| position);
+                open.retain(|(index, _)| Some(*index) != position);
+                messages.push(answered(row, call));
+            }
+            (Role::Tool, _, None) => {}
+        }
+    }
+    messages.extend(open.into_iter().map(unanswered));
+    messages
+}
+
+fn answered(row: &Row, call: &Answered) -> Message {
+    Message::Tool {
+        call: call.place.clone(),
+        provider_id: call.provider_id.clone(),
+        name: call.tool.clone(),
+        text: row.content.clone(),
+        is_error: row.is_error,
+    }
+}
+
+fn unanswered((index, call): (usize, &Call)) -> Message {
+    Message::Tool {
+        call: Id::task(0).call(0, index),
+        provider_id: call.provider_id.clone(),
+        name: call.tool.clone(),
+        text: "interrupted: it may already have taken effect; check before repeating it".into(),
+        is_error: true,
+    }
+}
+
+/// Words that no provider's reply stands behind.
+fn spoken(text: &Text) -> Arc<Reply> {
+    let parts = vec![Part::Text { text: text.clone(), native: None }];
+    Arc::new(Reply { wire: String::new(), parts, stop: Stop::End })
+}
+
+/// A turn in the list of its thread's turns; what it left, once it has ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Listed<'a> {
+    thread: &'a str,
+    turn: &'a str,
+    model: &'a str,
+    status: &'static str,
+    base: u64,
+    next: u64,
+    allowed: &'a BTreeSet<String>,
+    open_approvals: usize,
+    rows: &'a [Row],
+}
+
+/// The same as it is read back.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Stored {
+    /// The turn.
+    pub turn: String,
+    /// Where it stands.
+    pub status: String,
+    /// The number of its first event in the thread.
+    pub base: u64,
+    /// The number that follows its last event so far.
+    pub next: u64,
+    /// Tools the user has allowed for the rest of the thread.
+    pub allowed: Vec<String>,
+    /// Questions for permission that are open.
+    pub open_approvals: usize,
+    /// What it has left in the thread; empty until it has ended.
+    pub rows: Vec<Row>,
+}
+
+impl Run {
+    /// Rows are listed once the turn has ended, so that they are written once.
+    pub(crate) fn turn_row<'a>(&'a self, chat: &'a Turn, run: &'a str) -> Listed<'a> {
+        Listed {
+            thread: &chat.thread,
+            turn: run,
+            model: &self.spec.model,
+            status: self.status(),
+            base: chat.base,
+            next: chat.base + self.chat.events,
+            allowed: &self.chat.allowed,
+            open_approvals: self.chat.open.len(),
+            rows: if self.ended() { self.rows() } else { &[] },
+        }
+    }
+}
+
+/// One call in the tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Node {
+    pub(super) id: String,
+    pub(super) parent_id: Option<String>,
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) title: Option<String>,
+    pub(super) args_preview: String,
+    pub(super) result_preview: String,
+    pub(super) is_error: bool,
+    pub(super) duration_ms: u64,
+    #[serde(skip)]
+    pub(super) place: Id,
+}
+
+/// The tree as it is stored; none when nothing was called.
+pub(super) fn tree(nodes: &[Node]) -> Option<Value> {
+    (!nodes.is_empty()).then(|| json!({ "version": 1, "nodes": nodes }))
+}

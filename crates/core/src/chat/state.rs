@@ -1,0 +1,261 @@
+//! What the fold keeps for a turn of a chat beside what it keeps for every run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::permission::{Answer, Mode};
+use super::record::{Answered, Node, Role, Row, tree};
+use super::redact::preview;
+use super::{Fact, Turn};
+use crate::calls::Slot;
+use crate::event::{self, Event};
+use crate::id::{Id, Millis};
+use crate::message::{Message, Outcome, Reply};
+use crate::output;
+use crate::run::{How, Run, Timer};
+use crate::subtask;
+use crate::text::Text;
+use crate::turn::Used;
+
+/// What a run keeps when it is a turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    /// What may be done without asking.
+    pub(crate) mode: Mode,
+    /// Tools allowed for the rest of the thread.
+    pub(crate) allowed: BTreeSet<String>,
+    /// Questions for permission, and those still open.
+    pub(crate) approvals: Vec<Approval>,
+    pub(crate) open: BTreeSet<u32>,
+    /// What calls are called outside.
+    names: BTreeMap<Id, String>,
+    taken: BTreeSet<String>,
+    rows: Vec<Row>,
+    nodes: Vec<Node>,
+    /// The last reply of the root, and words of one that was cut off.
+    reply: Option<Arc<Reply>>,
+    partial: Text,
+    /// What each model was used for.
+    pub(super) by_model: BTreeMap<String, Used>,
+    /// Why the turn failed, as a code.
+    pub(super) error: Option<&'static str>,
+    /// How many events there are.
+    pub(crate) events: u64,
+}
+
+/// A question for permission.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Approval {
+    pub(crate) call: Id,
+    pub(crate) asked_at: Millis,
+    pub(crate) due: Option<Millis>,
+    /// The answer that holds; absent while open.
+    pub(crate) answer: Option<Answer>,
+}
+
+impl State {
+    /// What a call is called outside.
+    pub(crate) fn name<'a>(&'a self, call: &'a Id) -> &'a str {
+        self.names.get(call).map_or(call.as_str(), String::as_str)
+    }
+
+    /// The call of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Id> {
+        self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| id)
+    }
+
+    /// The rows so far.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    pub(super) fn node(&self, call: &Id) -> Option<&Node> {
+        self.nodes.iter().rev().find(|node| node.place == *call)
+    }
+
+    /// The provider's name for a call, unless it was used before in this turn.
+    fn give_name(&mut self, call: &Id, wanted: &str) {
+        let mut name = if wanted.is_empty() { call.to_string() } else { wanted.to_owned() };
+        if self.taken.contains(&name) {
+            name = call.to_string();
+        }
+        while !self.taken.insert(name.clone()) {
+            name.push('+');
+        }
+        self.names.insert(call.clone(), name);
+    }
+}
+
+impl Run {
+    /// What an event means for a turn, once it has been applied to the run.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact says anything to a chat")]
+    pub(crate) fn note(&mut self, event: &Event) {
+        let spec = self.spec.clone();
+        let Some(turn) = &spec.chat else { return };
+        self.chat.events += 1;
+        match &event.fact {
+            event::Fact::RunAccepted { .. } => self.begin_chat(turn),
+            event::Fact::ModelReplied { turn, reply, usage, .. } => {
+                self.note_reply(turn, reply);
+                let model = self.turns.get(turn).map(|turn| turn.model.clone()).unwrap_or_default();
+                let price = self.models.get(&model).and_then(|model| model.price);
+                let used = self.chat.by_model.entry(model).or_default();
+                used.llm_calls += 1;
+                match usage {
+                    Some(usage) => used.add(usage, price.as_ref()),
+                    None => used.unknown = true,
+                }
+            }
+            event::Fact::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
+                self.chat.partial = said.clone();
+                self.chat.error = Some(super::frame::failure_code(failure.kind));
+            }
+            event::Fact::BudgetExceeded { .. } => self.chat.error = Some("budget_exceeded"),
+            event::Fact::ToolReturned { call, outcome, duration_ms } => self.note_end(call, outcome, *duration_ms),
+            _ => {}
+        }
+    }
+
+    fn begin_chat(&mut self, turn: &Turn) {
+        self.chat.mode = turn.mode;
+        self.chat.allowed = turn.allowed.iter().cloned().collect();
+        self.chat.rows.push(Row::said(Role::User, turn.content.clone(), self.at));
+    }
+
+    fn note_reply(&mut self, turn: &Id, reply: &Arc<Reply>) {
+        let round = self.turns.get(turn).map_or(0, |turn| turn.round);
+        let mut calls = Vec::new();
+        for (index, call) in reply.calls().enumerate() {
+            let id = turn.call(round, index);
+            self.chat.give_name(&id, &call.provider_id);
+            calls.push(self.chat.name(&id).to_owned());
+        }
+        if turn.parent().is_some() {
+            return;
+        }
+        (self.chat.reply, self.chat.partial) = (Some(reply.clone()), Text::default());
+        if !calls.is_empty() {
+            let said = Row::said(Role::Assistant, reply.text().into(), self.at);
+            self.chat.rows.push(Row { reply: Some(reply.clone()), calls, ..said });
+        }
+    }
+
+    fn note_end(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
+        let result = match outcome {
+            Outcome::Subtask => self.result_of(call),
+            Outcome::Answer { text, .. } | Outcome::Failed { text } => text.to_string(),
+            Outcome::Unknown { .. } => output::shown(outcome, &self.spec, "").0.to_string(),
+        };
+        if let Some(node) = self.chat.nodes.iter_mut().rev().find(|node| node.place == *call) {
+            node.result_preview = preview(&result);
+            node.is_error = matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
+            node.duration_ms = duration_ms;
+        }
+    }
+
+    /// The rows of the root's calls, once all have ended.
+    pub(crate) fn note_results<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
+        for message in messages {
+            let Message::Tool { call, provider_id, name: tool, text, is_error } = message else { continue };
+            let name = self.chat.name(call).to_owned();
+            let answers = Answered { name, place: call.clone(), provider_id: provider_id.clone(), tool: tool.clone() };
+            let said = Row::said(Role::Tool, text.clone(), self.at);
+            self.chat.rows.push(Row { answers: Some(answers), is_error: *is_error, ..said });
+        }
+    }
+
+    /// Moves a turn past a fact that only turns have.
+    pub(crate) fn chat_applied(&mut self, fact: &Fact) {
+        match fact {
+            Fact::CallAnnounced { call } => self.announced(call),
+            Fact::ClientCalled { call, due } => {
+                self.claim_calls(call);
+                self.timers.insert((*due, Timer::Client(call.clone())));
+                self.set(call, Slot::AtClient { due: *due });
+            }
+            Fact::ApprovalAsked { approval, call, due } => {
+                self.claim_calls(call);
+                self.timers.extend(due.map(|due| (due, Timer::Approval(*approval))));
+                let asked = Approval { call: call.clone(), asked_at: self.at, due: *due, answer: None };
+                self.chat.approvals.push(asked);
+                self.chat.open.insert(*approval);
+                self.set(call, Slot::Asking);
+            }
+            Fact::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
+            Fact::ModeSet { mode, .. } => self.chat.mode = *mode,
+            Fact::AnswerStored => self.store_answer(),
+            Fact::CostSummed => {}
+        }
+    }
+
+    fn announced(&mut self, call: &Id) {
+        let Some((turn, index)) = call.parent() else { return };
+        let Some((asked, _)) = self.slot(call) else { return };
+        let (tool, args) = (asked.tool.clone(), asked.args.clone());
+        let title = (tool == subtask::RUN).then(|| title(args.as_str())).flatten();
+        let node = Node {
+            id: self.chat.name(call).to_owned(),
+            parent_id: turn.parent().is_some().then(|| self.chat.name(&turn).to_owned()),
+            name: tool,
+            title,
+            args_preview: preview(args.as_str()),
+            result_preview: "interrupted".to_owned(),
+            is_error: true,
+            duration_ms: 0,
+            place: call.clone(),
+        };
+        self.chat.nodes.push(node);
+        self.change(&turn, |turn| turn.announced(index));
+    }
+
+    fn approval_answered(&mut self, approval: u32, answer: Answer) {
+        let Some(asked) = self.chat.approvals.get_mut(approval as usize) else { return };
+        asked.answer = Some(answer);
+        let (call, due) = (asked.call.clone(), asked.due);
+        self.chat.open.remove(&approval);
+        if let Some(due) = due {
+            self.timers.remove(&(due, Timer::Approval(approval)));
+        }
+        if answer == Answer::AllowForChat
+            && let Some((asked, _)) = self.slot(&call)
+        {
+            let tool = asked.tool.clone();
+            self.chat.allowed.insert(tool);
+        }
+        let slot = if answer.allows() { Slot::Approved } else { Slot::Heard(refused(answer)) };
+        self.set(&call, slot);
+    }
+
+    fn store_answer(&mut self) {
+        let (content, reply) = match self.tasks.get(&0).map(|ended| &ended.how) {
+            Some(How::Completed { output, .. }) => (output.clone(), self.chat.reply.clone()),
+            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (self.chat.partial.clone(), None),
+        };
+        let said = Row::said(Role::Assistant, content, self.at);
+        self.chat.rows.push(Row { reply, tree: tree(&self.chat.nodes), ..said });
+    }
+
+    /// The turn's rows, as they are stored.
+    pub fn rows(&self) -> &[Row] {
+        self.chat.rows()
+    }
+}
+
+fn title(args: &str) -> Option<String> {
+    let args: Value = serde_json::from_str(args).ok()?;
+    args.get("title").or_else(|| args.get("description"))?.as_str().map(str::to_owned)
+}
+
+fn refused(answer: Answer) -> Outcome {
+    let message = match answer {
+        Answer::Expired => "nobody answered in time; the call was not made",
+        Answer::Closed => "the turn was stopped; the call was not made",
+        Answer::Allow | Answer::AllowForChat | Answer::Deny => {
+            "the user does not allow this call; go on without it or ask what to do instead"
+        }
+    };
+    let code = if answer == Answer::Closed { "cancelled" } else { "permission_denied" };
+    Outcome::failed(subtask::error(code, serde_json::json!({ "message": message })))
+}

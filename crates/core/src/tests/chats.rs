@@ -1,0 +1,414 @@
+//! A turn of a chat: what it announces, what it asks before, how it ends.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::properties;
+use super::world::{World, catalog};
+use crate::budget::Limits;
+use crate::catalog::{EffectClass, Permission, ToolInfo};
+use crate::chat::{self, Answer, Command as Ask, Mode, Order, Rules};
+use crate::decide::{Command, Refused};
+use crate::event::CancelMode;
+use crate::message::FailureKind;
+use crate::run::Run;
+use crate::subtask;
+
+const LIMITS: Limits = Limits {
+    depth: 3,
+    iterations_per_level: 20,
+    parallel_per_turn: 8,
+    subtasks: 32,
+    llm_calls: 60,
+    tool_calls: 200,
+    wall_clock_ms: 180_000,
+    tool_result_bytes: 50_000,
+    history_tokens: 128_000,
+    schema_retries: 3,
+    tokens: 0,
+    cost: 0,
+};
+
+fn rules(mode: Mode, limits: Limits) -> Rules {
+    let classes = vec![Permission::Network, Permission::WorkspaceWrite];
+    Rules { model: None, classes, limits, mode, approval_timeout_ms: 600_000 }
+}
+
+/// `pay` happens once and outside, `write` stays in the workspace.
+fn tools() -> crate::compile::Catalog {
+    let mut catalog = catalog();
+    for tool in &mut catalog.tools {
+        let permission = Permission::Network;
+        *tool = Arc::new(ToolInfo { permission, ..ToolInfo::clone(tool) });
+    }
+    let write =
+        ToolInfo { effect: EffectClass::Once, permission: Permission::WorkspaceWrite, ..ToolInfo::new("write", "") };
+    catalog.tools.push(Arc::new(write));
+    catalog.tools.push(Arc::new(ToolInfo { permission: Permission::Secrets, ..ToolInfo::new("vault", "") }));
+    catalog
+}
+
+fn turn(mode: Mode, limits: Limits) -> World {
+    let turn = chat::Turn {
+        thread: "t".to_owned(),
+        base: 100,
+        content: "hello".into(),
+        mode,
+        approval_timeout_ms: 600_000,
+        ..Default::default()
+    };
+    World::of(chat::compile(Order { turn, ..Order::default() }, &rules(mode, limits), &tools()).unwrap())
+}
+
+fn frames(world: &World) -> Vec<Value> {
+    let mut run = Run::default();
+    let frame = |(seq, event): (usize, &crate::event::Event)| {
+        run.apply(event);
+        run.frame("turn-1", seq as u64, event)
+    };
+    world.log.iter().enumerate().map(frame).collect()
+}
+
+/// What a client makes of the frames: kind and what tells them apart.
+fn story(world: &World) -> Vec<String> {
+    let known = [
+        "message",
+        "tool_call_update",
+        "tool_call",
+        "tool_approval_request",
+        "tool_approval_resolved",
+        "error",
+        "budget_exceeded",
+        "cost_summary",
+        "chunk",
+        "turn_stopped",
+    ];
+    let word = |frame: &Value| {
+        let kind = frame["type"].as_str().unwrap().to_owned();
+        let more = [
+            &frame["role"],
+            &frame["tool_call_id"],
+            &frame["status"],
+            &frame["code"],
+            &frame["reason"],
+            &frame["decision"],
+        ];
+        let more: Vec<&str> = more.into_iter().filter_map(Value::as_str).collect();
+        format!("{kind} {}", more.join(" ")).trim().to_owned()
+    };
+    frames(world).iter().filter(|frame| known.contains(&frame["type"].as_str().unwrap())).map(word).collect()
+}
+
+fn subtask_of(title: &str) -> String {
+    json!({ "title": title, "instructions": format!("do {title}") }).to_string()
+}
+
+#[test]
+fn an_answer_without_calls_is_one_row_and_the_frames_are_numbered_over_the_thread() {
+    let mut world = turn(Mode::Default, LIMITS);
+    world.answers("1", "hi there");
+    assert_eq!(story(&world), ["message user", "message assistant", "cost_summary", "chunk COMPLETED"]);
+    let frames = frames(&world);
+    let numbers: Vec<u64> = frames.iter().map(|frame| frame["chat_seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (100..100 + frames.len() as u64).collect::<Vec<_>>());
+    assert!(frames.iter().all(|frame| frame["thread_id"] == "t" && frame["turn_id"] == "turn-1"));
+    let rows = world.run.rows();
+    assert_eq!((rows.len(), rows[1].content.as_str(), &rows[1].tree), (2, "hi there", &None));
+    assert_eq!(frames.last().unwrap()["done"], true);
+}
+
+#[test]
+fn calls_are_announced_in_the_order_asked_and_end_in_the_order_they_return() {
+    let mut world = turn(Mode::Auto, LIMITS);
+    world.calls("1", &[("look", "{}"), ("lock", "{}"), ("put", "{}")]);
+    world.returns("1.0.2", "late");
+    world.returns("1.0.0", "seen");
+    world.returns("1.0.1", "locked");
+    world.answers("1", "done");
+    let expected = [
+        "message user",
+        "message assistant",
+        "tool_call_update call_0 start",
+        "tool_call_update call_1 start",
+        "tool_call_update call_2 start",
+        "tool_call_update call_2 end",
+        "tool_call_update call_0 end",
+        "tool_call_update call_1 end",
+        "message assistant",
+        "cost_summary",
+        "chunk COMPLETED",
+    ];
+    assert_eq!(story(&world), expected);
+    let told: Vec<&str> = world.run.rows().iter().map(|row| row.content.as_str()).collect();
+    assert_eq!(told, ["hello", "", "seen", "locked", "late", "done"], "rows keep the order asked");
+    let history = chat::history(world.run.rows());
+    assert_eq!(history.len(), 6);
+}
+
+#[test]
+fn ids_a_provider_uses_twice_are_told_apart_and_the_tree_knows_its_parents() {
+    let mut world = turn(Mode::Auto, LIMITS);
+    world.calls("1", &[(subtask::RUN, &subtask_of("one"))]);
+    world.calls("1.0.0", &[("look", r#"{"n":1}"#)]);
+    world.returns("1.0.0.0.0", "seen");
+    world.answers("1.0.0", "found");
+    world.answers("1", "done");
+    let tree = world.run.rows().last().unwrap().tree.clone().unwrap();
+    let nodes: Vec<(&str, Option<&str>, &str)> = tree["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| {
+            (node["id"].as_str().unwrap(), node["parent_id"].as_str(), node["result_preview"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(nodes, [("call_0", None, "found"), ("1.0.0.0.0", Some("call_0"), "seen")]);
+    assert_eq!(tree["nodes"][0]["title"], "one");
+    let ended = frames(&world)
+        .into_iter()
+        .find(|frame| frame["tool_call_id"] == "1.0.0.0.0" && frame["status"] == "end")
+        .unwrap();
+    assert_eq!((&ended["parent_id"], &ended["depth"]), (&json!("call_0"), &json!(1)));
+}
+
+#[test]
+fn effects_outside_the_workspace_wait_for_a_person_and_the_first_answer_holds() {
+    let mut world = turn(Mode::Default, LIMITS);
+    world.calls("1", &[("pay", r#"{"n":1}"#), ("look", "{}"), ("write", r#"{"input":"x"}"#)]);
+    assert_eq!(world.places(), ["1.0.1", "1.0.2"], "reads and what stays in the workspace need no question");
+    let answer = |world: &mut World, answer| {
+        world.command(Command::Chat(Ask::Approve { approval: 0, answer, by: "me".to_owned() }))
+    };
+    let asked = world.run.pending_approvals("turn-1");
+    assert_eq!(
+        (&asked[0]["tool_name"], &asked[0]["args"], &asked[0]["category"]),
+        (&json!("pay"), &json!({ "n": 1 }), &json!("external"))
+    );
+    world.crash();
+    answer(&mut world, Answer::AllowForChat).unwrap();
+    assert_eq!(answer(&mut world, Answer::Deny), Err(Refused::Answered { answer: "allow_for_chat" }));
+    for call in ["1.0.0", "1.0.1"] {
+        world.returns(call, "ok");
+    }
+    world.calls("1", &[("pay", r#"{"n":2}"#)]);
+    assert_eq!(world.places(), ["1.1.0"], "allowed for the rest of the thread");
+    world.returns("1.1.0", "paid");
+    world.answers("1", "done");
+    assert_eq!(world.status(), "COMPLETED");
+}
+
+#[test]
+fn a_denied_or_forgotten_question_is_an_answer_to_the_model() {
+    let mut world = turn(Mode::Default, LIMITS);
+    world.calls("1", &[("pay", "{}"), ("pay", r#"{"n":2}"#)]);
+    let deny = Ask::Approve { approval: 0, answer: Answer::Deny, by: "me".to_owned() };
+    world.command(Command::Chat(deny)).unwrap();
+    world.pass(600_000);
+    let told = world.results("1");
+    assert!(told.iter().all(|text| text.contains("permission_denied")), "{told:?}");
+    assert_eq!(world.status(), "RUNNING", "waiting for a person does not use up the clock");
+}
+
+#[test]
+fn plan_mode_refuses_and_auto_answers_what_is_open() {
+    let mut plan = turn(Mode::Plan, LIMITS);
+    plan.calls("1", &[("write", r#"{"input":"x"}"#), ("look", "{}")]);
+    assert_eq!(plan.places(), ["1.0.1"]);
+    plan.returns("1.0.1", "seen");
+    assert!(plan.results("1")[0].contains("blocked_in_plan_mode"));
+    let mut world = turn(Mode::Default, LIMITS);
+    world.calls("1", &[("pay", "{}")]);
+    world.command(Command::Chat(Ask::SetMode { mode: Mode::Auto, by: "me".to_owned() })).unwrap();
+    assert_eq!(world.places(), ["1.0.0"]);
+}
+
+#[test]
+fn a_stopped_turn_ends_every_call_and_keeps_what_was_said() {
+    let mut world = turn(Mode::Default, LIMITS);
+    world.calls("1", &[("look", "{}"), ("pay", "{}"), ("lock", "{}"), (subtask::RUN, &subtask_of("one"))]);
+    world.calls("1.0.3", &[("pay", r#"{"n":1}"#)]);
+    world.command(Command::Cancel { mode: CancelMode::Now, by: "me".to_owned() }).unwrap();
+    let story = story(&world);
+    let count = |what: &str| story.iter().filter(|line| line.contains(what)).count();
+    assert_eq!((count(" start"), count(" end")), (5, 5), "{story:?}");
+    assert_eq!(story[story.len() - 3..], ["message assistant", "cost_summary", "chunk CANCELLED"]);
+    assert!(!story.iter().any(|line| line.starts_with("error")), "{story:?}");
+    let nodes = world.run.rows().last().unwrap().tree.clone().unwrap();
+    assert_eq!(nodes["nodes"].as_array().unwrap().len(), 5);
+    assert!(chat::history(world.run.rows()).len() >= 6);
+}
+
+#[test]
+fn a_breach_is_told_once_then_the_calls_end_then_the_error() {
+    let mut world = turn(Mode::Auto, Limits { tool_calls: 2, ..LIMITS });
+    world.calls("1", &[("look", "{}"), ("look", "{}"), ("look", "{}")]);
+    let expected = [
+        "message user",
+        "message assistant",
+        "tool_call_update call_0 start",
+        "tool_call_update call_1 start",
+        "tool_call_update call_2 start",
+        "budget_exceeded tool_calls",
+        "tool_call_update call_0 end",
+        "tool_call_update call_1 end",
+        "tool_call_update call_2 end",
+        "error budget_exceeded",
+        "message assistant",
+        "cost_summary",
+        "chunk FAILED",
+    ];
+    assert_eq!(story(&world), expected);
+    assert_eq!(world.dispatched.len(), 0, "none of a batch that does not fit is made");
+    let breach = frames(&world).into_iter().find(|frame| frame["type"] == "budget_exceeded").unwrap();
+    assert_eq!((&breach["limit"], &breach["observed"]), (&json!(2), &json!(3)));
+}
+
+#[test]
+fn trouble_with_the_model_has_a_code_and_the_turn_has_its_rows() {
+    let mut world = turn(Mode::Auto, LIMITS);
+    world.fails("1", FailureKind::Unauthorized);
+    world.fails("1", FailureKind::Unauthorized);
+    assert_eq!(
+        story(&world),
+        ["message user", "error provider_error", "message assistant", "cost_summary", "chunk FAILED"]
+    );
+    let mut world = turn(Mode::Auto, Limits { iterations_per_level: 1, ..LIMITS });
+    world.calls("1", &[("look", "{}")]);
+    let story = story(&world);
+    assert!(story.contains(&"error iteration_limit".to_owned()), "{story:?}");
+    assert!(story.contains(&"tool_call_update call_0 end".to_owned()), "{story:?}");
+}
+
+#[test]
+fn the_belt_follows_the_rules_and_a_client_cannot_shadow_a_server_tool() {
+    let world = turn(Mode::Auto, LIMITS);
+    let offered = world.offered("1");
+    assert_eq!(offered[..5], ["run_subtask", "memory_list", "memory_read", "memory_write", "read_result"]);
+    assert!(offered.contains(&"pay") && !offered.contains(&"vault"), "{offered:?}");
+    let client = |name: &str| ToolInfo {
+        permission: Permission::EditorMutate,
+        effect: EffectClass::Once,
+        ..ToolInfo::new(name, "client")
+    };
+    let order = |editor| Order {
+        client_tools: vec![client("ui_add"), client("pay"), client("sneaky")],
+        turn: chat::Turn { thread: "t".to_owned(), editor, ..Default::default() },
+        ..Order::default()
+    };
+    let names = |editor| chat::compile(order(editor), &rules(Mode::Auto, LIMITS), &tools()).unwrap().belt;
+    let editor = names(Some(chat::Editor::default()));
+    assert!(editor.contains_key("ui_add") && !editor.contains_key("sneaky"));
+    assert_eq!(editor["pay"].description, "a tool");
+    assert!(!names(None).contains_key("ui_add"));
+}
+
+#[test]
+fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
+    let tool = ToolInfo {
+        permission: Permission::EditorMutate,
+        effect: EffectClass::Once,
+        parallel_safe: false,
+        ..ToolInfo::new("ui_add", "client")
+    };
+    let turn = chat::Turn { thread: "t".to_owned(), editor: Some(chat::Editor::default()), ..Default::default() };
+    let order = Order { client_tools: vec![tool], turn, ..Order::default() };
+    let mut world = World::of(chat::compile(order, &rules(Mode::Default, LIMITS), &tools()).unwrap());
+    world.calls("1", &[("ui_add", r#"{"input":"node"}"#)]);
+    assert!(story(&world).contains(&"tool_call call_0".to_owned()), "{:?}", story(&world));
+    world.crash();
+    let returned = |result: &str| {
+        Command::Chat(Ask::Returned { call: "call_0".to_owned(), result: result.into(), is_error: false })
+    };
+    world.command(returned("added")).unwrap();
+    assert_eq!(world.command(returned("twice")), Err(Refused::Stale));
+    assert_eq!(world.results("1"), ["added"]);
+}
+
+/// Eight subtasks, each writing and calling, whose ends come in a given order.
+fn race(order: &[usize]) -> (Vec<String>, Vec<String>) {
+    let mut world = turn(Mode::Auto, LIMITS);
+    let orders: Vec<String> = (0..10).map(|n| subtask_of(&format!("part {n}"))).collect();
+    let calls: Vec<(&str, &str)> = orders.iter().map(|order| (subtask::RUN, order.as_str())).collect();
+    world.calls("1", &calls);
+    assert_eq!(world.waiting.len(), 8, "eight are asked at once, two wait");
+    let mut left: Vec<usize> = (0..10).collect();
+    let mut picks = order.iter().cycle();
+    while !left.is_empty() {
+        let open: Vec<usize> =
+            left.iter().copied().filter(|n| world.places().contains(&format!("1.0.{n}").as_str())).collect();
+        let n = open[picks.next().unwrap() % open.len()];
+        let note = json!({ "key": "who", "value": n }).to_string();
+        world.calls(&format!("1.0.{n}"), &[("memory_write", &note), ("look", "{}")]);
+        world.returns(&format!("1.0.{n}.0.1"), &format!("seen {n}"));
+        world.answers(&format!("1.0.{n}"), &format!("answer {n}"));
+        left.retain(|other| *other != n);
+    }
+    world.calls("1", &[("memory_read", r#"{"keys":["who"]}"#)]);
+    let results = world.results("1");
+    world.answers("1", "done");
+    let tree = world.run.rows().last().unwrap().tree.clone().unwrap();
+    let mut nodes: Vec<String> = tree["nodes"].as_array().unwrap().iter().map(shape).collect();
+    nodes.sort();
+    (results, nodes)
+}
+
+/// A node without the names minted for calls whose id was taken, which go by place.
+fn shape(node: &Value) -> String {
+    format!("{} {} {}", node["name"], node["title"], node["result_preview"])
+}
+
+/// Each announced call starts once and ends once, the turn is closed once and
+/// nothing follows.
+fn is_whole(world: &World) {
+    let (mut open, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let frames = frames(world);
+    for frame in &frames {
+        let id = frame["tool_call_id"].to_string();
+        match (frame["type"].as_str().unwrap(), frame["status"].as_str()) {
+            ("tool_call_update", Some("start")) => assert!(seen.insert(id.clone()) && open.insert(id), "{frame}"),
+            ("tool_call_update", _) => assert!(open.remove(&id), "ended without a start, or twice: {frame}"),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "every call ends: {open:?}");
+    let closing: Vec<&str> = frames[frames.len() - 3..].iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    assert_eq!(closing, ["message", "cost_summary", "chunk"]);
+    assert_eq!(frames.iter().filter(|frame| frame["done"] == true).count(), 1);
+    assert!(frames.iter().filter(|frame| frame["type"] == "budget_exceeded").count() <= 1);
+    let nodes =
+        world.run.rows().last().unwrap().tree.as_ref().map_or(0, |tree| tree["nodes"].as_array().unwrap().len());
+    assert_eq!(nodes, seen.len(), "every call is in the tree");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+    #[test]
+    fn whatever_happens_in_a_turn_it_ends_whole(choices in proptest::collection::vec(any::<u16>(), 0..120)) {
+        let mut world = turn(Mode::Default, properties::LIMITS);
+        for choice in choices {
+            if world.run.ended() {
+                break;
+            }
+            world.choose(choice);
+            properties::within_limits(&world);
+        }
+        world.finish();
+        properties::check(&world);
+        is_whole(&world);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whoever_is_faster_the_history_the_memory_and_the_tree_are_the_same(order in proptest::collection::vec(0..8usize, 10..20)) {
+        let (results, tree) = race(&order);
+        let (calm, calm_tree) = race(&[0]);
+        let times = |results: &[String]| results.iter().map(|text| text.split("created_at").next().unwrap().to_owned()).collect::<Vec<_>>();
+        prop_assert_eq!(times(&results), times(&calm));
+        prop_assert_eq!(tree, calm_tree);
+    }
+}
