@@ -12,7 +12,6 @@ pub(crate) enum Exit {
     /// Wrong usage or configuration.
     Usage = 2,
     /// The server could not be reached.
-    #[expect(dead_code, reason = "for the commands that talk to a server")]
     Unreachable = 3,
     /// Interrupted.
     Interrupted = 130,

@@ -2,24 +2,31 @@
 //! programs steer them. This file is the contents page: one line per command.
 
 mod assemble;
+mod client;
 mod commands;
 mod config;
 mod exit;
 mod show;
 mod terminal;
+mod watch;
 
 use std::io::{stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
+use crate::client::Failure;
 use crate::commands::Output;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
+/// What the program is called.
+const NAME: &str = "consort";
+
 #[derive(Parser)]
-#[command(name = "consort", version, about, disable_help_subcommand = true)]
+#[command(name = NAME, version, about, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -51,7 +58,26 @@ enum Command {
     Run(commands::run::Args),
     /// Serve the control API until a signal
     Serve(commands::serve::Args),
+    /// See and steer the runs of a server
+    Runs(commands::runs::Args),
+    /// Decide what waits for a person
+    Reviews(commands::reviews::Args),
+    /// List the tools of a server, or call one
+    Tools(commands::tools::Args),
+    /// List the models, tasks and tools of a server
+    Capabilities(client::Target),
+    /// Print a script that completes commands in your shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }
+
+const COMPLETIONS: &str = "Examples:
+  consort completions bash > ~/.local/share/bash-completion/completions/consort
+  consort completions zsh > \"${fpath[1]}/_consort\"
+  consort completions fish > ~/.config/fish/completions/consort.fish";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -64,12 +90,20 @@ fn main() -> ExitCode {
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
         Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
         Command::Serve(args) => commands::serve::run(args, &env, output),
+        Command::Runs(args) => commands::runs::run(&args, &env, &Terminal::find(&env), output),
+        Command::Reviews(args) => commands::reviews::run(&args, &env, output),
+        Command::Tools(args) => commands::tools::run(&args, &env, output),
+        Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), NAME, output.out);
+            Ok(Exit::Done)
+        }
     };
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("consort: {error:#}");
-            Exit::Failed.into()
+            error.downcast_ref().map_or(Exit::Failed, Failure::exit).into()
         }
     }
 }

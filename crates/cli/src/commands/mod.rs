@@ -2,12 +2,20 @@
 //! says how it ended. An error is a failure nobody could foresee.
 
 pub(crate) mod backup;
+mod call;
+pub(crate) mod capabilities;
 pub(crate) mod check;
 pub(crate) mod init;
+pub(crate) mod reviews;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod serve;
+pub(crate) mod tools;
 
 use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
 
 /// Where a command writes: its answer to `out`, everything else to `err`.
 pub(crate) struct Output<'a> {
@@ -15,4 +23,19 @@ pub(crate) struct Output<'a> {
     pub(crate) out: &'a mut dyn Write,
     /// Everything else.
     pub(crate) err: &'a mut dyn Write,
+}
+
+/// What a file of JSON says, or what is wrong with it.
+fn json_file(file: &Path) -> Result<Value, String> {
+    let wrong = |message: String| format!("{}: {message}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))
+}
+
+/// `NAME=VALUE`, as it is typed.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        Some(_) | None => Err("write NAME=VALUE".to_owned()),
+    }
 }

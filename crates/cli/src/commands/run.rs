@@ -1,44 +1,31 @@
-//! `consort run`: one run to its end, in this process. The answer goes to the
-//! standard output and everything else to the other one. `request` reads what
-//! is asked for, `follow` watches, `review` asks people.
+//! `consort run`: one run to its end, `local` in this process or `remote` on a
+//! server. The answer goes to the standard output and everything else to the
+//! other one. `request` reads what is asked for.
 
-mod ending;
-mod follow;
+mod local;
+mod remote;
 mod request;
-mod review;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Duration;
 
-use consort_core::compile::Compiled;
-use consort_core::spec::Kind;
-use consort_runtime::clock::Clock;
-use consort_runtime::engine::Engine;
-use consort_runtime::log::Query;
-use consort_runtime::tool::Toolbox;
-
-use self::ending::{Ending, ending};
-use self::follow::{Watch, Watched};
-use crate::assemble::{self, Store, Surroundings};
-use crate::commands::Output;
-use crate::config::{Config, Env, FILE_NAME};
+use crate::commands::{Output, pair};
+use crate::config::Env;
 use crate::exit::Exit;
-use crate::show::screen::{Look, Screen};
-use crate::show::words::counted;
-use crate::terminal::{Person, Terminal};
-
-/// How fast the demo model speaks when nobody watches.
-const PACE: Duration = Duration::from_millis(3);
-/// The same when somebody does: slow enough to see what happens.
-const PACE_WATCHED: Duration = Duration::from_millis(25);
+use crate::show::screen::Look;
+use crate::terminal::Terminal;
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The configuration; default: ./consort.toml, else the built-in demo
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Option<PathBuf>,
+    /// Run it on the server at this address instead of here
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The server's API key; default: $CONSORT_API_KEY
+    #[arg(long, value_name = "KEY", requires = "url")]
+    key: Option<String>,
     /// A value for a {variable} of the tasks; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     input: Vec<(String, String)>,
@@ -53,52 +40,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
-        Some(_) | None => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
 /// Does what was typed.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
-    let config = match Config::find(args.config.as_deref(), env) {
-        Ok(config) => config,
-        Err(mistakes) => return wrong(output, &[mistakes.to_string()]),
-    };
-    let clock = Clock::system();
-    let tools = match assemble::tools(&config, clock) {
-        Ok(tools) => tools,
-        Err(error) => return wrong(output, &[error.to_string()]),
-    };
-    let compiled = match plan(args, &config, &tools) {
-        Ok(compiled) => compiled,
-        Err(mistakes) => return wrong(output, &mistakes),
-    };
-    for warning in &compiled.warnings {
-        writeln!(output.err, "warning: {warning}")?;
-    }
-    let store = match Config::file(args.config.as_deref()) {
-        Some(_) => Store::Folder(config.store.clone()),
-        None => Store::Memory,
-    };
-    if store == Store::Memory {
-        writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline, and nothing is kept.")?;
-    }
     let look = if args.json { Look::Frames } else { terminal.look };
-    let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let engine = match assemble::engine(&config, &compiled, &store, Surroundings { tools, clock, pace }) {
-        Ok(engine) => engine,
-        Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
-        Err(error) => return Err(error.into()),
-    };
-    let keep = config.server.max_retained_completed_runs;
-    let person = terminal.person.as_ref().filter(|_| !args.json);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(Job { engine, store, look, keep }.work(compiled, person, output));
-    // A line of the keyboard that nobody types any more must not be waited for.
-    runtime.shutdown_background();
-    exit
+    let terminal = Terminal { look, person: terminal.person.clone().filter(|_| !args.json) };
+    match &args.url {
+        Some(url) => remote::run(args, url, (env, &terminal), output),
+        None => local::run(args, env, &terminal, output),
+    }
 }
 
 fn wrong(output: Output<'_>, mistakes: &[String]) -> anyhow::Result<Exit> {
@@ -106,74 +55,4 @@ fn wrong(output: Output<'_>, mistakes: &[String]) -> anyhow::Result<Exit> {
         writeln!(output.err, "{mistake}")?;
     }
     Ok(Exit::Usage)
-}
-
-/// What is to be run, or everything wrong with it, line by line.
-fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<String>> {
-    let ensemble = config.template.as_ref().map(|template| &template.ensemble);
-    let (request, warnings) = request::read(args, ensemble)?;
-    let compiled = assemble::plan(config, tools, request);
-    let mut compiled = compiled.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-    compiled.warnings.splice(0..0, warnings);
-    Ok(compiled)
-}
-
-/// One run and where it takes place.
-struct Job {
-    engine: Engine,
-    store: Store,
-    look: Look,
-    /// How many ended runs are kept.
-    keep: usize,
-}
-
-impl Job {
-    async fn work(self, run: Compiled, person: Option<&Person>, output: Output<'_>) -> anyhow::Result<Exit> {
-        let interrupts = follow::interrupts();
-        self.mention_unfinished(output.err).await?;
-        let run = self.engine.submit(run).await?;
-        let mut screen = Screen::new(self.look, Output { out: &mut *output.out, err: &mut *output.err });
-        let watched = Watch::new((&self.engine, &run), &mut screen, person, interrupts).follow().await;
-        if watched.is_err() {
-            // Nobody can see it any more, so it does not go on.
-            follow::cancel(&self.engine, &run).await;
-        }
-        let watched = watched?;
-        let view = screen.finish()?;
-        if watched == Watched::ToTheEnd {
-            // Its owner lets go of the log, so that dropping the engine closes it.
-            self.engine.finished(&run).await;
-            self.engine.retain(Kind::Run, self.keep).await?;
-        }
-        let ending = ending(watched, &view, &self.store, &run);
-        self.tell(&ending, output)?;
-        Ok(ending.exit)
-    }
-
-    /// Runs that a crash left behind are for the server to go on with.
-    async fn mention_unfinished(&self, err: &mut dyn Write) -> anyhow::Result<()> {
-        let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: 0, ..Query::default() };
-        let count = self.engine.list(query).await?.total;
-        if let (Store::Folder(folder), 1..) = (&self.store, count) {
-            let runs = counted(count as u64, "unfinished run");
-            writeln!(
-                err,
-                "{} holds {runs} from before, left alone here; the server goes on with them.",
-                folder.display()
-            )?;
-        }
-        Ok(())
-    }
-
-    fn tell(&self, ending: &Ending, output: Output<'_>) -> io::Result<()> {
-        if let Some(words) = &ending.words {
-            writeln!(output.err, "{words}")?;
-        }
-        let Some(answer) = ending.answer.as_ref().filter(|_| self.look != Look::Frames) else { return Ok(()) };
-        if matches!(self.look, Look::Block(_)) {
-            writeln!(output.err)?;
-        }
-        let newline = if answer.ends_with('\n') { "" } else { "\n" };
-        write!(output.out, "{answer}{newline}")
-    }
 }

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
-
-const DAY_MS: u64 = 86_400_000;
 
 /// A frame of a run.
 pub(crate) struct Frame(Value);
@@ -52,19 +51,22 @@ impl Frame {
         value.as_f64().or_else(|| value.as_str()?.parse().ok())
     }
 
+    /// When it happened, in milliseconds since 1970.
+    pub(crate) fn at(&self) -> Option<u64> {
+        millis(self.text("at"))
+    }
+
     /// How long after the frame itself a moment named in it is.
     pub(crate) fn wait(&self, pointer: &str) -> Option<Duration> {
-        let (from, to) = (of_day(self.text("at"))?, of_day(self.text(pointer))?);
-        Some(Duration::from_millis((to + DAY_MS - from) % DAY_MS))
+        let (from, to) = (self.at()?, millis(self.text(pointer))?);
+        Some(Duration::from_millis(to.saturating_sub(from)))
     }
 }
 
-/// The milliseconds since midnight of `2026-03-15T10:30:00.250Z`.
-fn of_day(moment: &str) -> Option<u64> {
-    let (_, time) = moment.strip_suffix('Z')?.split_once('T')?;
-    let (time, millis) = time.split_once('.')?;
-    let seconds = time.split(':').try_fold(0, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?))?;
-    Some(seconds * 1000 + millis.parse::<u64>().ok()?)
+/// The milliseconds since 1970 of `2026-03-15T10:30:00.250Z`.
+pub(crate) fn millis(moment: &str) -> Option<u64> {
+    let moment: Timestamp = moment.parse().ok()?;
+    u64::try_from(moment.as_millisecond()).ok()
 }
 
 #[cfg(test)]

@@ -33,6 +33,12 @@ pub(crate) struct Screen<'a> {
     look: Look,
     view: View,
     began: Instant,
+    /// When the run's first event happened, in milliseconds since 1970.
+    first: Option<u64>,
+    /// When the last one happened, since the first.
+    last: Duration,
+    /// How much longer the run has lasted than it was watched.
+    ahead: Duration,
     painter: Painter,
     /// Whether a question stands where the block would be.
     covered: bool,
@@ -43,7 +49,8 @@ impl<'a> Screen<'a> {
     pub(crate) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
         let painter = Painter::new(colour);
-        Screen { output, look, view: View::default(), began: Instant::now(), painter, covered: false }
+        let (began, first, last, ahead) = (Instant::now(), None, Duration::ZERO, Duration::ZERO);
+        Screen { output, look, view: View::default(), began, first, last, ahead, painter, covered: false }
     }
 
     /// The run as it is shown.
@@ -51,25 +58,39 @@ impl<'a> Screen<'a> {
         &self.view
     }
 
-    /// The time since the watching began.
+    /// The time since the run began, as far as its events tell.
     pub(crate) fn now(&self) -> Duration {
-        self.began.elapsed()
+        self.began.elapsed() + self.ahead
+    }
+
+    /// When a frame came about: whoever joins late sees things happen when they did.
+    fn moment(&mut self, told: &ring::Frame, frame: &Frame) -> Duration {
+        match told {
+            ring::Frame::Delta { .. } => return self.now(),
+            // The result has no time of its own: it follows the last event.
+            ring::Frame::Event { .. } | ring::Frame::Result { .. } => {}
+        }
+        if let Some(at) = frame.at() {
+            self.last = Duration::from_millis(at.saturating_sub(*self.first.get_or_insert(at)));
+            self.ahead += self.last.saturating_sub(self.now());
+        }
+        self.last
     }
 
     /// Shows a frame.
-    pub(crate) fn show(&mut self, frame: &ring::Frame) -> io::Result<()> {
+    pub(crate) fn show(&mut self, told: &ring::Frame) -> io::Result<()> {
         if self.look == Look::Frames {
-            writeln!(self.output.out, "{}", frame.text())?;
+            writeln!(self.output.out, "{}", told.text())?;
         }
-        if matches!(frame, ring::Frame::Delta { .. }) && !self.is_drawn() {
+        if matches!(told, ring::Frame::Delta { .. }) && !self.is_drawn() {
             return Ok(());
         }
-        let now = self.now();
-        let frame = Frame::parse(frame.text())?;
-        self.view.apply(&frame, now);
+        let frame = Frame::parse(told.text())?;
+        let moment = self.moment(told, &frame);
+        self.view.apply(&frame, moment);
         match self.look {
             Look::Lines => match plain::line(&self.view, &frame) {
-                Some(line) => writeln!(self.output.err, "{} {line}", span(now)),
+                Some(line) => writeln!(self.output.err, "{} {line}", span(moment)),
                 None => Ok(()),
             },
             // Frames come in bursts; a picture between two of them helps nobody.

@@ -1,5 +1,5 @@
 //! What a person watching a run wants to know, as a fold over its frames. A
-//! moment is the time since the watching began; it comes with each frame,
+//! moment is the time since the run began; it comes with each frame,
 //! because nothing here looks at a clock.
 
 use std::time::Duration;

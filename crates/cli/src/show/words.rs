@@ -23,13 +23,25 @@ pub(crate) fn until(left: Duration) -> String {
     if seconds < 60 { format!("{seconds}s") } else { span(Duration::from_secs(seconds)) }
 }
 
+/// How long ago something was: `12s ago`, `5m ago`, `3h ago`, `2d ago`.
+pub(crate) fn ago(past: Duration) -> String {
+    let seconds = past.as_secs();
+    match seconds {
+        0 => "just now".to_owned(),
+        1..60 => format!("{seconds}s ago"),
+        60..3600 => format!("{}m ago", seconds / 60),
+        3600..86_400 => format!("{}h ago", seconds / 3600),
+        _ => format!("{}d ago", seconds / 86_400),
+    }
+}
+
 /// `1 task`, `2 tasks`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
 /// `12,345`.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -118,6 +130,14 @@ mod tests {
             (until(Duration::from_millis(2_001)), until(Duration::from_secs(298))),
             ("3s".into(), "4m 58s".into())
         );
+    }
+
+    #[test]
+    fn the_past_is_told_in_its_largest_unit() {
+        let cases = [(0, "just now"), (59, "59s ago"), (3_599, "59m ago"), (86_399, "23h ago"), (200_000, "2d ago")];
+        for (seconds, text) in cases {
+            assert_eq!(ago(Duration::from_secs(seconds)), text);
+        }
     }
 
     #[test]

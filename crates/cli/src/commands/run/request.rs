@@ -1,8 +1,8 @@
 //! What a run is asked to do: the file of `--file`, which is the body of
-//! `POST /api/runs`, with `--input` and `--tag` on top.
+//! `POST /api/runs`, with `--input` and `--tag` on top. [`read`] is for a run
+//! in this process, [`body`] for one on a server.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::request::parse;
@@ -10,13 +10,17 @@ use consort_core::template::variables;
 use serde_json::{Value, json};
 
 use super::Args;
+use crate::commands::json_file;
 
 /// How alike two names must be for one to be suggested for the other.
 const ALIKE: f64 = 0.8;
 
 /// The request, with warnings; or everything wrong with it, line by line.
 pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request, Vec<String>), Vec<String>> {
-    let json = args.file.as_deref().map_or_else(|| Ok(json!({})), body)?;
+    let json = file(args)?;
+    if json.get("dryRun") == Some(&Value::Bool(true)) {
+        return Err(vec!["dryRun: only a server answers this; without it, the run is made".to_owned()]);
+    }
     let (mut request, warnings) =
         parse(&json).map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let unknown = unknown(&args.input, ensemble, &request);
@@ -25,14 +29,31 @@ pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request,
     if unknown.is_empty() { Ok((request, warnings)) } else { Err(unknown) }
 }
 
-fn body(file: &Path) -> Result<Value, Vec<String>> {
-    let wrong = |message: String| vec![format!("{}: {message}", file.display())];
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let json: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
-    if json.get("dryRun") == Some(&Value::Bool(true)) {
-        return Err(vec!["dryRun: only a server answers this; without it, the run is made".to_owned()]);
+/// The request as it is sent, whose parts the server checks.
+pub(super) fn body(args: &Args) -> Result<Value, Vec<String>> {
+    let mut body = file(args)?;
+    for (name, typed) in [("inputs", &args.input), ("tags", &args.tag)] {
+        if typed.is_empty() {
+            continue;
+        }
+        let given = body.as_object_mut().map(|body| body.entry(name).or_insert_with(|| json!({})));
+        let Some(given) = given.and_then(Value::as_object_mut) else {
+            return Err(vec![format!(
+                "{name}: must be an object, so that --{} can add to it",
+                name.trim_end_matches('s')
+            )]);
+        };
+        given.extend(typed.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
     }
-    Ok(json)
+    Ok(body)
+}
+
+/// What the file says; without one, nothing in particular.
+fn file(args: &Args) -> Result<Value, Vec<String>> {
+    match &args.file {
+        Some(file) => json_file(file).map_err(|mistake| vec![mistake]),
+        None => Ok(json!({})),
+    }
 }
 
 /// Inputs that were typed and that no task uses: a slip of the keyboard would

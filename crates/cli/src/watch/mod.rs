@@ -1,45 +1,61 @@
-//! Watches a run to its end: shows its frames, asks the person in front of it
-//! for reviews, and stops it when they press Ctrl-C.
+//! Watches a run to its end, in this process or on a server (`host`): shows
+//! its frames, asks the person in front of it for reviews, and stops it when
+//! they press Ctrl-C. `ending` says what came of it, `remote` is all of this
+//! for a run on a server.
+
+pub(crate) mod ending;
+mod host;
+mod remote;
+mod review;
 
 use std::io;
 use std::time::Duration;
 
-use consort_core::decide::{Command, Refused};
-use consort_core::event::{CancelMode, Decision};
-use consort_core::frame::parse_review_id;
-use consort_runtime::engine::{Engine, Error};
-use consort_runtime::{log, ring};
+use consort_core::event::Decision;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::review::{self, Heard, Keyboard, Question};
+use self::host::Decided;
+pub(crate) use self::host::Host;
+pub(crate) use self::remote::watch_there;
+use self::review::{Keyboard, Question};
+use crate::client::events::Heard;
 use crate::show::screen::Screen;
 use crate::terminal::Person;
 
 /// How often the picture changes when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
-/// Who acts here, as the run's events name them.
-const LOCAL: &str = "local";
 
 /// How the watching ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(crate) enum Watched {
     /// The run is over.
     ToTheEnd,
+    /// The run is over, and Ctrl-C had asked for it.
+    AsAsked,
     /// Somebody would not wait for that.
     Left,
     /// The run stopped in the middle, because it could not be stored.
     Stopped,
 }
 
+/// What Ctrl-C does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CtrlC {
+    /// Stops the run; again, leaves at once.
+    Stops,
+    /// Leaves; the run goes on.
+    Leaves,
+}
+
 /// A run being watched.
-pub(super) struct Watch<'a, 'b> {
-    engine: &'a Engine,
-    run: &'a str,
+pub(crate) struct Watch<'a, 'b> {
+    host: Host<'a>,
     screen: &'a mut Screen<'b>,
     person: Option<&'a Person>,
     interrupts: Interrupts,
+    ctrl_c: CtrlC,
     stopping: Stopping,
     keyboard: Keyboard,
     question: Option<Question>,
@@ -47,8 +63,8 @@ pub(super) struct Watch<'a, 'b> {
     decided: Option<String>,
     /// Why nothing can be stored just now.
     stalled: Option<String>,
-    /// Whether it was said that nobody can decide reviews here.
-    excused: bool,
+    /// What was said about reviews that nobody can decide here.
+    hints: Vec<String>,
 }
 
 /// Whether the run was asked to stop.
@@ -59,7 +75,7 @@ enum Stopping {
 }
 
 enum Wake {
-    Frame(Option<Result<ring::Frame, log::Error>>),
+    Heard(Option<anyhow::Result<Heard>>),
     Interrupt,
     Line(Option<String>),
     Tick,
@@ -68,10 +84,10 @@ enum Wake {
 }
 
 /// Each Ctrl-C, from now on.
-pub(super) type Interrupts = BoxStream<'static, ()>;
+pub(crate) type Interrupts = BoxStream<'static, ()>;
 
 /// Begins to listen for Ctrl-C, which then no longer ends the process.
-pub(super) fn interrupts() -> Interrupts {
+pub(crate) fn interrupts() -> Interrupts {
     let press = |()| async { tokio::signal::ctrl_c().await.ok().map(|()| ((), ())) };
     let presses = stream::unfold((), press).boxed().peekable();
     let mut presses = Box::pin(presses);
@@ -80,58 +96,47 @@ pub(super) fn interrupts() -> Interrupts {
     presses
 }
 
-/// Stops a run at once and waits until it has ended.
-pub(super) async fn cancel(engine: &Engine, run: &str) {
-    if engine.command(run, cancel_now()).await.is_ok() {
-        engine.finished(run).await;
-    }
-}
-
-fn cancel_now() -> Command {
-    Command::Cancel { mode: CancelMode::Now, by: LOCAL.to_owned() }
-}
-
 impl<'a, 'b> Watch<'a, 'b> {
     /// Of this run.
-    pub(super) fn new(
-        (engine, run): (&'a Engine, &'a str),
+    pub(crate) fn new(
+        host: Host<'a>,
         screen: &'a mut Screen<'b>,
         person: Option<&'a Person>,
-        interrupts: Interrupts,
+        (interrupts, ctrl_c): (Interrupts, CtrlC),
     ) -> Watch<'a, 'b> {
         let (stopping, keyboard) = (Stopping::No, Keyboard::default());
-        let (question, decided, stalled, excused) = (None, None, None, false);
-        Watch { engine, run, screen, person, interrupts, stopping, keyboard, question, decided, stalled, excused }
+        let (question, decided, stalled, hints) = (None, None, None, Vec::new());
+        Watch { host, screen, person, interrupts, ctrl_c, stopping, keyboard, question, decided, stalled, hints }
     }
 
     /// Watches to the end.
-    pub(super) async fn follow(mut self) -> anyhow::Result<Watched> {
-        let mut frames = self.engine.tail(self.run, 0).await?;
+    pub(crate) async fn follow(mut self) -> anyhow::Result<Watched> {
+        let mut hearing = self.host.hear().await?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut owned = true;
         loop {
             let asking = self.question.is_some();
             let wake = tokio::select! {
-                frame = frames.next() => Wake::Frame(frame),
+                heard = hearing.next() => Wake::Heard(heard),
                 Some(()) = self.interrupts.next() => Wake::Interrupt,
                 line = self.keyboard.line(), if asking => Wake::Line(line),
                 _ = tick.tick() => Wake::Tick,
-                () = self.engine.finished(self.run), if owned => Wake::Over,
+                () = self.host.let_go(), if owned => Wake::Over,
             };
             match wake {
-                Wake::Frame(None) => return Ok(Watched::ToTheEnd),
-                Wake::Frame(Some(frame)) => self.screen.show(&frame?)?,
+                Wake::Heard(None) => return Ok(self.over()),
+                Wake::Heard(Some(heard)) => self.hear(heard?)?,
                 Wake::Interrupt => {
                     if let Some(left) = self.stop().await? {
                         return Ok(left);
                     }
                 }
-                Wake::Line(line) => self.heard(line).await?,
+                Wake::Line(line) => self.typed(line).await?,
                 Wake::Tick => self.tick()?,
                 Wake::Over => {
                     owned = false;
-                    if self.engine.run(self.run).await?.end().is_none() {
+                    if !self.host.has_ended().await? {
                         return Ok(Watched::Stopped);
                     }
                 }
@@ -140,8 +145,23 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
+    fn over(&self) -> Watched {
+        match self.stopping {
+            Stopping::No => Watched::ToTheEnd,
+            Stopping::Yes => Watched::AsAsked,
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) -> io::Result<()> {
+        match heard {
+            Heard::Frame(frame) => self.screen.show(&frame),
+            Heard::Lost(reason) => self.screen.say(&format!("the connection is lost ({reason}); trying again")),
+            Heard::Back => self.screen.say("connected again"),
+        }
+    }
+
     fn tick(&mut self) -> io::Result<()> {
-        let stalled = self.engine.stalled(self.run);
+        let stalled = self.host.stalled();
         if stalled != self.stalled {
             match &stalled {
                 Some(reason) => self.screen.say(&format!("the run waits, because it cannot be stored: {reason}"))?,
@@ -154,7 +174,7 @@ impl<'a, 'b> Watch<'a, 'b> {
 
     /// Asks the run to stop at once; whoever asks again does not wait for that.
     async fn stop(&mut self) -> anyhow::Result<Option<Watched>> {
-        if self.stopping == Stopping::Yes {
+        if self.stopping == Stopping::Yes || self.ctrl_c == CtrlC::Leaves {
             return Ok(Some(Watched::Left));
         }
         self.stopping = Stopping::Yes;
@@ -164,10 +184,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
         self.screen.say("stopping; Ctrl-C again leaves at once")?;
         tokio::select! {
-            stopped = self.engine.command(self.run, cancel_now()) => match stopped {
-                Ok(_) | Err(Error::Refused(Refused::Ended { .. }) | Error::NotOwned(_)) => Ok(None),
-                Err(error) => Err(error.into()),
-            },
+            stopped = self.host.cancel() => stopped.map(|()| None),
             Some(()) = self.interrupts.next() => Ok(Some(Watched::Left)),
         }
     }
@@ -184,12 +201,11 @@ impl<'a, 'b> Watch<'a, 'b> {
             self.screen.ask("\nThis review is over.\n")?;
             return self.screen.answered();
         }
-        if self.person.is_none() && !self.excused && !reviews.is_empty() {
-            self.excused = true;
-            return self.screen.say("Nobody can be asked here, so reviews wait until their time is up.");
+        if self.person.is_none() {
+            return self.hint();
         }
         let next = reviews.iter().find(|review| self.decided.as_deref() != Some(review.id.as_str()));
-        let free = self.question.is_none() && self.person.is_some() && self.stopping == Stopping::No;
+        let free = self.question.is_none() && self.stopping == Stopping::No;
         let Some(review) = next.filter(|_| free) else { return Ok(()) };
         let question = Question::new(review);
         let opening = question.opening(review, self.screen.now());
@@ -197,8 +213,17 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.screen.ask(&opening)
     }
 
+    /// Says once what can be done about a review that nobody here can decide.
+    fn hint(&mut self) -> io::Result<()> {
+        let hints = self.screen.view().reviews.iter().map(|review| self.host.review_hint(&review.id));
+        let Some(hint) = hints.into_iter().find(|hint| !self.hints.contains(hint)) else { return Ok(()) };
+        self.screen.say(&hint)?;
+        self.hints.push(hint);
+        Ok(())
+    }
+
     /// What follows from a line that was typed.
-    async fn heard(&mut self, line: Option<String>) -> anyhow::Result<()> {
+    async fn typed(&mut self, line: Option<String>) -> anyhow::Result<()> {
         let Some(question) = &mut self.question else { return Ok(()) };
         let Some(line) = line else {
             // Nobody types any more: the review waits for its time to pass.
@@ -206,9 +231,9 @@ impl<'a, 'b> Watch<'a, 'b> {
             return Ok(self.screen.answered()?);
         };
         match question.hear(&line) {
-            Heard::Ask(words) => Ok(self.screen.ask(words)?),
-            Heard::Decided(decision) => self.decide(decision).await,
-            Heard::Edit(text) => self.edit(text).await,
+            review::Heard::Ask(words) => Ok(self.screen.ask(words)?),
+            review::Heard::Decided(decision) => self.decide(decision).await,
+            review::Heard::Edit(text) => self.edit(text).await,
         }
     }
 
@@ -229,15 +254,12 @@ impl<'a, 'b> Watch<'a, 'b> {
 
     async fn decide(&mut self, decision: Decision) -> anyhow::Result<()> {
         let Some(question) = &self.question else { return Ok(()) };
-        let Some((_, review)) = parse_review_id(&question.review) else { return Ok(()) };
-        let command = Command::Review { review, decision, by: LOCAL.to_owned() };
-        match self.engine.command(self.run, command).await {
-            Ok(_) => {
+        match self.host.decide(&question.review, decision).await? {
+            Decided::Yes => {
                 self.decided = self.question.take().map(|question| question.review);
                 Ok(self.screen.answered()?)
             }
-            Err(Error::Refused(refused)) => self.refused(&refused.to_string()),
-            Err(error) => Err(error.into()),
+            Decided::No(why) => self.refused(&why),
         }
     }
 

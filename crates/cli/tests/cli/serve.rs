@@ -1,17 +1,13 @@
 //! `consort serve` as a process: what it prints, what it answers, how it ends.
 
-#[cfg(test)]
-mod binary;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Child;
 
-use binary::{interrupt, run, start};
+use crate::binary::{interrupt, run, start};
 
 /// A server in this folder, and where it listens.
-#[cfg(test)]
 fn serve(folder: &Path) -> (Child, String) {
     let mut server = start(folder, &["serve", "--port", "0", "--data", "data"]);
     let mut line = String::new();
@@ -20,7 +16,6 @@ fn serve(folder: &Path) -> (Child, String) {
     (server, address)
 }
 
-#[cfg(test)]
 fn send(address: &str, request: &str) -> String {
     let mut socket = TcpStream::connect(address).unwrap();
     write!(socket, "{request}\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();

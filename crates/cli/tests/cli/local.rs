@@ -1,16 +1,11 @@
-//! The real binary, in a folder of its own.
-
-#[cfg(test)]
-mod binary;
-#[cfg(test)]
-mod slow_model;
+//! Everything that needs no server.
 
 use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use binary::{ended, interrupt, run, start};
-use slow_model::SlowModel;
+use crate::binary::{ended, interrupt, run, start};
+use crate::slow_model::SlowModel;
 
 /// A configuration with a demo model, another one and two tasks in a row.
 fn two_models(other: &str) -> String {

@@ -1,0 +1,274 @@
+//! A run's frames from a server, each once. A connection that breaks is made
+//! again after the last event that came, until the server has been away too
+//! long.
+
+use std::time::Duration;
+
+use consort_runtime::log::Seq;
+use consort_runtime::ring::Frame;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use reqwest::Response;
+use reqwest::header::ACCEPT;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::failure::innermost;
+use super::{CALL_MAX, Call, Client, Failure};
+
+/// The wait before a connection is tried again, at first; it doubles.
+const WAIT_FIRST: Duration = Duration::from_millis(100);
+/// The same, at most.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+/// How long a server may be away.
+const AWAY_MAX: Duration = Duration::from_secs(30);
+/// How long a connection may be silent: servers send a sign of life much more often.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Bytes of one event at most; the largest holds a whole conversation.
+const EVENT_MAX: usize = 64 * 1024 * 1024;
+
+/// What is heard of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Heard {
+    /// Something happened.
+    Frame(Frame),
+    /// The server cannot be heard any more, for this reason.
+    Lost(String),
+    /// It can be heard again.
+    Back,
+}
+
+/// What is heard until the run is over, or until there is no hope.
+pub(crate) type Hearing<E> = BoxStream<'static, Result<Heard, E>>;
+
+impl Client {
+    /// Follows a run from its beginning. A server that is not there at all is
+    /// not waited for.
+    pub(crate) async fn follow(&self, run: &str) -> Result<Hearing<Failure>, Failure> {
+        let (client, run) = (self.clone(), run.to_owned());
+        let mut events = Events { client, run, last: None, open: None, absence: None, over: false };
+        events.open = Some(events.connect().await?);
+        Ok(stream::unfold(events, Events::step).boxed())
+    }
+}
+
+struct Events {
+    client: Client,
+    run: String,
+    /// The last event that came.
+    last: Option<Seq>,
+    open: Option<Body>,
+    /// Since when nothing has come, if that is so.
+    absence: Option<Absence>,
+    /// Whether the last frame of all has come, or never will.
+    over: bool,
+}
+
+/// A server that cannot be heard.
+#[derive(Clone, Copy)]
+struct Absence {
+    since: Instant,
+    /// What is waited before the next attempt.
+    wait: Duration,
+}
+
+impl Events {
+    async fn step(mut self) -> Option<(Result<Heard, Failure>, Events)> {
+        if self.over {
+            return None;
+        }
+        let heard = self.hear().await;
+        self.over = matches!(heard, Err(_) | Ok(Heard::Frame(Frame::Result { .. })));
+        Some((heard, self))
+    }
+
+    async fn hear(&mut self) -> Result<Heard, Failure> {
+        loop {
+            let Some(body) = &mut self.open else { return self.again().await };
+            let read = body.next().await;
+            match read.and_then(|event| self.frame(event)) {
+                Ok(None) => {}
+                Ok(Some(frame)) => {
+                    self.absence = None;
+                    return Ok(Heard::Frame(frame));
+                }
+                Err(reason) => return Ok(self.lost(reason)),
+            }
+        }
+    }
+
+    /// The frame in an event, unless it came before.
+    fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Frame>, String> {
+        let text = data.into();
+        match (id, kind.as_str()) {
+            (Some(seq), _) if self.last.is_some_and(|last| seq <= last) => Ok(None),
+            (Some(seq), _) => {
+                self.last = Some(seq);
+                Ok(Some(Frame::Event { seq, text }))
+            }
+            (None, "run_result") => Ok(Some(Frame::Result { text })),
+            (None, "error") => Err("the server cannot read the run".to_owned()),
+            (None, _) => Ok(Some(Frame::Delta { after: self.last.unwrap_or_default(), text })),
+        }
+    }
+
+    fn lost(&mut self, reason: String) -> Heard {
+        // A connection that held for a while was one; others are attempts.
+        let held = self.open.take().is_some_and(|body| body.since.elapsed() > WAIT_MAX);
+        if held || self.absence.is_none() {
+            self.absence = Some(Absence { since: Instant::now(), wait: WAIT_FIRST });
+        }
+        Heard::Lost(reason)
+    }
+
+    /// Waits for the server to come back.
+    async fn again(&mut self) -> Result<Heard, Failure> {
+        loop {
+            let absence = self.absence.get_or_insert(Absence { since: Instant::now(), wait: WAIT_FIRST });
+            let (since, wait) = (absence.since, absence.wait);
+            absence.wait = (wait * 2).min(WAIT_MAX);
+            sleep(wait).await;
+            match self.connect().await {
+                Ok(body) => {
+                    self.open = Some(body);
+                    return Ok(Heard::Back);
+                }
+                Err(failure) if !failure.may_pass() => return Err(failure),
+                Err(failure) if since.elapsed() > AWAY_MAX => {
+                    let reason = format!("it has been away too long; at last: {failure}");
+                    return Err(Failure::Unreachable { url: self.client.url().to_owned(), reason });
+                }
+                Err(_not_yet) => {}
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Body, Failure> {
+        let call = Call::get(&["runs", &self.run, "events"]);
+        let mut request = self.client.request(&call).header(ACCEPT, "text/event-stream");
+        if let Some(last) = self.last {
+            request = request.header("last-event-id", last.to_string());
+        }
+        let Ok(response) = timeout(CALL_MAX, request.send()).await else {
+            let reason = "no answer in time".to_owned();
+            return Err(Failure::Unreachable { url: self.client.url().to_owned(), reason });
+        };
+        let response = self.client.accepted(response.map_err(|error| self.client.unreachable(&error))?).await?;
+        Ok(Body { response, bytes: Vec::new(), since: Instant::now() })
+    }
+}
+
+/// A stream of events being read.
+struct Body {
+    response: Response,
+    /// What has come of events that are not whole yet.
+    bytes: Vec<u8>,
+    /// When it was opened.
+    since: Instant,
+}
+
+/// One event of a stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Event {
+    id: Option<Seq>,
+    kind: String,
+    data: String,
+}
+
+impl Body {
+    /// The next event, or why there is none.
+    async fn next(&mut self) -> Result<Event, String> {
+        loop {
+            while let Some(event) = take(&mut self.bytes) {
+                if !event.data.is_empty() {
+                    return Ok(event);
+                }
+            }
+            if self.bytes.len() > EVENT_MAX {
+                return Err("an event is too long".to_owned());
+            }
+            match timeout(SILENCE_MAX, self.response.chunk()).await {
+                Err(_elapsed) => return Err("it is silent".to_owned()),
+                Ok(Err(error)) => return Err(innermost(&error)),
+                Ok(Ok(None)) => return Err("the server ended the stream".to_owned()),
+                Ok(Ok(Some(chunk))) => self.bytes.extend_from_slice(&chunk),
+            }
+        }
+    }
+}
+
+/// Takes the first whole event off the bytes; a sign of life is an empty one.
+fn take(bytes: &mut Vec<u8>) -> Option<Event> {
+    let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
+    let block: Vec<u8> = bytes.drain(..end + 2).collect();
+    let mut event = Event::default();
+    for line in String::from_utf8_lossy(&block).lines() {
+        match line.split_once(':').map(|(name, value)| (name, value.strip_prefix(' ').unwrap_or(value))) {
+            Some(("id", value)) => event.id = value.parse().ok(),
+            Some(("event", value)) => value.clone_into(&mut event.kind),
+            Some(("data", value)) if event.data.is_empty() => value.clone_into(&mut event.data),
+            Some(("data", value)) => event.data.extend(["\n", value]),
+            Some(_) | None => {}
+        }
+    }
+    Some(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::client::Target;
+    use crate::exit::Exit;
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+    fn client(port: u16) -> Client {
+        Target::at(&format!("http://127.0.0.1:{port}"), None).client(&|_| None).unwrap()
+    }
+
+    /// Answers one connection with these events, and says what it was asked.
+    async fn answer(listener: &TcpListener, events: &str) -> String {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut asked = vec![0; 4096];
+        let length = socket.read(&mut asked).await.unwrap();
+        socket.write_all(format!("{HEAD}{events}").as_bytes()).await.unwrap();
+        String::from_utf8_lossy(&asked[..length]).to_lowercase()
+    }
+
+    fn event(seq: Seq) -> Heard {
+        Heard::Frame(Frame::Event { seq, text: format!("{seq}").into() })
+    }
+
+    #[tokio::test]
+    async fn a_broken_stream_is_taken_up_where_it_broke_and_nothing_comes_twice() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = client(listener.local_addr().unwrap().port());
+        let server = async {
+            let first = answer(&listener, ": hi\n\nid: 0\ndata: 0\n\nid: 1\ndata: 1\n\nid: 2\nda").await;
+            let end = "id: 1\ndata: 1\n\nevent: token\ndata: t\n\nid: 2\ndata: 2\n\nevent: run_result\ndata: r\n\n";
+            (first, answer(&listener, end).await)
+        };
+        let heard = async { client.follow("run-1").await.unwrap().map(Result::unwrap).collect::<Vec<_>>().await };
+        let ((first, second), heard) = futures::join!(server, heard);
+        assert!(!first.contains("last-event-id") && second.contains("last-event-id: 1\r\n"), "{first}{second}");
+        let lost = Heard::Lost("the server ended the stream".to_owned());
+        let token = Heard::Frame(Frame::Delta { after: 1, text: "t".into() });
+        let result = Heard::Frame(Frame::Result { text: "r".into() });
+        assert_eq!(heard, [event(0), event(1), lost, Heard::Back, token, event(2), result]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stays_away_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = client(listener.local_addr().unwrap().port());
+        let (_, hearing) = futures::join!(answer(&listener, "id: 0\ndata: 0\n\n"), client.follow("run-1"));
+        drop(listener);
+        let began = Instant::now();
+        let mut heard: Vec<_> = hearing.unwrap().collect().await;
+        let failure = heard.pop().unwrap().unwrap_err();
+        assert_eq!((failure.exit(), heard.len()), (Exit::Unreachable, 2), "{failure}");
+        assert!(began.elapsed() < AWAY_MAX + 2 * WAIT_MAX);
+    }
+}

@@ -1,0 +1,137 @@
+//! The control API from a terminal: a [`Call`] is a request as a value, and
+//! [`Client::send`] gets its answer. `target` is what was typed about the
+//! server, `failure` what can go wrong, [`events`] follows a run.
+
+pub(crate) mod events;
+mod failure;
+mod target;
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::Value;
+use url::Url;
+
+pub(crate) use self::failure::Failure;
+pub(crate) use self::target::Target;
+
+/// How long an answer is waited for: longer than any tool called directly may take.
+const CALL_MAX: Duration = Duration::from_secs(60);
+
+/// A server and who asks it.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: Url,
+    key: Option<String>,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    method: Method,
+    path: Vec<String>,
+    query: Vec<(&'static str, String)>,
+    body: Option<Value>,
+}
+
+impl Call {
+    /// Asks for what is at this path below `/api`.
+    pub(crate) fn get(path: &[&str]) -> Call {
+        Call::new(Method::GET, path, None)
+    }
+
+    /// Sends something to this path below `/api`.
+    pub(crate) fn post(path: &[&str], body: Value) -> Call {
+        Call::new(Method::POST, path, Some(body))
+    }
+
+    /// Gets rid of what is at this path below `/api`.
+    pub(crate) fn delete(path: &[&str]) -> Call {
+        Call::new(Method::DELETE, path, None)
+    }
+
+    fn new(method: Method, path: &[&str], body: Option<Value>) -> Call {
+        Call { method, path: path.iter().map(|part| (*part).to_owned()).collect(), query: Vec::new(), body }
+    }
+
+    /// The same request, narrowed where there is something to narrow it by.
+    pub(crate) fn with(mut self, name: &'static str, value: Option<impl ToString>) -> Call {
+        self.query.extend(value.map(|value| (name, value.to_string())));
+        self
+    }
+}
+
+impl Client {
+    /// The server's address as people write it.
+    pub(crate) fn url(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+
+    /// The answer to a request, as it came.
+    pub(crate) async fn send(&self, call: &Call) -> Result<String, Failure> {
+        let request = self.request(call).timeout(CALL_MAX);
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let response = self.accepted(response).await?;
+        response.text().await.map_err(|error| self.unreachable(&error))
+    }
+
+    fn request(&self, call: &Call) -> RequestBuilder {
+        let mut request = self.http.request(call.method.clone(), self.address(call));
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key);
+        }
+        match &call.body {
+            Some(body) => request.json(body),
+            None => request,
+        }
+    }
+
+    fn address(&self, call: &Call) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push("api").extend(&call.path);
+        }
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        url
+    }
+
+    /// The response, unless it is a refusal.
+    async fn accepted(&self, response: Response) -> Result<Response, Failure> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = response.text().await.map_err(|error| self.unreachable(&error))?;
+        Err(Failure::refused(self.url(), status, body))
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        Failure::unreachable(self.url(), error)
+    }
+
+    /// An answer as JSON; what has no body is `null`.
+    pub(crate) fn read(&self, text: &str) -> Result<Value, Failure> {
+        if text.is_empty() {
+            return Ok(Value::Null);
+        }
+        let strange = |error: serde_json::Error| Failure::strange(self.url(), &error.to_string());
+        serde_json::from_str(text).map_err(strange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_encoded_and_a_server_may_live_below_a_path() {
+        let target = Target::at("http://127.0.0.1:1/team/", Some("k"));
+        let client = target.client(&|_| None).unwrap();
+        let call = Call::get(&["runs", "a/b c"]).with("tag", Some("x:1&2")).with("limit", None::<u64>);
+        assert_eq!(client.address(&call).as_str(), "http://127.0.0.1:1/team/api/runs/a%2Fb%20c?tag=x%3A1%262");
+        assert_eq!(client.url(), "http://127.0.0.1:1/team");
+    }
+}

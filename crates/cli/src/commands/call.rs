@@ -1,0 +1,84 @@
+//! A command that is one request to a server: sends it, and prints what came
+//! back as JSON or in words.
+
+use std::io::{IsTerminal, stdout};
+
+use console::Term;
+use jiff::Timestamp;
+
+use crate::client::{Call, Failure, Target};
+use crate::commands::Output;
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::record::{Page, Record};
+
+/// An answer in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What was asked for.
+    pub(crate) out: String,
+    /// What else there is to say.
+    pub(crate) err: String,
+    /// How the command ends.
+    pub(crate) exit: Exit,
+}
+
+impl Told {
+    /// Only what was asked for.
+    pub(crate) fn out(out: impl Into<String>) -> Told {
+        Told { out: out.into(), err: String::new(), exit: Exit::Done }
+    }
+
+    /// One line.
+    pub(crate) fn line(line: impl Into<String>) -> Told {
+        Told::out(line.into() + "\n")
+    }
+}
+
+/// Sends a request; `tell` says its answer in words.
+pub(crate) fn call(
+    target: &Target,
+    env: &Env<'_>,
+    output: Output<'_>,
+    call: &Call,
+    tell: impl FnOnce(Record<'_>, &Page) -> Told,
+) -> anyhow::Result<Exit> {
+    let client = match target.client(env) {
+        Ok(client) => client,
+        Err(mistake) => return wrong(output, &mistake),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let answer = match runtime.block_on(client.send(call)) {
+        Ok(answer) => answer,
+        Err(failure) => {
+            if let (Failure::Refused { body, .. }, true) = (&failure, target.json) {
+                writeln!(output.out, "{body}")?;
+            }
+            return Err(failure.into());
+        }
+    };
+    let told = tell(Record(&client.read(&answer)?), &page());
+    match (target.json, answer.as_str()) {
+        (true, "") => {}
+        (true, answer) => writeln!(output.out, "{answer}")?,
+        (false, _) => {
+            write!(output.out, "{}", told.out)?;
+            write!(output.err, "{}", told.err)?;
+        }
+    }
+    Ok(told.exit)
+}
+
+/// Says what was typed wrong.
+pub(crate) fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
+    writeln!(output.err, "{mistake}")?;
+    Ok(Exit::Usage)
+}
+
+fn page() -> Page {
+    let room = Term::stdout().size_checked().filter(|(_, columns)| *columns > 0);
+    Page {
+        now: u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default(),
+        room: room.filter(|_| stdout().is_terminal()).map(|(_, columns)| usize::from(columns)),
+    }
+}

@@ -1,0 +1,54 @@
+//! `consort capabilities`: what a request to a server can choose from.
+
+use crate::client::{Call, Target};
+use crate::commands::Output;
+use crate::commands::call::{Told, call};
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::record::{Page, Record};
+use crate::show::table::{Align, Table};
+
+/// Does what was typed.
+pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    call(target, env, output, &Call::get(&["capabilities"]), told)
+}
+
+fn told(answer: Record<'_>, page: &Page) -> Told {
+    let tables = [
+        ("models", models(answer)),
+        ("preconfiguredTasks", tasks(answer)),
+        ("tools", tools(answer)),
+        ("sharedTasks", described("SHARED TASK", answer, "sharedTasks")),
+        ("sharedTools", described("SHARED TOOL", answer, "sharedTools")),
+    ];
+    let filled = tables.iter().filter(|(list, _)| answer.list(list).next().is_some());
+    let text = filled.map(|(_, table)| table.text(page.room)).collect::<Vec<_>>().join("\n");
+    let err = if text.is_empty() { "nothing is configured there\n" } else { "" };
+    Told { err: err.to_owned(), ..Told::out(text) }
+}
+
+fn models(answer: Record<'_>) -> Table {
+    let mut table = Table::new(&[("MODEL", Align::Left), ("PROVIDER", Align::Left)]);
+    answer.list("models").for_each(|model| table.row([model.line("alias"), model.line("provider")]));
+    table
+}
+
+fn tasks(answer: Record<'_>) -> Table {
+    let heads = [("TASK", Align::Left), ("INPUTS", Align::Left), ("TOOLS", Align::Left), ("DESCRIPTION", Align::Left)];
+    let mut table = Table::new(&heads);
+    for task in answer.list("preconfiguredTasks") {
+        table.row([task.line("name"), task.joined("variables"), task.joined("tools"), task.line("description")]);
+    }
+    table
+}
+
+/// The tools, each with what it does.
+pub(super) fn tools(answer: Record<'_>) -> Table {
+    described("TOOL", answer, "tools")
+}
+
+fn described(head: &str, answer: Record<'_>, list: &str) -> Table {
+    let mut table = Table::new(&[(head, Align::Left), ("DESCRIPTION", Align::Left)]);
+    answer.list(list).for_each(|item| table.row([item.line("name"), item.line("description")]));
+    table
+}

@@ -1,0 +1,179 @@
+//! `consort reviews`: what waits for a person on a server, and what they say.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::client::{Call, Target};
+use crate::commands::Output;
+use crate::commands::call::{Told, call, wrong};
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::record::{Page, Record};
+use crate::show::table::{Align, Table};
+use crate::show::words::{ago, until, visible};
+
+/// What was typed.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what waits for a decision, the oldest first
+    List {
+        /// Only reviews of this run
+        #[arg(long, value_name = "RUN")]
+        run: Option<String>,
+    },
+    /// Decide a review; the first decision holds
+    Decide(Decide),
+}
+
+/// A decision.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  consort reviews decide run-1a2b-review-0 approve\n  \
+    consort reviews decide run-1a2b-review-0 edit --file better.md\n  \
+    consort reviews decide run-1a2b-review-0 reject --feedback \"Shorter, please\"")]
+struct Decide {
+    /// The review, as `consort reviews list` names it
+    review: String,
+    /// What you say
+    #[arg(value_enum)]
+    decision: Word,
+    /// With edit: the text that replaces the output, or the answer to a question
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    output: Option<String>,
+    /// With edit: a file that holds that text
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// With reject: what should be better
+    #[arg(long, value_name = "TEXT")]
+    feedback: Option<String>,
+}
+
+/// What a reviewer can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Word {
+    /// It is good as it is
+    Approve,
+    /// Go on with another text
+    Edit,
+    /// Do it again, with feedback
+    Reject,
+    /// End the run here, keeping what there is
+    ExitEarly,
+}
+
+/// Does what was typed.
+pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    match &args.command {
+        Command::List { run } => {
+            let list = Call::get(&["reviews"]).with("runId", run.as_deref());
+            call(&args.target, env, output, &list, told)
+        }
+        Command::Decide(decide) => match decide.call() {
+            Ok(decision) => call(&args.target, env, output, &decision, decided),
+            Err(mistake) => wrong(output, &mistake),
+        },
+    }
+}
+
+impl Decide {
+    fn call(&self) -> Result<Call, String> {
+        let body = match self.decision {
+            Word::Approve => json!({ "decision": "APPROVE" }),
+            Word::ExitEarly => json!({ "decision": "EXIT_EARLY" }),
+            Word::Edit => json!({ "decision": "EDIT", "revisedOutput": self.text()? }),
+            Word::Reject => {
+                let feedback = self.feedback.as_deref().ok_or("say with --feedback what should be better")?;
+                json!({ "decision": "REJECT", "feedback": feedback })
+            }
+        };
+        let out_of_place = match self.decision {
+            Word::Edit => self.feedback.as_ref().map(|_| "--feedback"),
+            Word::Reject => self.new_text(),
+            Word::Approve | Word::ExitEarly => self.new_text().or(self.feedback.as_ref().map(|_| "--feedback")),
+        };
+        match out_of_place {
+            Some(option) => Err(format!("{option} does not go with this decision")),
+            None => Ok(Call::post(&["reviews", &self.review], body)),
+        }
+    }
+
+    /// The option that brings a text, if one was typed.
+    fn new_text(&self) -> Option<&'static str> {
+        self.output.as_ref().map(|_| "--output").or(self.file.as_ref().map(|_| "--file"))
+    }
+
+    fn text(&self) -> Result<Value, String> {
+        match (&self.output, &self.file) {
+            (Some(text), _) => Ok(text.as_str().into()),
+            (None, Some(file)) => {
+                let text = std::fs::read_to_string(file);
+                text.map(Value::from).map_err(|error| format!("{}: cannot be read: {error}", file.display()))
+            }
+            (None, None) => Err("say with --output or --file what it should be".to_owned()),
+        }
+    }
+}
+
+fn decided(answer: Record<'_>, _: &Page) -> Told {
+    let word = answer.line("decision").to_lowercase().replace('_', " ");
+    Told::line(format!("{}: {word}", answer.line("reviewId")))
+}
+
+fn told(answer: Record<'_>, page: &Page) -> Told {
+    let mut table = Table::new(&[
+        ("REVIEW", Align::Left),
+        ("TASK", Align::Left),
+        ("ASKED", Align::Right),
+        ("LEFT", Align::Right),
+        ("ABOUT", Align::Left),
+    ]);
+    for review in answer.list("reviews") {
+        table.row([
+            review.line("reviewId"),
+            review.line("taskName"),
+            review.since("createdAt", page).map(ago).unwrap_or_default(),
+            review.until("expiresAt", page).map(until).unwrap_or_default(),
+            about(review),
+        ]);
+    }
+    match answer.list("reviews").next() {
+        Some(_) => Told::out(table.text(page.room)),
+        None => Told { err: "nothing waits for a decision\n".to_owned(), ..Told::out("") },
+    }
+}
+
+fn about(review: Record<'_>) -> String {
+    match review.text("timing") {
+        "BEFORE_EXECUTION" => "may it start?".to_owned(),
+        "DURING_EXECUTION" => review.line("prompt"),
+        _ => review.line("taskOutput"),
+    }
+}
+
+/// A review in full, with the command that decides it.
+pub(super) fn paragraph(review: Record<'_>, page: &Page) -> String {
+    let (id, task) = (review.line("reviewId"), review.line("taskName"));
+    let then = match review.text("onTimeout") {
+        "EXIT_EARLY" => "the run ends there",
+        "FAIL" => "the task fails",
+        _ => "the run goes on",
+    };
+    let due = review.until("expiresAt", page).map(|left| format!("; in {} {then}", until(left))).unwrap_or_default();
+    let (what, text, word) = match review.text("timing") {
+        "BEFORE_EXECUTION" => (format!("before `{task}` starts"), String::new(), "approve"),
+        "DURING_EXECUTION" => (format!("by `{task}`, which asks"), review.text("prompt").to_owned(), "edit --output …"),
+        _ => (format!("of `{task}`"), review.text("taskOutput").to_owned(), "approve"),
+    };
+    let text: String = visible(text.trim_end()).lines().map(|line| format!("  {line}\n")).collect();
+    format!("Review {id} {what}{due}.\n{text}consort reviews decide {id} {word}\n")
+}

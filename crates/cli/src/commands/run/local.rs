@@ -1,0 +1,133 @@
+//! A run in this process, kept in the configuration's store.
+
+use std::io::Write;
+use std::time::Duration;
+
+use consort_core::compile::Compiled;
+use consort_core::spec::Kind;
+use consort_runtime::clock::Clock;
+use consort_runtime::engine::Engine;
+use consort_runtime::log::Query;
+use consort_runtime::tool::Toolbox;
+
+use super::{Args, request, wrong};
+use crate::assemble::{self, Store, Surroundings};
+use crate::commands::Output;
+use crate::config::{Config, Env, FILE_NAME};
+use crate::exit::Exit;
+use crate::show::screen::{Look, Screen};
+use crate::show::words::counted;
+use crate::terminal::{Person, Terminal};
+use crate::watch::ending::{Kept, ending};
+use crate::watch::{CtrlC, Host, Watch, Watched, interrupts};
+
+/// How fast the demo model speaks when nobody watches.
+const PACE: Duration = Duration::from_millis(3);
+/// The same when somebody does: slow enough to see what happens.
+const PACE_WATCHED: Duration = Duration::from_millis(25);
+
+/// Runs it here.
+pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
+    let config = match Config::find(args.config.as_deref(), env) {
+        Ok(config) => config,
+        Err(mistakes) => return wrong(output, &[mistakes.to_string()]),
+    };
+    let clock = Clock::system();
+    let tools = match assemble::tools(&config, clock) {
+        Ok(tools) => tools,
+        Err(error) => return wrong(output, &[error.to_string()]),
+    };
+    let compiled = match plan(args, &config, &tools) {
+        Ok(compiled) => compiled,
+        Err(mistakes) => return wrong(output, &mistakes),
+    };
+    for warning in &compiled.warnings {
+        writeln!(output.err, "warning: {warning}")?;
+    }
+    let store = match Config::file(args.config.as_deref()) {
+        Some(_) => Store::Folder(config.store.clone()),
+        None => Store::Memory,
+    };
+    if store == Store::Memory {
+        writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline, and nothing is kept.")?;
+    }
+    let look = terminal.look;
+    let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
+    let engine = match assemble::engine(&config, &compiled, &store, Surroundings { tools, clock, pace }) {
+        Ok(engine) => engine,
+        Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
+        Err(error) => return Err(error.into()),
+    };
+    let keep = config.server.max_retained_completed_runs;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let exit = runtime.block_on(Job { engine, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
+    // A line of the keyboard that nobody types any more must not be waited for.
+    runtime.shutdown_background();
+    exit
+}
+
+/// What is to be run, or everything wrong with it, line by line.
+fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<String>> {
+    let ensemble = config.template.as_ref().map(|template| &template.ensemble);
+    let (request, warnings) = request::read(args, ensemble)?;
+    let compiled = assemble::plan(config, tools, request);
+    let mut compiled = compiled.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    compiled.warnings.splice(0..0, warnings);
+    Ok(compiled)
+}
+
+/// One run and where it takes place.
+struct Job {
+    engine: Engine,
+    store: Store,
+    look: Look,
+    /// How many ended runs are kept.
+    keep: usize,
+}
+
+impl Job {
+    async fn work(self, run: Compiled, person: Option<&Person>, output: Output<'_>) -> anyhow::Result<Exit> {
+        let interrupts = interrupts();
+        self.mention_unfinished(output.err).await?;
+        let run = self.engine.submit(run).await?;
+        let mut screen = Screen::new(self.look, Output { out: &mut *output.out, err: &mut *output.err });
+        let host = Host::Here(&self.engine, &run);
+        let watched = Watch::new(host, &mut screen, person, (interrupts, CtrlC::Stops)).follow().await;
+        if watched.is_err() {
+            // Nobody can see it any more, so it does not go on.
+            host.stop().await;
+        }
+        let watched = watched?;
+        let view = screen.finish()?;
+        if matches!(watched, Watched::ToTheEnd | Watched::AsAsked) {
+            // Its owner lets go of the log, so that dropping the engine closes it.
+            self.engine.finished(&run).await;
+            self.engine.retain(Kind::Run, self.keep).await?;
+        }
+        let ending = ending(watched, &view, &self.kept(), &run);
+        ending.tell(self.look, output)?;
+        Ok(ending.exit)
+    }
+
+    /// Runs that a crash left behind are for the server to go on with.
+    async fn mention_unfinished(&self, err: &mut dyn Write) -> anyhow::Result<()> {
+        let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: 0, ..Query::default() };
+        let count = self.engine.list(query).await?.total;
+        if let (Store::Folder(folder), 1..) = (&self.store, count) {
+            let runs = counted(count as u64, "unfinished run");
+            writeln!(
+                err,
+                "{} holds {runs} from before, left alone here; the server goes on with them.",
+                folder.display()
+            )?;
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> Kept {
+        match &self.store {
+            Store::Memory => Kept::Nowhere,
+            Store::Folder(folder) => Kept::Folder(folder.clone()),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `consort runs`: the runs of a server, seen and steered from a terminal.
+
+mod again;
+mod list;
+mod show;
+mod steer;
+mod watch;
+
+use clap::Subcommand;
+
+use crate::client::{Call, Target};
+use crate::commands::Output;
+use crate::commands::call::call;
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+/// What was typed.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List runs, the newest first
+    List(list::Args),
+    /// Show one run: its tasks, their outputs, what it waits for
+    Show {
+        /// The run
+        run: String,
+    },
+    /// Watch a run to its end; the answer goes to stdout, Ctrl-C only leaves
+    Watch {
+        /// The run
+        run: String,
+    },
+    /// Stop a run; what has finished is kept
+    Cancel {
+        /// The run
+        run: String,
+        /// How soon
+        #[arg(long, value_enum, default_value_t = steer::Mode::AfterTask)]
+        mode: steer::Mode,
+    },
+    /// Hold a run: nothing new begins until it is resumed
+    Pause {
+        /// The run
+        run: String,
+    },
+    /// Let a paused run go on
+    Resume {
+        /// The run
+        run: String,
+    },
+    /// Let another model answer from the next question on
+    Model {
+        /// The run
+        run: String,
+        /// The model's name, as `consort capabilities` lists it
+        model: String,
+    },
+    /// Tell the agents of a run something; they read it at their next step
+    Inject(steer::Words),
+    /// Run a failed or cancelled run again; what has finished is not done again
+    Retry {
+        /// The run
+        run: String,
+    },
+    /// Begin a new run from the middle of another one
+    Fork(again::Fork),
+    /// Erase a run that has ended; one that has not is stopped at once
+    Rm {
+        /// The run
+        run: String,
+    },
+}
+
+/// Does what was typed.
+pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
+    let target = &args.target;
+    let post = |run: &str, verb: &str| Call::post(&["runs", run, verb], serde_json::json!({}));
+    match &args.command {
+        Command::List(list) => call(target, env, output, &list.call(), |answer, page| list.told(answer, page)),
+        Command::Show { run } => call(target, env, output, &Call::get(&["runs", run]), show::told),
+        Command::Watch { run } => watch::run(target, run, (env, terminal), output),
+        Command::Cancel { run, mode } => call(target, env, output, &mode.cancel(run), steer::status),
+        Command::Pause { run } => call(target, env, output, &post(run, "pause"), steer::status),
+        Command::Resume { run } => call(target, env, output, &post(run, "resume"), steer::status),
+        Command::Model { run, model } => call(target, env, output, &steer::model(run, model), steer::switched),
+        Command::Inject(words) => call(target, env, output, &words.call(), steer::injected),
+        Command::Retry { run } => call(target, env, output, &post(run, "retry"), again::told),
+        Command::Fork(fork) => fork.run(target, env, output),
+        Command::Rm { run } => {
+            call(target, env, output, &Call::delete(&["runs", run]), |answer, _| steer::removed(run, answer))
+        }
+    }
+}

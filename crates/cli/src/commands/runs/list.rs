@@ -1,0 +1,178 @@
+//! `consort runs list`: a line per run.
+
+use clap::ValueEnum;
+
+use crate::client::Call;
+use crate::commands::call::Told;
+use crate::show::record::{Page, Record};
+use crate::show::table::{Align, Table};
+use crate::show::words::{ago, counted, dollars, grouped, span};
+
+/// What was typed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  consort runs list --status failed --tag team=green --limit 10")]
+pub(crate) struct Args {
+    /// Only runs that stand here
+    #[arg(long, value_enum, ignore_case = true)]
+    status: Option<Status>,
+    /// Only runs with this label; may be repeated, all must match
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    tag: Vec<String>,
+    /// Runs to list at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
+    limit: Option<u16>,
+    /// Runs to pass over first
+    #[arg(long, value_name = "N")]
+    offset: Option<u64>,
+}
+
+/// Where a run can stand.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Status {
+    Accepted,
+    Running,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl Status {
+    fn word(self) -> &'static str {
+        match self {
+            Status::Accepted => "ACCEPTED",
+            Status::Running => "RUNNING",
+            Status::Completed => "COMPLETED",
+            Status::Failed => "FAILED",
+            Status::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+impl Args {
+    /// The request.
+    pub(super) fn call(&self) -> Call {
+        let call = Call::get(&["runs"]).with("status", self.status.map(Status::word));
+        // Labels are typed as everywhere else here, and sent with a colon.
+        let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
+        let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
+        call.with("limit", self.limit).with("offset", self.offset)
+    }
+
+    /// The answer in words.
+    pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Told {
+        let shown = answer.list("runs").count() as u64;
+        let total = answer.count("total").unwrap_or(shown);
+        let passed = self.offset.unwrap_or_default();
+        let more = match (shown, total) {
+            (0, 0) => "no runs\n".to_owned(),
+            (0, _) => format!("no more runs: there are {}\n", counted(total, "such run")),
+            _ if passed + shown < total => {
+                format!("{shown} of {}; --offset {} shows more\n", grouped(total), passed + shown)
+            }
+            _ => String::new(),
+        };
+        let out = if shown == 0 { String::new() } else { table(answer, page).text(page.room) };
+        Told { err: more, ..Told::out(out) }
+    }
+}
+
+fn table(answer: Record<'_>, page: &Page) -> Table {
+    let mut table = Table::new(&[
+        ("RUN", Align::Left),
+        ("STATUS", Align::Left),
+        ("TASKS", Align::Right),
+        ("STARTED", Align::Right),
+        ("TOOK", Align::Right),
+        ("TOKENS", Align::Right),
+        ("COST", Align::Right),
+        ("TAGS", Align::Left),
+        ("NOW", Align::Left),
+    ]);
+    for run in answer.list("runs") {
+        let tasks = run.count("completedTasks").zip(run.count("taskCount"));
+        table.row([
+            run.line("runId"),
+            standing(run),
+            tasks.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default(),
+            run.since("startedAt", page).map(ago).unwrap_or_default(),
+            run.span("durationMs").map(span).unwrap_or_default(),
+            run.count("totalTokens").filter(|tokens| *tokens > 0).map(grouped).unwrap_or_default(),
+            run.cost("costEstimate").map(dollars).unwrap_or_default(),
+            run.pairs("tags"),
+            doing(run),
+        ]);
+    }
+    table
+}
+
+/// Where a run stands, in one word.
+pub(super) fn standing(run: Record<'_>) -> String {
+    let status = run.line("status").to_lowercase();
+    match status.as_str() {
+        "accepted" | "running" if run.has("cancelRequested") => "stopping".to_owned(),
+        "accepted" | "running" if run.has("paused") => "paused".to_owned(),
+        "accepted" if run.has("queuePosition") => "queued".to_owned(),
+        _ => status,
+    }
+}
+
+/// What a run does, what it waits for, or why it failed.
+fn doing(run: Record<'_>) -> String {
+    let (task, waits) = (run.line("currentTask/name"), waits(run));
+    match (task.as_str(), waits) {
+        ("", None) => run.line("error"),
+        ("", Some(waits)) => waits,
+        (_, None) => task,
+        (_, Some(waits)) => format!("{task}: {waits}"),
+    }
+}
+
+/// Why nothing happens just now.
+pub(super) fn waits(run: Record<'_>) -> Option<String> {
+    let words = match (run.text("waitingFor"), run.count("queuePosition")) {
+        ("", _) => return None,
+        ("queue", Some(0)) => "is next in the queue",
+        ("queue", Some(before)) => return Some(format!("has {} before it in the queue", counted(before, "run"))),
+        ("resume", _) => "waits to be resumed",
+        ("model", _) => "waits for a free model slot",
+        ("lock", _) => "waits for a lock",
+        ("retry", _) => "waits to ask its model again",
+        (other, _) => return Some(format!("waits for a {other}")),
+    };
+    Some(words.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_says_where_each_run_stands_and_what_it_does() {
+        let answer = json!({ "total": 7, "runs": [
+            { "runId": "run-4", "status": "RUNNING", "startedAt": "2026-03-15T10:29:48.000Z", "durationMs": null,
+              "taskCount": 3, "completedTasks": 1, "tags": { "team": "green" }, "paused": false, "totalTokens": 1204,
+              "currentTask": { "name": "writer", "index": 1 }, "waitingFor": "review" },
+            { "runId": "run-3", "status": "RUNNING", "startedAt": "2026-03-15T10:20:00.000Z", "taskCount": 2,
+              "completedTasks": 0, "tags": {}, "paused": true, "totalTokens": -1, "waitingFor": "resume" },
+            { "runId": "run-2", "status": "ACCEPTED", "startedAt": "2026-03-15T10:20:00.000Z", "taskCount": 2,
+              "completedTasks": 0, "tags": {}, "totalTokens": 0, "waitingFor": "queue", "queuePosition": 0 },
+            { "runId": "run-1", "status": "FAILED", "startedAt": "2026-03-13T10:20:00.000Z", "durationMs": 64_000,
+              "taskCount": 1, "completedTasks": 0, "tags": {}, "totalTokens": 12_345, "error": "no\nluck",
+              "costEstimate": { "inputCost": 1.0, "outputCost": 0.5 } },
+        ] });
+        let args = Args { status: None, tag: Vec::new(), limit: None, offset: Some(2) };
+        let page = Page { now: 1_773_570_600_000, room: None };
+        let told = args.told(Record(&answer), &page);
+        let expected = "\
+RUN    STATUS   TASKS  STARTED    TOOK  TOKENS   COST  TAGS        NOW
+run-4  running    1/3  12s ago           1,204         team=green  writer: waits for a review
+run-3  paused     0/2  10m ago                                     waits to be resumed
+run-2  queued     0/2  10m ago                                     is next in the queue
+run-1  failed     0/1   2d ago  1m 04s  12,345  $1.50              no luck
+";
+        assert_eq!(told.out, expected);
+        assert_eq!(told.err, "4 of 7; --offset 6 shows more\n");
+    }
+}

@@ -1,0 +1,113 @@
+//! `consort runs show`: everything about one run that a person asks first.
+
+use super::list::{standing, waits};
+use crate::commands::call::Told;
+use crate::commands::reviews;
+use crate::show::record::{Page, Record};
+use crate::show::table::{Align, Table};
+use crate::show::words::{ago, counted, dollars, grouped, span, visible};
+
+/// The answer in words: a head, the tasks, what is to be decided, what came out.
+pub(super) fn told(run: Record<'_>, page: &Page) -> Told {
+    let mut parts = vec![head(run, page), tasks(run, page)];
+    parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
+    parts.extend(run.list("tasks").filter(|task| task.has("output")).map(output));
+    parts
+        .extend(Some(run.line("error")).filter(|error| !error.is_empty()).map(|error| format!("It failed: {error}\n")));
+    Told::out(parts.join("\n"))
+}
+
+fn head(run: Record<'_>, page: &Page) -> String {
+    let started = run.since("startedAt", page).map(|past| format!("started {}", ago(past)));
+    let took = run.span("durationMs").map(|took| format!("took {}", span(took)));
+    let tokens = run.count("totalTokens").filter(|tokens| *tokens > 0).map(|tokens| counted(tokens, "token"));
+    let cost = run.cost("costEstimate").map(dollars);
+    let facts: Vec<String> = [started, took, tokens, cost].into_iter().flatten().collect();
+    let waits = waits(run).map(|waits| format!(", {waits}")).unwrap_or_default();
+    let retried = Some(run.line("retryOf")).filter(|of| !of.is_empty());
+    let forked = Some(run.line("forkedFrom/runId")).filter(|from| !from.is_empty());
+    let forked = forked.map(|from| format!("{from}, event {}", run.count("forkedFrom/seq").unwrap_or_default()));
+    let lines = [
+        ("run", run.line("runId")),
+        ("status", format!("{}{waits}", standing(run))),
+        ("ensemble", format!("{}, {}", run.line("ensemble"), run.line("workflow").to_lowercase())),
+        ("model", run.line("model")),
+        ("time", facts.join(", ")),
+        ("inputs", run.pairs("inputs")),
+        ("tags", run.pairs("tags")),
+        ("retries", retried.unwrap_or_default()),
+        ("forked", forked.unwrap_or_default()),
+    ];
+    let said = lines.into_iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(name, value)| format!("{name:<9} {value}\n")).collect()
+}
+
+fn tasks(run: Record<'_>, page: &Page) -> String {
+    let mut table = Table::new(&[
+        ("TASK", Align::Left),
+        ("STATUS", Align::Left),
+        ("TOOK", Align::Right),
+        ("TOKENS", Align::Right),
+        ("TOOL CALLS", Align::Right),
+        ("WHY", Align::Left),
+    ]);
+    for task in run.list("tasks") {
+        let took = task.span("durationMs").or_else(|| task.since("startedAt", page));
+        let calls = task.count("toolCallCount").filter(|calls| *calls > 0);
+        table.row([
+            task.line("name"),
+            task.line("status").to_lowercase(),
+            took.map(span).unwrap_or_default(),
+            task.count("tokenCount").filter(|tokens| *tokens > 0).map(grouped).unwrap_or_default(),
+            calls.map(grouped).unwrap_or_default(),
+            [task.line("error"), task.line("reason")].join(""),
+        ]);
+    }
+    table.text(page.room)
+}
+
+fn output(task: Record<'_>) -> String {
+    format!("── {} ──\n{}\n", task.line("name"), visible(task.text("output")).trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_reads_from_where_it_stands_to_what_came_out() {
+        let answer = json!({ "runId": "run-1", "ensemble": "evening", "status": "RUNNING", "workflow": "SEQUENTIAL",
+            "startedAt": "2026-03-15T10:29:48.000Z", "durationMs": null, "totalTokens": 1204, "model": "demo",
+            "waitingFor": "review", "inputs": { "topic": "bees" }, "tags": {}, "tasks": [
+                { "name": "research", "status": "COMPLETED", "durationMs": 1600, "tokenCount": 221, "toolCallCount": 2,
+                  "output": "Bees\u{1b}[2J are\nsocial.\n" },
+                { "name": "program", "status": "WAITING", "startedAt": "2026-03-15T10:29:50.000Z", "tokenCount": 983,
+                  "toolCallCount": 0 } ],
+            "pendingReviews": [{ "reviewId": "run-1-review-0", "taskName": "program", "timing": "AFTER_EXECUTION",
+                "taskOutput": "18:00 Bees", "expiresAt": "2026-03-15T10:34:50.000Z", "onTimeout": "CONTINUE" }] });
+        let expected = "\
+run       run-1
+status    running, waits for a review
+ensemble  evening, sequential
+model     demo
+time      started 12s ago, 1,204 tokens
+inputs    topic=bees
+
+TASK      STATUS      TOOK  TOKENS  TOOL CALLS
+research  completed   1.6s     221           2
+program   waiting    10.0s     983
+
+Review run-1-review-0 of `program`; in 4m 50s the run goes on.
+  18:00 Bees
+consort reviews decide run-1-review-0 approve
+
+── research ──
+Bees[2J are
+social.
+";
+        let page = Page { now: 1_773_570_600_000, room: None };
+        assert_eq!(told(Record(&answer), &page).out, expected);
+    }
+}

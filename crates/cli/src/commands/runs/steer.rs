@@ -1,0 +1,113 @@
+//! What can be asked of a run while it lasts: the requests, and what is said
+//! about their answers.
+
+use clap::ValueEnum;
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+use crate::client::Call;
+use crate::commands::call::Told;
+use crate::show::record::{Page, Record};
+
+/// How soon a run stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// When the tasks under way are done
+    AfterTask,
+    /// When the models and tools under way have answered
+    AfterIteration,
+    /// At once, in the middle of an answer
+    Now,
+}
+
+impl Mode {
+    /// The request.
+    pub(super) fn cancel(self, run: &str) -> Call {
+        let mode = match self {
+            Mode::AfterTask => "after_task",
+            Mode::AfterIteration => "after_iteration",
+            Mode::Now => "now",
+        };
+        Call::post(&["runs", run, "cancel"], json!({ "mode": mode }))
+    }
+}
+
+/// Which words come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Priority {
+    Low,
+    Normal,
+    High,
+}
+
+impl Priority {
+    fn word(self) -> &'static str {
+        match self {
+            Priority::Low => "LOW",
+            Priority::Normal => "NORMAL",
+            Priority::High => "HIGH",
+        }
+    }
+}
+
+/// Something the agents of a run are told.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  consort runs inject run-1a2b \"Name your sources\" --target writer --ttl 10m")]
+pub(crate) struct Words {
+    /// The run
+    run: String,
+    /// What they are told
+    text: String,
+    /// Only the task or the agent of this name; default: all
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// What is read first when there is more than one
+    #[arg(long, value_enum)]
+    priority: Option<Priority>,
+    /// How long it holds, such as 10m or PT10M; default: as long as the run
+    #[arg(long, value_name = "SPAN")]
+    ttl: Option<SignedDuration>,
+}
+
+impl Words {
+    /// The request.
+    pub(super) fn call(&self) -> Call {
+        let mut body = Map::new();
+        body.insert("content".to_owned(), self.text.as_str().into());
+        body.extend(self.target.as_deref().map(|target| ("target".to_owned(), Value::from(target))));
+        body.extend(self.priority.map(|priority| ("priority".to_owned(), priority.word().into())));
+        body.extend(self.ttl.map(|ttl| ("ttl".to_owned(), ttl.to_string().into())));
+        Call::post(&["runs", &self.run, "inject"], body.into())
+    }
+}
+
+/// The request for another model.
+pub(super) fn model(run: &str, model: &str) -> Call {
+    Call::post(&["runs", run, "model"], json!({ "model": model }))
+}
+
+/// Where a run stands now.
+pub(super) fn status(answer: Record<'_>, _: &Page) -> Told {
+    Told::line(format!("{}: {}", answer.line("runId"), answer.line("status").to_lowercase()))
+}
+
+/// Which model answers now.
+pub(super) fn switched(answer: Record<'_>, _: &Page) -> Told {
+    let (run, model) = (answer.line("runId"), answer.line("model"));
+    let before = Some(answer.line("previousModel")).filter(|before| !before.is_empty() && *before != model);
+    let before = before.map(|before| format!(" instead of {before}")).unwrap_or_default();
+    Told::line(format!("{run}: asks {model}{before} from now on"))
+}
+
+/// What becomes of the words.
+pub(super) fn injected(answer: Record<'_>, _: &Page) -> Told {
+    Told::line(format!("{}: read at the next step", answer.line("directiveId")))
+}
+
+/// What becomes of a run that is not wanted any more.
+pub(super) fn removed(run: &str, answer: Record<'_>) -> Told {
+    match answer.text("status") {
+        "" => Told::line(format!("{run}: erased")),
+        _ => Told::line(format!("{run}: had not ended, so it is stopped now; once it has ended, rm erases it")),
+    }
+}

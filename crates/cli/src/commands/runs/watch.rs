@@ -1,0 +1,29 @@
+//! `consort runs watch`: a run on a server, as it is seen by whoever started it.
+
+use crate::client::Target;
+use crate::commands::Output;
+use crate::commands::call::wrong;
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::screen::Look;
+use crate::terminal::Terminal;
+use crate::watch::{CtrlC, interrupts, watch_there};
+
+/// Watches a run to its end. Whoever watches is not asked for reviews.
+pub(super) fn run(
+    target: &Target,
+    run: &str,
+    (env, terminal): (&Env<'_>, &Terminal),
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
+    let client = match target.client(env) {
+        Ok(client) => client,
+        Err(mistake) => return wrong(output, &mistake),
+    };
+    let look = if target.json { Look::Frames } else { terminal.look };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let keys = (interrupts(), CtrlC::Leaves);
+        watch_there((&client, run), &Terminal { look, person: None }, keys, output).await
+    })
+}

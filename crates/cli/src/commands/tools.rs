@@ -1,0 +1,78 @@
+//! `consort tools`: the tools of a server, listed and called directly.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use crate::client::{Call, Target};
+use crate::commands::Output;
+use crate::commands::call::{Told, call, wrong};
+use crate::commands::capabilities;
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::record::{Page, Record};
+use crate::show::words::visible;
+
+/// What was typed.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the tools agents can use
+    List,
+    /// Call a tool; what it answers goes to stdout
+    #[command(after_help = "Examples:\n  consort tools invoke calculator \"3 * 25\"\n  \
+        consort tools invoke datetime --json-input '{\"timezone\": \"Europe/Paris\"}'")]
+    Invoke {
+        /// The tool
+        name: String,
+        /// The value of its only required text, or its arguments as JSON
+        #[arg(conflicts_with = "json_input")]
+        input: Option<String>,
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON")]
+        json_input: Option<String>,
+    },
+}
+
+/// Does what was typed.
+pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    match &args.command {
+        Command::List => call(&args.target, env, output, &Call::get(&["capabilities"]), |answer, page| {
+            Told::out(capabilities::tools(answer).text(page.room))
+        }),
+        Command::Invoke { name, input, json_input } => match arguments(input.as_deref(), json_input.as_deref()) {
+            Ok(input) => {
+                let invoke = Call::post(&["tools", name, "invoke"], json!({ "input": input }));
+                call(&args.target, env, output, &invoke, told)
+            }
+            Err(mistake) => wrong(output, &mistake),
+        },
+    }
+}
+
+fn arguments(text: Option<&str>, json: Option<&str>) -> Result<Value, String> {
+    match (text, json) {
+        (Some(text), _) => Ok(text.into()),
+        (None, Some(json)) => serde_json::from_str(json).map_err(|error| format!("--json-input is not JSON: {error}")),
+        (None, None) => Ok(json!({})),
+    }
+}
+
+fn told(answer: Record<'_>, page: &Page) -> Told {
+    let output = answer.text("output");
+    match (answer.text("status"), page.room) {
+        ("SUCCESS", Some(_)) => Told::line(visible(output)),
+        ("SUCCESS", None) => Told::line(output),
+        _ => {
+            let reason = format!("{} failed: {}\n", answer.line("tool"), answer.line("errorMessage"));
+            Told { out: String::new(), err: reason, exit: Exit::Failed }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is said when the watching is over, and the status it ends with. Says
+//! that something is kept only where that is so.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Watched;
+use crate::commands::Output;
+use crate::exit::Exit;
+use crate::show::screen::Look;
+use crate::show::view::{RunResult, Status, View};
+use crate::show::words::counted;
+
+/// The last words about a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// What goes to the standard output.
+    pub(crate) answer: Option<String>,
+    /// What goes to the other one.
+    pub(crate) words: Option<String>,
+    /// What the shell is told.
+    pub(crate) exit: Exit,
+}
+
+/// Where a run is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Nowhere: it is forgotten with the process.
+    Nowhere,
+    /// In this folder.
+    Folder(PathBuf),
+    /// On the server at this address.
+    Server(String),
+}
+
+impl Ending {
+    /// Says it, in the way the run was shown.
+    pub(crate) fn tell(&self, look: Look, output: Output<'_>) -> io::Result<()> {
+        if let Some(words) = &self.words {
+            writeln!(output.err, "{words}")?;
+        }
+        let Some(answer) = self.answer.as_ref().filter(|_| look != Look::Frames) else { return Ok(()) };
+        if matches!(look, Look::Block(_)) {
+            writeln!(output.err)?;
+        }
+        let newline = if answer.ends_with('\n') { "" } else { "\n" };
+        write!(output.out, "{answer}{newline}")
+    }
+}
+
+/// How it ended, for the run of this id.
+pub(crate) fn ending(watched: Watched, view: &View, kept: &Kept, run: &str) -> Ending {
+    let words = |exit, words: String| Ending { answer: None, words: Some(words), exit };
+    match (watched, &view.result) {
+        (Watched::ToTheEnd, Some(result)) => ended(result, view, kept, run),
+        (Watched::AsAsked, Some(result)) => {
+            let ending = ended(result, view, kept, run);
+            let exit = if result.status == Status::Cancelled { Exit::Interrupted } else { ending.exit };
+            Ending { exit, ..ending }
+        }
+        (Watched::ToTheEnd | Watched::AsAsked | Watched::Stopped, _) => {
+            words(Exit::Failed, format!("The run stopped, because it could not be stored{}.", unfinished(kept, run)))
+        }
+        (Watched::Left, _) => words(Exit::Interrupted, format!("Left at once{}.", unfinished(kept, run))),
+    }
+}
+
+fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
+    let kept = outputs(result.finished, kept, run);
+    let (words, exit) = match result.status {
+        Status::Completed if result.answer.is_some() => (None, Exit::Done),
+        Status::Completed => (Some("No task has finished, so there is no answer.".to_owned()), Exit::Done),
+        Status::Failed => {
+            let kept = if kept.is_empty() { kept } else { format!("\n{}{kept}.", finished(result, view)) };
+            let error = result.error.as_deref().unwrap_or("it did not say why");
+            let breach = view.breach.as_ref().map(|breach| format!(": {breach}")).unwrap_or_default();
+            (Some(format!("The run failed: {error}{breach}{kept}")), Exit::Failed)
+        }
+        Status::Cancelled => (Some(format!("Cancelled; {}{kept}.", finished(result, view))), Exit::Failed),
+    };
+    let answer = result.answer.clone().filter(|_| result.status == Status::Completed);
+    Ending { answer, words, exit }
+}
+
+fn finished(result: &RunResult, view: &View) -> String {
+    format!("{} of {} finished", result.finished, counted(view.tasks.len() as u64, "task"))
+}
+
+fn outputs(finished: usize, kept: &Kept, run: &str) -> String {
+    let what = match finished {
+        0 => return String::new(),
+        1 => "its output is",
+        _ => "their outputs are",
+    };
+    match kept {
+        Kept::Nowhere => String::new(),
+        Kept::Folder(folder) => format!(", {what} kept in {} ({run})", folder.display()),
+        Kept::Server(url) => format!(", {what} kept at {url} ({run})"),
+    }
+}
+
+fn unfinished(kept: &Kept, run: &str) -> String {
+    match kept {
+        Kept::Nowhere => String::new(),
+        Kept::Folder(folder) => format!("; the run stays unfinished in {} ({run})", folder.display()),
+        Kept::Server(url) => format!("; the run is at {url} ({run})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::show::view::Task;
+
+    fn view(status: Status, finished: usize) -> View {
+        let result = RunResult {
+            status,
+            answer: (finished > 0).then(|| "42".to_owned()),
+            error: (status == Status::Failed).then(|| "no luck".to_owned()),
+            finished,
+            took: Duration::from_secs(1),
+            tokens: None,
+            cost: None,
+        };
+        View { tasks: vec![Task::default(); 3], result: Some(result), ..View::default() }
+    }
+
+    fn told(status: Status, finished: usize, kept: &Kept) -> (Option<String>, Option<String>, Exit) {
+        let view = view(status, finished);
+        let Ending { answer, words, exit } = ending(Watched::ToTheEnd, &view, kept, "run-1");
+        (answer, words, exit)
+    }
+
+    #[test]
+    fn only_a_completed_run_has_an_answer_and_only_a_folder_keeps_anything() {
+        let folder = Kept::Folder("consort-data".into());
+        let answer = |text: &str| Some(text.to_owned());
+        let cases = [
+            (told(Status::Completed, 3, &folder), (answer("42"), None, Exit::Done)),
+            (
+                told(Status::Completed, 0, &folder),
+                (None, answer("No task has finished, so there is no answer."), Exit::Done),
+            ),
+            (told(Status::Failed, 1, &Kept::Nowhere), (None, answer("The run failed: no luck"), Exit::Failed)),
+            (
+                told(Status::Failed, 2, &folder),
+                (
+                    None,
+                    answer(
+                        "The run failed: no luck\n2 of 3 tasks finished, their outputs are kept in consort-data (run-1).",
+                    ),
+                    Exit::Failed,
+                ),
+            ),
+            (
+                told(Status::Cancelled, 1, &folder),
+                (
+                    None,
+                    answer("Cancelled; 1 of 3 tasks finished, its output is kept in consort-data (run-1)."),
+                    Exit::Failed,
+                ),
+            ),
+            (told(Status::Cancelled, 0, &folder), (None, answer("Cancelled; 0 of 3 tasks finished."), Exit::Failed)),
+        ];
+        for (told, expected) in cases {
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_left_or_could_not_be_stored_is_said_to_be_unfinished() {
+        let folder = Kept::Folder("consort-data".into());
+        let told = |watched| ending(watched, &View::default(), &folder, "run-1");
+        let left = told(Watched::Left);
+        assert_eq!(left.words.as_deref(), Some("Left at once; the run stays unfinished in consort-data (run-1)."));
+        assert_eq!((left.exit, told(Watched::Stopped).exit), (Exit::Interrupted, Exit::Failed));
+    }
+
+    #[test]
+    fn a_cancel_interrupts_only_the_one_who_asked_for_it() {
+        let server = Kept::Server("http://a".to_owned());
+        let exit = |watched, status| ending(watched, &view(status, 1), &server, "run-1").exit;
+        assert_eq!(exit(Watched::AsAsked, Status::Cancelled), Exit::Interrupted);
+        assert_eq!(exit(Watched::AsAsked, Status::Completed), Exit::Done, "it was faster");
+        assert_eq!(exit(Watched::ToTheEnd, Status::Cancelled), Exit::Failed);
+        let words = ending(Watched::ToTheEnd, &view(Status::Cancelled, 1), &server, "run-1").words.unwrap();
+        assert_eq!(words, "Cancelled; 1 of 3 tasks finished, its output is kept at http://a (run-1).");
+    }
+}

@@ -1,0 +1,135 @@
+//! Where a run that is watched takes place: in this process, or on a server.
+//! Both are heard and steered alike.
+
+use consort_core::decide::{Command, Refused};
+use consort_core::event::{CancelMode, Decision};
+use consort_core::frame::parse_review_id;
+use consort_runtime::engine::{Engine, Error};
+use futures::{StreamExt, TryStreamExt};
+use serde_json::{Value, json};
+
+use crate::client::events::{Heard, Hearing};
+use crate::client::{Call, Client, Failure};
+
+/// Who acts here, as the run's events name them.
+const LOCAL: &str = "local";
+
+/// A run and where it takes place.
+#[derive(Clone, Copy)]
+pub(crate) enum Host<'a> {
+    /// In this process.
+    Here(&'a Engine, &'a str),
+    /// On a server.
+    There(&'a Client, &'a str),
+}
+
+/// What came of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Decided {
+    /// It holds.
+    Yes,
+    /// It does not, for this reason; the review is still open.
+    No(String),
+}
+
+impl Host<'_> {
+    /// Everything that happens in the run, from its beginning.
+    pub(super) async fn hear(self) -> anyhow::Result<Hearing<anyhow::Error>> {
+        Ok(match self {
+            Host::Here(engine, run) => engine.tail(run, 0).await?.map_ok(Heard::Frame).err_into().boxed(),
+            Host::There(client, run) => client.follow(run).await?.err_into().boxed(),
+        })
+    }
+
+    /// Asks the run to stop at once; one that is over already has.
+    pub(super) async fn cancel(self) -> anyhow::Result<()> {
+        match self {
+            Host::Here(engine, run) => match engine.command(run, cancel_now()).await {
+                Ok(_) | Err(Error::Refused(Refused::Ended { .. }) | Error::NotOwned(_)) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            Host::There(client, run) => {
+                let call = Call::post(&["runs", run, "cancel"], json!({ "mode": "now" }));
+                match client.send(&call).await {
+                    Err(Failure::Refused { code, .. }) if code == "RUN_COMPLETED" => Ok(()),
+                    sent => Ok(sent.map(drop)?),
+                }
+            }
+        }
+    }
+
+    /// Stops the run and waits until it has ended.
+    pub(crate) async fn stop(self) {
+        if self.cancel().await.is_ok() {
+            self.let_go().await;
+        }
+    }
+
+    /// Decides a review, named by its public id.
+    pub(super) async fn decide(self, id: &str, decision: Decision) -> anyhow::Result<Decided> {
+        match self {
+            Host::Here(engine, run) => {
+                let Some((_, review)) = parse_review_id(id) else {
+                    return Ok(Decided::No("no such review".to_owned()));
+                };
+                match engine.command(run, Command::Review { review, decision, by: LOCAL.to_owned() }).await {
+                    Ok(_) => Ok(Decided::Yes),
+                    Err(Error::Refused(refused)) => Ok(Decided::No(refused.to_string())),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Host::There(client, _) => match client.send(&Call::post(&["reviews", id], spoken(&decision))).await {
+                Ok(_) => Ok(Decided::Yes),
+                // Whether the server is gone for good is for the hearing to find out.
+                Err(failure) => Ok(Decided::No(failure.to_string())),
+            },
+        }
+    }
+
+    /// Why nothing can be stored just now, as far as that is known here.
+    pub(super) fn stalled(self) -> Option<String> {
+        match self {
+            Host::Here(engine, run) => engine.stalled(run),
+            Host::There(..) => None,
+        }
+    }
+
+    /// Returns when nobody here works on the run any more; on a server that is
+    /// the server's business.
+    pub(super) async fn let_go(self) {
+        match self {
+            Host::Here(engine, run) => engine.finished(run).await,
+            Host::There(..) => std::future::pending().await,
+        }
+    }
+
+    /// Whether the run has an end.
+    pub(super) async fn has_ended(self) -> anyhow::Result<bool> {
+        match self {
+            Host::Here(engine, run) => Ok(engine.run(run).await?.end().is_some()),
+            Host::There(..) => Ok(true),
+        }
+    }
+
+    /// What somebody can do about a review where nobody can be asked.
+    pub(super) fn review_hint(self, review: &str) -> String {
+        match self {
+            Host::Here(..) => "Nobody can be asked here, so reviews wait until their time is up.".to_owned(),
+            Host::There(..) => format!("`consort reviews decide {review} approve` lets it pass."),
+        }
+    }
+}
+
+fn cancel_now() -> Command {
+    Command::Cancel { mode: CancelMode::Now, by: LOCAL.to_owned() }
+}
+
+/// A decision as it is sent.
+fn spoken(decision: &Decision) -> Value {
+    match decision {
+        Decision::Continue => json!({ "decision": "APPROVE" }),
+        Decision::ExitEarly => json!({ "decision": "EXIT_EARLY" }),
+        Decision::Edit { output } => json!({ "decision": "EDIT", "revisedOutput": output }),
+        Decision::Reject { feedback } => json!({ "decision": "REJECT", "feedback": feedback }),
+    }
+}

@@ -1,0 +1,25 @@
+//! A run on a server watched from here, whoever started it.
+
+use super::ending::{Kept, ending};
+use super::{CtrlC, Host, Interrupts, Watch};
+use crate::client::Client;
+use crate::commands::Output;
+use crate::exit::Exit;
+use crate::show::screen::Screen;
+use crate::terminal::Terminal;
+
+/// Watches it to its end and says what came of it.
+pub(crate) async fn watch_there(
+    (client, run): (&Client, &str),
+    terminal: &Terminal,
+    keys: (Interrupts, CtrlC),
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
+    let mut screen = Screen::new(terminal.look, Output { out: &mut *output.out, err: &mut *output.err });
+    let host = Host::There(client, run);
+    let watched = Watch::new(host, &mut screen, terminal.person.as_ref(), keys).follow().await?;
+    let view = screen.finish()?;
+    let ending = ending(watched, &view, &Kept::Server(client.url().to_owned()), run);
+    ending.tell(terminal.look, output)?;
+    Ok(ending.exit)
+}

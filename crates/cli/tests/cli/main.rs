@@ -1,0 +1,18 @@
+//! The real binary, each time in a folder of its own: `local` without a server,
+//! `serve` as a server, `remote` as a client of one, `steer` what the client
+//! can do to a run.
+
+#[cfg(test)]
+mod binary;
+#[cfg(test)]
+mod local;
+#[cfg(test)]
+mod remote;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod served;
+#[cfg(test)]
+mod slow_model;
+#[cfg(test)]
+mod steer;

@@ -1,0 +1,132 @@
+//! What a client can do to runs, reviews and tools, and what it then says.
+
+use crate::binary::run;
+use crate::served::Served;
+use crate::slow_model::SlowModel;
+
+/// Two models, and one task that asks the one that never ends.
+fn slow(model: &SlowModel) -> Served {
+    Served::start(Some(&format!(
+        "[models.slow]\nprovider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:{}/v1'\nretries = 0\n\
+         [models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
+         [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\n",
+        model.port
+    )))
+}
+
+#[test]
+fn a_run_is_steered_while_it_lasts_and_erased_when_it_is_over() {
+    let model = SlowModel::start();
+    let server = slow(&model);
+    let mut runner = server.begin(&["run"]);
+    model.asked();
+    let id = server.newest();
+    let said = |args: &[&str]| server.said(&[&["runs"], args].concat());
+
+    assert_eq!(said(&["pause", &id]), format!("{id}: paused\n"));
+    assert!(said(&["list"]).lines().last().unwrap().starts_with(&format!("{id}  paused ")));
+    assert_eq!(said(&["resume", &id]), format!("{id}: resumed\n"));
+    assert_eq!(said(&["model", &id, "demo"]), format!("{id}: asks demo instead of slow from now on\n"));
+    let (status, _, words) = server.consort(&["runs", "model", &id, "huge"]);
+    assert_eq!(status, Some(1));
+    assert_eq!(words, "consort: model: Unknown model 'huge'. Available: [slow, demo] (INVALID_MODEL)\n");
+    let told = said(&["inject", &id, "Be brief", "--target", "only", "--priority", "high", "--ttl", "10m"]);
+    assert!(told.ends_with(": read at the next step\n"), "{told}");
+    let (status, _, words) = server.consort(&["runs", "inject", &id, "Be brief", "--target", "nobody"]);
+    assert_eq!((status, words.contains("only")), (Some(1), true), "the choices are named: {words}");
+
+    let stopped = format!("{id}: had not ended, so it is stopped now; once it has ended, rm erases it\n");
+    assert_eq!(said(&["rm", &id]), stopped);
+    assert_eq!(runner.wait().unwrap().code(), Some(1), "somebody else stopped it");
+    model.hung_up();
+    let (status, _, words) = server.consort(&["runs", "pause", &id]);
+    assert_eq!((status, words.ends_with("(RUN_COMPLETED)\n")), (Some(1), true), "{words}");
+    assert_eq!(said(&["rm", &id]), format!("{id}: erased\n"));
+    assert_eq!(server.json(&["runs", "list"])["total"], 0);
+}
+
+#[test]
+fn a_cancel_is_as_soon_as_it_is_asked_to_be() {
+    let model = SlowModel::start();
+    let server = slow(&model);
+    let runner = server.begin(&["run"]);
+    model.asked();
+    let id = server.newest();
+    let cancel = |mode: &str| server.said(&["runs", "cancel", &id, "--mode", mode]);
+    assert_eq!(cancel("after-task"), format!("{id}: cancelling\n"));
+    assert!(server.said(&["runs", "list"]).contains(&format!("{id}  stopping ")), "the model may finish");
+    assert_eq!(cancel("now"), format!("{id}: cancelling\n"));
+    model.hung_up();
+    assert_eq!(runner.wait_with_output().unwrap().status.code(), Some(1));
+    assert_eq!(server.consort(&["runs", "cancel", &id, "--mode", "soon"]).0, Some(2));
+}
+
+#[test]
+fn reviews_are_listed_shown_and_decided_once() {
+    let config = "[server]\nreview_timeout = '0s'\n[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
+        [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\nreview = 'required'\n";
+    let server = Served::start(Some(config));
+    let mut runner = server.begin(&["run", "--json"]);
+    let mut frames = std::io::BufRead::lines(std::io::BufReader::new(runner.stdout.take().unwrap()));
+    assert!(frames.any(|line| line.unwrap().contains(r#""type":"review_requested""#)));
+    let id = server.newest();
+    let review = format!("{id}-review-0");
+    assert!(server.said(&["reviews", "list", "--run", &id]).contains(&format!("\n{review}  only  ")));
+    let shown = server.said(&["runs", "show", &id]);
+    assert!(shown.contains("\nstatus    running, waits for a review\n"), "{shown}");
+    assert!(shown.contains(&format!("\nReview {review} of `only`.\n  ")), "{shown}");
+    assert!(shown.contains(&format!("\nconsort reviews decide {review} approve\n")), "{shown}");
+
+    let decide = |args: &[&str]| server.consort(&[&["reviews", "decide", &review], args].concat());
+    let wrong = |words: &str| (Some(2), String::new(), format!("{words}\n"));
+    assert_eq!(decide(&["edit"]), wrong("say with --output or --file what it should be"));
+    assert_eq!(decide(&["reject"]), wrong("say with --feedback what should be better"));
+    assert_eq!(decide(&["approve", "--output", "x"]), wrong("--output does not go with this decision"));
+    assert_eq!(decide(&["edit", "--file", "nope.md"]).0, Some(2));
+    server.write("better.md", "Good evening.\n");
+    assert_eq!(decide(&["edit", "--file", "better.md"]), (Some(0), format!("{review}: edit\n"), String::new()));
+    let frames: Vec<String> = frames.map_while(Result::ok).collect();
+    assert!(frames.last().unwrap().contains("Good evening."), "{frames:?}");
+    assert_eq!(runner.wait().unwrap().code(), Some(0));
+    let (status, _, words) = decide(&["approve"]);
+    assert_eq!((status, words.ends_with("(REVIEW_RESOLVED)\n")), (Some(1), true), "{words}");
+    assert_eq!(server.consort(&["reviews", "list"]).2, "nothing waits for a decision\n");
+}
+
+#[test]
+fn tools_answer_from_the_terminal_and_what_there_is_can_be_listed() {
+    let server = Served::start(None);
+    let invoke = |args: &[&str]| server.consort(&[&["tools", "invoke"], args].concat());
+    let done = |text: &str| (Some(0), format!("{text}\n"), String::new());
+    assert_eq!(invoke(&["calculator", "42 * 17"]), done("714"));
+    assert_eq!(invoke(&["calculator", "--json-input", r#"{"input": "42 * 17"}"#]), done("714"));
+    let failed = invoke(&["calculator", "1 +"]);
+    assert_eq!((failed.0, failed.1.as_str()), (Some(1), ""));
+    assert!(failed.2.starts_with("calculator failed: "), "{}", failed.2);
+    assert_eq!(invoke(&["calculator", "--json-input", "{"]).0, Some(2));
+    let (status, _, words) = invoke(&["fly", "x"]);
+    assert_eq!(status, Some(1));
+    let unknown = "consort: Unknown tool 'fly'. Available: [calculator, datetime, json, http_fetch] (TOOL_NOT_FOUND)\n";
+    assert_eq!(words, unknown);
+
+    let tools = server.said(&["tools", "list"]);
+    assert!(tools.starts_with("TOOL        DESCRIPTION\ncalculator  Calculates. "), "{tools}");
+    let all = server.said(&["capabilities"]);
+    let expected = "MODEL  PROVIDER\ndemo   demo\n\nTASK      INPUTS                        TOOLS       DESCRIPTION\n\
+        research  topic                                     Research {topic} and list what a newcomer should know\n";
+    assert!(all.starts_with(expected) && all.ends_with(&tools), "{all}");
+    assert_eq!(server.json(&["capabilities"])["models"][0]["alias"], "demo");
+}
+
+#[test]
+fn a_shell_can_complete_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let (status, script, words) = run(folder.path(), &["completions", shell]);
+        assert_eq!((status, words.as_str()), (Some(0), ""));
+        for word in ["capabilities", "after-iteration", "inject"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert_eq!(run(folder.path(), &["completions", "abacus"]).0, Some(2));
+}
