@@ -10,7 +10,7 @@ mod show;
 mod terminal;
 mod watch;
 
-use std::io::{stderr, stdout};
+use std::io::{self, stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,8 +25,21 @@ use crate::terminal::Terminal;
 /// What the program is called.
 const NAME: &str = "consort";
 
+const EXAMPLES: &str = "Examples:
+  consort run --input topic=bees     the built-in demo, offline, nothing kept
+  consort init && consort check      an ensemble of your own
+  consort serve                      then, in another terminal: consort runs list
+
+Exit status: 0 done, 1 the run or the call failed, 2 wrong usage or configuration,
+3 the server cannot be reached, 130 interrupted.";
+
+const COMPLETIONS: &str = "Examples:
+  consort completions bash > ~/.local/share/bash-completion/completions/consort
+  consort completions zsh > \"${fpath[1]}/_consort\"
+  consort completions fish > ~/.config/fish/completions/consort.fish";
+
 #[derive(Parser)]
-#[command(name = NAME, version, about, disable_help_subcommand = true)]
+#[command(name = NAME, version, about, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -56,7 +69,7 @@ enum Command {
     },
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
-    /// Serve the control API until a signal
+    /// Serve the control API until Ctrl-C; runs that were cut off go on
     Serve(commands::serve::Args),
     /// See and steer the runs of a server
     Runs(commands::runs::Args),
@@ -73,11 +86,6 @@ enum Command {
         shell: Shell,
     },
 }
-
-const COMPLETIONS: &str = "Examples:
-  consort completions bash > ~/.local/share/bash-completion/completions/consort
-  consort completions zsh > \"${fpath[1]}/_consort\"
-  consort completions fish > ~/.config/fish/completions/consort.fish";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -101,9 +109,15 @@ fn main() -> ExitCode {
     };
     match ended {
         Ok(exit) => exit.into(),
+        // Whoever reads the answer has had enough of it, as in `| head`.
+        Err(error) if error.downcast_ref().is_some_and(is_broken_pipe) => Exit::Failed.into(),
         Err(error) => {
-            eprintln!("consort: {error:#}");
+            eprintln!("{NAME}: {error:#}");
             error.downcast_ref().map_or(Exit::Failed, Failure::exit).into()
         }
     }
+}
+
+fn is_broken_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }

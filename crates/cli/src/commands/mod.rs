@@ -15,7 +15,7 @@ pub(crate) mod tools;
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// Where a command writes: its answer to `out`, everything else to `err`.
 pub(crate) struct Output<'a> {
@@ -38,4 +38,15 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
         Some(_) | None => Err("write NAME=VALUE".to_owned()),
     }
+}
+
+/// Adds what was typed to an object of a request.
+fn extend(body: &mut Map<String, Value>, name: &str, typed: &[(String, String)]) -> Result<(), String> {
+    if typed.is_empty() {
+        return Ok(());
+    }
+    let given = body.entry(name).or_insert_with(|| json!({})).as_object_mut();
+    let given = given.ok_or_else(|| format!("{name}: must be an object, so that more can be added to it"))?;
+    given.extend(typed.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
+    Ok(())
 }

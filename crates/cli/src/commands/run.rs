@@ -1,10 +1,12 @@
 //! `consort run`: one run to its end, `local` in this process or `remote` on a
 //! server. The answer goes to the standard output and everything else to the
-//! other one. `request` reads what is asked for.
+//! other one. `request` reads what is asked for, `shown` lets
+//! others see a local run.
 
 mod local;
 mod remote;
 mod request;
+mod shown;
 
 use std::path::PathBuf;
 
@@ -14,8 +16,13 @@ use crate::exit::Exit;
 use crate::show::screen::Look;
 use crate::terminal::Terminal;
 
+const EXAMPLES: &str = "Examples:
+  consort run --input topic=bees > program.md
+  consort run --url http://127.0.0.1:7329 --file request.json --tag team=green";
+
 /// What was typed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The configuration; default: ./consort.toml, else the built-in demo
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
@@ -23,6 +30,9 @@ pub(crate) struct Args {
     /// Run it on the server at this address instead of here
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// Let others see and steer it at this port of this machine while it lasts
+    #[arg(long, value_name = "PORT", conflicts_with = "url")]
+    serve: Option<u16>,
     /// The server's API key; default: $CONSORT_API_KEY
     #[arg(long, value_name = "KEY", requires = "url")]
     key: Option<String>,

@@ -7,6 +7,7 @@ mod steer;
 mod watch;
 
 use clap::Subcommand;
+use serde_json::json;
 
 use crate::client::{Call, Target};
 use crate::commands::Output;
@@ -66,11 +67,8 @@ enum Command {
     },
     /// Tell the agents of a run something; they read it at their next step
     Inject(steer::Words),
-    /// Run a failed or cancelled run again; what has finished is not done again
-    Retry {
-        /// The run
-        run: String,
-    },
+    /// Do again what a failed or cancelled run did not finish
+    Retry(again::Retry),
     /// Begin a new run from the middle of another one
     Fork(again::Fork),
     /// Erase a run that has ended; one that has not is stopped at once
@@ -83,7 +81,7 @@ enum Command {
 /// Does what was typed.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     let target = &args.target;
-    let post = |run: &str, verb: &str| Call::post(&["runs", run, verb], serde_json::json!({}));
+    let post = |run: &str, verb: &str| Call::post(&["runs", run, verb], json!({}));
     match &args.command {
         Command::List(list) => call(target, env, output, &list.call(), |answer, page| list.told(answer, page)),
         Command::Show { run } => call(target, env, output, &Call::get(&["runs", run]), show::told),
@@ -93,7 +91,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Command::Resume { run } => call(target, env, output, &post(run, "resume"), steer::status),
         Command::Model { run, model } => call(target, env, output, &steer::model(run, model), steer::switched),
         Command::Inject(words) => call(target, env, output, &words.call(), steer::injected),
-        Command::Retry { run } => call(target, env, output, &post(run, "retry"), again::told),
+        Command::Retry(retry) => retry.run(target, env, output),
         Command::Fork(fork) => fork.run(target, env, output),
         Command::Rm { run } => {
             call(target, env, output, &Call::delete(&["runs", run]), |answer, _| steer::removed(run, answer))

@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
-    let server = match server(&config) {
+    let server = match server(&config, &Store::Folder(config.store.clone()), PACE) {
         Ok(server) => server,
         Err(error) => return wrong(output, &error.to_string()),
     };
@@ -66,13 +66,13 @@ fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Usage)
 }
 
-fn server(config: &Config) -> Result<Server, assemble::Error> {
+/// A server over everything the configuration names.
+pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<Server, assemble::Error> {
     let clock = Clock::system();
     let tools = assemble::tools(config, clock)?;
     let catalog = assemble::catalog(config, &tools);
-    let store = Store::Folder(config.store.clone());
     Ok(Server {
-        engine: assemble::server_engine(config, &store, Surroundings { tools, clock, pace: PACE })?,
+        engine: assemble::server_engine(config, store, Surroundings { tools, clock, pace })?,
         ensemble: assemble::ensemble(config),
         catalog,
         direct: config.tools.direct.clone(),

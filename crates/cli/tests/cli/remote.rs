@@ -79,7 +79,7 @@ fn a_request_with_mistakes_ends_as_it_would_here_and_a_rehearsal_runs_nothing() 
     assert_eq!(server.consort(&["run"]), (Some(2), String::new(), expected.to_owned()));
     server.write("list.json", r#"{"inputs": []}"#);
     let (status, _, words) = server.consort(&["run", "--file", "list.json", "--input", "name=Ada"]);
-    assert_eq!((status, words.as_str()), (Some(2), "inputs: must be an object, so that --input can add to it\n"));
+    assert_eq!((status, words.as_str()), (Some(2), "inputs: must be an object, so that more can be added to it\n"));
     server.write("dry.json", r#"{"dryRun": true}"#);
     let rehearsed = server.said(&["run", "--file", "dry.json", "--input", "name=Ada"]);
     assert_eq!(rehearsed, "would run 1 task: only\n");

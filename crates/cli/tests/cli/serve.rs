@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Child;
 
 use crate::binary::{interrupt, run, start};
+use crate::slow_model::SlowModel;
 
 /// A server in this folder, and where it listens.
 fn serve(folder: &Path) -> (Child, String) {
@@ -45,4 +46,33 @@ fn a_server_that_others_could_reach_needs_a_key() {
     let (code, out, err) = run(folder.path(), &["serve", "--host", "0.0.0.0", "--port", "0"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("[[server.api_key]]"), "{err}");
+}
+
+#[test]
+fn a_run_here_can_be_seen_and_stopped_by_others_while_it_lasts() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = SlowModel::start();
+    let config = format!(
+        "[models.slow]\nprovider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:{}/v1'\n[ensemble]\nname = 'one'\n\
+         [[ensemble.task]]\ndescription = 'Say hello'\n",
+        model.port
+    );
+    std::fs::write(folder.path().join("consort.toml"), config).unwrap();
+    let mut runner = start(folder.path(), &["run", "--serve", "0"]);
+    let mut words = BufReader::new(runner.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = words.next().unwrap();
+    let url = line.strip_prefix("consort listening on ").and_then(|line| line.strip_suffix(" while the run lasts"));
+    let url = url.unwrap_or_else(|| panic!("{line}")).to_owned();
+    model.asked();
+    let consort = |args: &[&str]| run(folder.path(), &[args, &["--url", &url]].concat());
+    let (status, listed, _) = consort(&["runs", "list"]);
+    let id = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert_eq!((status, listed.contains(&format!("\n{id}  running "))), (Some(0), true), "{listed}");
+    let (status, _, refused) = consort(&["run"]);
+    assert_eq!((status, refused.ends_with("(CONCURRENCY_LIMIT)\n")), (Some(1), true), "{refused}");
+
+    assert_eq!(consort(&["runs", "cancel", &id, "--mode", "now"]).0, Some(0));
+    assert_eq!(words.last().as_deref(), Some("Cancelled; 0 of 1 task finished."));
+    assert_eq!(runner.wait().unwrap().code(), Some(1));
+    assert_eq!(consort(&["runs", "list"]).0, Some(3), "the server is gone with the run");
 }

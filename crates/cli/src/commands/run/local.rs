@@ -10,6 +10,7 @@ use consort_runtime::engine::Engine;
 use consort_runtime::log::Query;
 use consort_runtime::tool::Toolbox;
 
+use super::shown::Shown;
 use super::{Args, request, wrong};
 use crate::assemble::{self, Store, Surroundings};
 use crate::commands::Output;
@@ -53,14 +54,20 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     }
     let look = terminal.look;
     let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let engine = match assemble::engine(&config, &compiled, &store, Surroundings { tools, clock, pace }) {
-        Ok(engine) => engine,
+    let surroundings = Surroundings { tools, clock, pace };
+    let place = match args.serve {
+        None => assemble::engine(&config, &compiled, &store, surroundings).map(|engine| (engine, None)),
+        Some(port) => Shown::at(port, &config, &store, pace).map(|shown| (shown.engine(), Some(shown))),
+    };
+    let (engine, shown) = match place {
+        Ok(place) => place,
         Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
         Err(error) => return Err(error.into()),
     };
     let keep = config.server.max_retained_completed_runs;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(Job { engine, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
+    let exit =
+        runtime.block_on(Job { engine, shown, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
     // A line of the keyboard that nobody types any more must not be waited for.
     runtime.shutdown_background();
     exit
@@ -79,6 +86,8 @@ fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<S
 /// One run and where it takes place.
 struct Job {
     engine: Engine,
+    /// The server that shows it, if it is to be shown.
+    shown: Option<Shown>,
     store: Store,
     look: Look,
     /// How many ended runs are kept.
@@ -86,9 +95,16 @@ struct Job {
 }
 
 impl Job {
-    async fn work(self, run: Compiled, person: Option<&Person>, output: Output<'_>) -> anyhow::Result<Exit> {
+    async fn work(mut self, run: Compiled, person: Option<&Person>, output: Output<'_>) -> anyhow::Result<Exit> {
         let interrupts = interrupts();
         self.mention_unfinished(output.err).await?;
+        let showing = match self.shown.take() {
+            Some(shown) => match shown.open(output.err).await {
+                Ok(showing) => Some(showing),
+                Err(mistake) => return wrong(output, &[mistake]),
+            },
+            None => None,
+        };
         let run = self.engine.submit(run).await?;
         let mut screen = Screen::new(self.look, Output { out: &mut *output.out, err: &mut *output.err });
         let host = Host::Here(&self.engine, &run);
@@ -103,6 +119,9 @@ impl Job {
             // Its owner lets go of the log, so that dropping the engine closes it.
             self.engine.finished(&run).await;
             self.engine.retain(Kind::Run, self.keep).await?;
+        }
+        if let Some(showing) = showing {
+            showing.close().await?;
         }
         let ending = ending(watched, &view, &self.kept(), &run);
         ending.tell(self.look, output)?;

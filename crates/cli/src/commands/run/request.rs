@@ -10,7 +10,7 @@ use consort_core::template::variables;
 use serde_json::{Value, json};
 
 use super::Args;
-use crate::commands::json_file;
+use crate::commands::{extend, json_file};
 
 /// How alike two names must be for one to be suggested for the other.
 const ALIKE: f64 = 0.8;
@@ -31,21 +31,11 @@ pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request,
 
 /// The request as it is sent, whose parts the server checks.
 pub(super) fn body(args: &Args) -> Result<Value, Vec<String>> {
-    let mut body = file(args)?;
-    for (name, typed) in [("inputs", &args.input), ("tags", &args.tag)] {
-        if typed.is_empty() {
-            continue;
-        }
-        let given = body.as_object_mut().map(|body| body.entry(name).or_insert_with(|| json!({})));
-        let Some(given) = given.and_then(Value::as_object_mut) else {
-            return Err(vec![format!(
-                "{name}: must be an object, so that --{} can add to it",
-                name.trim_end_matches('s')
-            )]);
-        };
-        given.extend(typed.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-    }
-    Ok(body)
+    let Value::Object(mut body) = file(args)? else { return Err(vec!["the request must be a JSON object".to_owned()]) };
+    let typed = [("inputs", &args.input), ("tags", &args.tag)];
+    let mistakes = typed.into_iter().filter_map(|(name, typed)| extend(&mut body, name, typed).err());
+    let mistakes: Vec<String> = mistakes.collect();
+    if mistakes.is_empty() { Ok(body.into()) } else { Err(mistakes) }
 }
 
 /// What the file says; without one, nothing in particular.

@@ -2,56 +2,83 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Told, call, wrong};
-use crate::commands::{Output, json_file, pair};
+use crate::commands::{Output, extend, json_file, pair};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::show::record::{Page, Record};
 
+/// A run that does again what another one did not finish.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  consort runs retry run-1a2b --model haiku")]
+pub(crate) struct Retry {
+    /// The run
+    run: String,
+    #[command(flatten)]
+    edits: Edits,
+}
+
 /// A run that begins in the middle of another one.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "What happened before that event is taken from the record and never done again.\n\n\
-    Example:\n  consort runs fork run-1a2b --seq 42 --model haiku")]
+#[command(after_help = "What is kept is taken from the record and never done again.\n\n\
+    Example:\n  consort runs fork run-1a2b --seq 42 --input topic=wasps")]
 pub(crate) struct Fork {
     /// The run
     run: String,
-    /// The number of the last event to take over, as `runs watch --json` prints it
+    /// Keep what stands before this event, as `runs watch --json` numbers them; default: everything
     #[arg(long, value_name = "N")]
-    seq: u64,
-    /// The model that answers from there on
+    seq: Option<u64>,
+    #[command(flatten)]
+    edits: Edits,
+}
+
+/// What is to be different.
+#[derive(Debug, clap::Args)]
+struct Edits {
+    /// The model that answers in the new run
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Another value for a {variable}; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     input: Vec<(String, String)>,
-    /// More edits, as JSON; what is typed beats what it says
+    /// Edits as JSON, such as `taskOverrides`; what is typed comes on top
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+}
+
+impl Retry {
+    /// Does it.
+    pub(super) fn run(&self, target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+        match self.edits.body() {
+            Ok(body) => call(target, env, output, &Call::post(&["runs", &self.run, "retry"], body.into()), told),
+            Err(mistake) => wrong(output, &mistake),
+        }
+    }
 }
 
 impl Fork {
     /// Does it.
     pub(super) fn run(&self, target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-        match self.call() {
-            Ok(fork) => call(target, env, output, &fork, told),
+        match self.edits.body() {
+            Ok(mut body) => {
+                body.extend(self.seq.map(|seq| ("seq".to_owned(), seq.into())));
+                call(target, env, output, &Call::post(&["runs", &self.run, "fork"], body.into()), told)
+            }
             Err(mistake) => wrong(output, &mistake),
         }
     }
+}
 
-    fn call(&self) -> Result<Call, String> {
-        let mut body = self.file.as_deref().map_or_else(|| Ok(json!({})), json_file)?;
-        let Some(edits) = body.as_object_mut() else { return Err("the edits must be a JSON object".to_owned()) };
-        edits.insert("seq".to_owned(), self.seq.into());
-        edits.extend(self.model.as_deref().map(|model| ("model".to_owned(), Value::from(model))));
-        if !self.input.is_empty() {
-            let inputs = edits.entry("inputs").or_insert_with(|| json!({})).as_object_mut();
-            let inputs = inputs.ok_or("inputs: must be an object, so that --input can add to it")?;
-            inputs.extend(self.input.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-        }
-        Ok(Call::post(&["runs", &self.run, "fork"], body))
+impl Edits {
+    fn body(&self) -> Result<Map<String, Value>, String> {
+        let file = self.file.as_deref().map_or_else(|| Ok(json!({})), json_file)?;
+        let Value::Object(mut body) = file else { return Err("the edits must be a JSON object".to_owned()) };
+        body.extend(self.model.as_deref().map(|model| ("model".to_owned(), Value::from(model))));
+        extend(&mut body, "inputs", &self.input)?;
+        Ok(body)
     }
 }
 

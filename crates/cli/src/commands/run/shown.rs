@@ -1,0 +1,67 @@
+//! `--serve`: a run in this process that others can see and steer while it
+//! lasts. The server is for this run alone, and on this machine alone.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use consort_runtime::engine::Engine;
+use consort_server::Server;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::assemble::{self, Store};
+use crate::commands::serve;
+use crate::config::Config;
+
+/// Where it listens: other machines have no business with it.
+const HOST: &str = "127.0.0.1";
+
+/// A server that does not listen yet.
+pub(super) struct Shown {
+    server: Server,
+    port: u16,
+}
+
+/// A server that listens.
+pub(super) struct Showing {
+    /// Dropped or used, it ends the serving.
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<io::Result<()>>,
+}
+
+impl Shown {
+    /// A server over the store of the run, with room for nothing else.
+    pub(super) fn at(port: u16, config: &Config, store: &Store, pace: Duration) -> Result<Shown, assemble::Error> {
+        let mut config = config.clone();
+        HOST.clone_into(&mut config.server.host);
+        (config.server.max_concurrent_runs, config.server.max_queued_runs) = (1, 0);
+        Ok(Shown { server: serve::server(&config, store, pace)?, port })
+    }
+
+    /// Where the run takes place.
+    pub(super) fn engine(&self) -> Engine {
+        self.server.engine.clone()
+    }
+
+    /// Begins to listen and says where, or why that cannot be.
+    pub(super) async fn open(self, err: &mut dyn Write) -> Result<Showing, String> {
+        let refused = |error: io::Error| format!("cannot listen on {HOST}:{}: {error}", self.port);
+        let listener = TcpListener::bind((HOST, self.port)).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        writeln!(err, "consort listening on http://{address} while the run lasts").map_err(refused)?;
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(self.server.serve(listener, async {
+            let _either_way = stopped.await;
+        }));
+        Ok(Showing { stop, serving })
+    }
+}
+
+impl Showing {
+    /// Ends it: streams end, requests under way may finish.
+    pub(super) async fn close(self) -> anyhow::Result<()> {
+        let _gone_already = self.stop.send(());
+        Ok(self.serving.await??)
+    }
+}
