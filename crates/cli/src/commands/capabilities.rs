@@ -6,7 +6,7 @@ use crate::commands::call::{Told, call};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::show::record::{Page, Record};
-use crate::show::table::{Align, Table};
+use crate::show::table::{Column, Table};
 
 /// Does what was typed.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
@@ -28,13 +28,14 @@ fn told(answer: Record<'_>, page: &Page) -> Told {
 }
 
 fn models(answer: Record<'_>) -> Table {
-    let mut table = Table::new(&[("MODEL", Align::Left), ("PROVIDER", Align::Left)]);
+    let mut table = Table::new(&[("MODEL", Column::Name), ("PROVIDER", Column::Text)]);
     answer.list("models").for_each(|model| table.row([model.line("alias"), model.line("provider")]));
     table
 }
 
 fn tasks(answer: Record<'_>) -> Table {
-    let heads = [("TASK", Align::Left), ("INPUTS", Align::Left), ("TOOLS", Align::Left), ("DESCRIPTION", Align::Left)];
+    let heads =
+        [("TASK", Column::Name), ("INPUTS", Column::Text), ("TOOLS", Column::Text), ("DESCRIPTION", Column::Text)];
     let mut table = Table::new(&heads);
     for task in answer.list("preconfiguredTasks") {
         table.row([task.line("name"), task.joined("variables"), task.joined("tools"), task.line("description")]);
@@ -48,7 +49,7 @@ pub(super) fn tools(answer: Record<'_>) -> Table {
 }
 
 fn described(head: &str, answer: Record<'_>, list: &str) -> Table {
-    let mut table = Table::new(&[(head, Align::Left), ("DESCRIPTION", Align::Left)]);
+    let mut table = Table::new(&[(head, Column::Name), ("DESCRIPTION", Column::Text)]);
     answer.list(list).for_each(|item| table.row([item.line("name"), item.line("description")]));
     table
 }

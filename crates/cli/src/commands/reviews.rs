@@ -11,7 +11,7 @@ use crate::commands::call::{Told, call, wrong};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::show::record::{Page, Record};
-use crate::show::table::{Align, Table};
+use crate::show::table::{Column, Table};
 use crate::show::words::{ago, until, visible};
 
 /// What was typed.
@@ -131,11 +131,11 @@ fn decided(answer: Record<'_>, _: &Page) -> Told {
 
 fn told(answer: Record<'_>, page: &Page) -> Told {
     let mut table = Table::new(&[
-        ("REVIEW", Align::Left),
-        ("TASK", Align::Left),
-        ("ASKED", Align::Right),
-        ("LEFT", Align::Right),
-        ("ABOUT", Align::Left),
+        ("REVIEW", Column::Name),
+        ("TASK", Column::Text),
+        ("ASKED", Column::Amount),
+        ("LEFT", Column::Amount),
+        ("ABOUT", Column::Text),
     ]);
     for review in answer.list("reviews") {
         table.row([

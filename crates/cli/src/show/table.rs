@@ -1,33 +1,36 @@
 //! Rows in columns. On a terminal no line is longer than the room: the widest
-//! column gives way. Elsewhere nothing is cut, so that other programs get all.
+//! text gives way, then amounts are left out, the last first; a name, which
+//! one types again, is never cut. Elsewhere everything is printed.
 
 use super::words::{cut, one_line, padded, right, width};
 
 const GAP: &str = "  ";
-/// Columns that a cell keeps however little room there is.
-const CELL_MIN: usize = 6;
+/// Columns that a text keeps however little room there is.
+const TEXT_MIN: usize = 6;
 
-/// Where the text of a column stands.
+/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
-    /// Words.
-    Left,
-    /// Amounts.
-    Right,
+pub(crate) enum Column {
+    /// A word that counts only as a whole.
+    Name,
+    /// A number, or how long something took.
+    Amount,
+    /// Words, of which the first few help too.
+    Text,
 }
 
 /// A table being filled.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    align: Vec<Align>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these heads.
-    pub(crate) fn new(heads: &[(&str, Align)]) -> Table {
+    pub(crate) fn new(heads: &[(&str, Column)]) -> Table {
         let head = heads.iter().map(|(head, _)| (*head).to_owned()).collect();
-        Table { align: heads.iter().map(|(_, align)| *align).collect(), rows: vec![head] }
+        Table { columns: heads.iter().map(|(_, column)| *column).collect(), rows: vec![head] }
     }
 
     /// Adds a row, with a cell for each head; each cell is one line.
@@ -39,7 +42,7 @@ impl Table {
     pub(crate) fn text(&self, room: Option<usize>) -> String {
         let mut widths = self.widths();
         if let Some(room) = room {
-            fit(&mut widths, room);
+            self.fit(&mut widths, room);
         }
         self.rows.iter().map(|row| self.line(row, &widths)).collect()
     }
@@ -50,30 +53,49 @@ impl Table {
             let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell));
             if says { cells.max().unwrap_or(0) } else { 0 }
         };
-        (0..self.align.len()).map(widest).collect()
+        (0..self.columns.len()).map(widest).collect()
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
-        let cells = row.iter().zip(&self.align).zip(widths).filter(|(_, width)| **width > 0);
-        let cells = cells.map(|((cell, align), width)| match align {
-            Align::Left => padded(&cut(cell, *width), *width),
-            Align::Right => right(&cut(cell, *width), *width),
+        let cells = row.iter().zip(&self.columns).zip(widths).filter(|(_, width)| **width > 0);
+        let cells = cells.map(|((cell, column), width)| match column {
+            Column::Name | Column::Text => padded(&cut(cell, *width), *width),
+            Column::Amount => right(cell, *width),
         });
         let line = cells.collect::<Vec<_>>().join(GAP);
         format!("{}\n", line.trim_end())
     }
+
+    /// Makes columns narrower until all fit, as far as that is possible.
+    fn fit(&self, widths: &mut Vec<usize>, room: usize) {
+        let mut shown = widths.clone();
+        while taken(widths) > room {
+            if let Some(width) = self.widest_text(widths).filter(|width| **width > TEXT_MIN) {
+                *width -= 1;
+            } else if let Some(width) = self.last_amount(&mut shown) {
+                // Its room is the texts' now, so they are cut anew.
+                *width = 0;
+                widths.clone_from(&shown);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn widest_text<'a>(&self, widths: &'a mut [usize]) -> Option<&'a mut usize> {
+        let columns = self.columns.iter().zip(widths);
+        columns.filter(|(column, _)| **column == Column::Text).map(|(_, width)| width).max()
+    }
+
+    fn last_amount<'a>(&self, widths: &'a mut [usize]) -> Option<&'a mut usize> {
+        let columns = self.columns.iter().zip(widths);
+        columns.filter(|(column, width)| **column == Column::Amount && **width > 0).map(|(_, width)| width).last()
+    }
 }
 
-/// Makes the widest column narrower until all fit.
-fn fit(widths: &mut [usize], room: usize) {
-    let taken = |widths: &[usize]| {
-        let shown: Vec<usize> = widths.iter().copied().filter(|width| *width > 0).collect();
-        shown.iter().sum::<usize>() + GAP.len() * shown.len().saturating_sub(1)
-    };
-    while taken(widths) > room {
-        let Some(widest) = widths.iter_mut().max().filter(|width| **width > CELL_MIN) else { return };
-        *widest -= 1;
-    }
+fn taken(widths: &[usize]) -> usize {
+    let shown = widths.iter().filter(|width| **width > 0);
+    shown.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
 }
 
 #[cfg(test)]
@@ -81,7 +103,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let heads = [("RUN", Align::Left), ("TOKENS", Align::Right), ("COST", Align::Right), ("WHAT", Align::Left)];
+        let heads =
+            [("RUN", Column::Name), ("TOKENS", Column::Amount), ("COST", Column::Amount), ("WHAT", Column::Text)];
         let mut table = Table::new(&heads);
         for cells in [["run-1", "1,204", "", "a long\nstory about bees"], ["run-10", "7", "", ""]] {
             table.row(cells.map(str::to_owned));
@@ -100,13 +123,24 @@ run-10       7
     }
 
     #[test]
-    fn on_a_terminal_the_widest_column_gives_way() {
+    fn on_a_terminal_texts_give_way_first_then_amounts_and_names_never() {
         let expected = "\
 RUN     TOKENS  WHAT
 run-1    1,204  a long st…
 run-10       7
 ";
         assert_eq!(table().text(Some(26)), expected);
-        assert!(table().text(Some(3)).lines().all(|line| width(line) <= 22), "a cell is never cut to nothing");
+        let expected = "\
+RUN     WHAT
+run-1   a lon…
+run-10
+";
+        assert_eq!(table().text(Some(14)), expected);
+        assert_eq!(table().text(Some(3)), expected);
+        assert_eq!(
+            table().text(Some(20)).lines().nth(1),
+            Some("run-1   a long stor…"),
+            "the room that is left is used"
+        );
     }
 }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use crate::client::Call;
 use crate::commands::call::Told;
 use crate::show::record::{Page, Record};
-use crate::show::table::{Align, Table};
+use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span};
 
 /// What was typed.
@@ -78,15 +78,15 @@ impl Args {
 
 fn table(answer: Record<'_>, page: &Page) -> Table {
     let mut table = Table::new(&[
-        ("RUN", Align::Left),
-        ("STATUS", Align::Left),
-        ("TASKS", Align::Right),
-        ("STARTED", Align::Right),
-        ("TOOK", Align::Right),
-        ("TOKENS", Align::Right),
-        ("COST", Align::Right),
-        ("TAGS", Align::Left),
-        ("NOW", Align::Left),
+        ("RUN", Column::Name),
+        ("STATUS", Column::Name),
+        ("TASKS", Column::Amount),
+        ("STARTED", Column::Amount),
+        ("TOOK", Column::Amount),
+        ("TOKENS", Column::Amount),
+        ("COST", Column::Amount),
+        ("TAGS", Column::Text),
+        ("NOW", Column::Text),
     ]);
     for run in answer.list("runs") {
         let tasks = run.count("completedTasks").zip(run.count("taskCount"));

@@ -4,7 +4,7 @@ use super::list::{standing, waits};
 use crate::commands::call::Told;
 use crate::commands::reviews;
 use crate::show::record::{Page, Record};
-use crate::show::table::{Align, Table};
+use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span, visible};
 
 /// The answer in words: a head, the tasks, what is to be decided, what came out.
@@ -44,12 +44,12 @@ fn head(run: Record<'_>, page: &Page) -> String {
 
 fn tasks(run: Record<'_>, page: &Page) -> String {
     let mut table = Table::new(&[
-        ("TASK", Align::Left),
-        ("STATUS", Align::Left),
-        ("TOOK", Align::Right),
-        ("TOKENS", Align::Right),
-        ("TOOL CALLS", Align::Right),
-        ("WHY", Align::Left),
+        ("TASK", Column::Name),
+        ("STATUS", Column::Name),
+        ("TOOK", Column::Amount),
+        ("TOKENS", Column::Amount),
+        ("TOOL CALLS", Column::Amount),
+        ("WHY", Column::Text),
     ]);
     for task in run.list("tasks") {
         let took = task.span("durationMs").or_else(|| task.since("startedAt", page));
