@@ -58,7 +58,9 @@ impl Failure {
         let text = |name: &str| problem.get(name).and_then(Value::as_str).map(one_line);
         match (text("error"), text("message")) {
             (Some(code), Some(message)) => Failure::Refused { status, code, message, body },
-            _ => Failure::strange(url, &format!("{status}")),
+            // Something stands before the server, which is away.
+            _ if status.is_server_error() => Failure::Unreachable { url: url.to_owned(), reason: status.to_string() },
+            _ => Failure::strange(url, &status.to_string()),
         }
     }
 

@@ -45,7 +45,7 @@ struct Decide {
     /// The review, as `consort reviews list` names it
     review: String,
     /// What you say
-    #[arg(value_enum)]
+    #[arg(value_enum, ignore_case = true)]
     decision: Word,
     /// With edit: the text that replaces the output, or the answer to a question
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
@@ -62,12 +62,14 @@ struct Decide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Word {
     /// It is good as it is
+    #[value(alias = "continue")]
     Approve,
     /// Go on with another text
     Edit,
     /// Do it again, with feedback
     Reject,
     /// End the run here, keeping what there is
+    #[value(alias = "exit_early")]
     ExitEarly,
 }
 

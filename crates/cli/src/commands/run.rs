@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The configuration; default: ./consort.toml, else the built-in demo
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Option<PathBuf>,
-    /// Run it on the server at this address instead of here
+    /// Run it on the server at this address; only if typed, whatever $CONSORT_URL says
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// Let others see and steer it at this port of this machine while it lasts

@@ -45,7 +45,7 @@ enum Command {
         /// The run
         run: String,
         /// How soon
-        #[arg(long, value_enum, default_value_t = steer::Mode::AfterTask)]
+        #[arg(long, value_enum, ignore_case = true, default_value_t = steer::Mode::AfterTask)]
         mode: steer::Mode,
     },
     /// Hold a run: nothing new begins until it is resumed

@@ -169,6 +169,9 @@ impl<'a, 'b> Watch<'a, 'b> {
             }
             self.stalled = stalled;
         }
+        if self.person.is_none() {
+            self.hint()?;
+        }
         self.screen.draw()
     }
 
@@ -202,7 +205,11 @@ impl<'a, 'b> Watch<'a, 'b> {
             return self.screen.answered();
         }
         if self.person.is_none() {
-            return self.hint();
+            return match self.host {
+                Host::Here(..) => self.hint(),
+                // It may be telling of reviews that were decided long ago.
+                Host::There(..) => Ok(()),
+            };
         }
         let next = reviews.iter().find(|review| self.decided.as_deref() != Some(review.id.as_str()));
         let free = self.question.is_none() && self.stopping == Stopping::No;

@@ -34,6 +34,7 @@ enum Status {
     Completed,
     Failed,
     Cancelled,
+    Rejected,
 }
 
 impl Status {
@@ -44,6 +45,7 @@ impl Status {
             Status::Completed => "COMPLETED",
             Status::Failed => "FAILED",
             Status::Cancelled => "CANCELLED",
+            Status::Rejected => "REJECTED",
         }
     }
 }

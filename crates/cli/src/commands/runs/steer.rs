@@ -13,8 +13,10 @@ use crate::show::record::{Page, Record};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// When the tasks under way are done
+    #[value(alias = "after_task")]
     AfterTask,
     /// When the models and tools under way have answered
+    #[value(alias = "after_iteration")]
     AfterIteration,
     /// At once, in the middle of an answer
     Now,
@@ -62,7 +64,7 @@ pub(crate) struct Words {
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
     /// What is read first when there is more than one
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     priority: Option<Priority>,
     /// How long it holds, such as 10m or PT10M; default: as long as the run
     #[arg(long, value_name = "SPAN")]
