@@ -77,6 +77,8 @@ fn a_request_with_mistakes_ends_as_it_would_here_and_a_rehearsal_runs_nothing() 
     let server = Served::start(Some(ONE));
     let expected = "inputs: these template variables have no value: [name] (MISSING_INPUT)\n";
     assert_eq!(server.consort(&["run"]), (Some(2), String::new(), expected.to_owned()));
+    let typo = "inputs.nmae: no task uses it; did you mean `name`?\n";
+    assert_eq!(server.consort(&["run", "--input", "nmae=Ada"]), (Some(2), String::new(), typo.to_owned()));
     server.write("list.json", r#"{"inputs": []}"#);
     let (status, _, words) = server.consort(&["run", "--file", "list.json", "--input", "name=Ada"]);
     assert_eq!((status, words.as_str()), (Some(2), "inputs: must be an object, so that more can be added to it\n"));

@@ -1,6 +1,7 @@
 //! A run on a server, shown and steered as if it were here.
 
 use futures::StreamExt;
+use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{Args, request, wrong};
@@ -8,6 +9,7 @@ use crate::client::{Call, Client, Failure, Target};
 use crate::commands::Output;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::words::{counted, one_line};
 use crate::terminal::Terminal;
@@ -29,32 +31,42 @@ pub(super) fn run(
         Err(mistakes) => return wrong(output, &mistakes),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let exit = runtime.block_on(work(&client, body, terminal, output));
+    let exit = runtime.block_on(work(&client, Request { body, typed: &args.input }, terminal, output));
     // A line of the keyboard that nobody types any more must not be waited for.
     runtime.shutdown_background();
     exit
 }
 
-async fn work(client: &Client, body: Value, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
+/// What is asked for.
+struct Request<'a> {
+    body: Value,
+    /// The inputs that were typed.
+    typed: &'a [(String, String)],
+}
+
+/// What a server says to a request.
+enum Said {
+    /// It took it; this is its answer.
+    Yes(String),
+    /// There are mistakes in it.
+    No(Vec<String>),
+}
+
+async fn work(client: &Client, request: Request<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     let mut pressed = interrupts();
-    let call = Call::post(&["runs"], body);
-    let sent = tokio::select! {
-        sent = client.send(&call) => sent,
+    let said = tokio::select! {
+        said = submit(client, request) => said?,
         Some(()) = pressed.next() => {
             writeln!(output.err, "Left before {} answered; it may have taken the run all the same.", client.url())?;
             return Ok(Exit::Interrupted);
         }
     };
-    let answer = match sent {
-        Ok(answer) => answer,
-        // The same mistakes have the same status as in a run without a server.
-        Err(Failure::Refused { status, message, code, .. }) if status.as_u16() == 400 => {
-            return wrong(output, &[format!("{message} ({code})")]);
-        }
-        Err(failure) => return Err(failure.into()),
+    let answer = match said {
+        Said::Yes(answer) => answer,
+        Said::No(mistakes) => return wrong(output, &mistakes),
     };
     let accepted = client.read(&answer)?;
-    for warning in accepted.get("warnings").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+    for warning in Record(&accepted).list("warnings").filter_map(|warning| warning.0.as_str()) {
         writeln!(output.err, "warning: {}", one_line(warning))?;
     }
     let Some(run) = accepted.get("runId").and_then(Value::as_str) else {
@@ -63,15 +75,41 @@ async fn work(client: &Client, body: Value, terminal: &Terminal, output: Output<
     watch_there((client, run), terminal, (pressed, CtrlC::Stops), output).await
 }
 
+async fn submit(client: &Client, Request { body, typed }: Request<'_>) -> Result<Said, Failure> {
+    let mistakes = unknown(client, &body, typed).await?;
+    if !mistakes.is_empty() {
+        return Ok(Said::No(mistakes));
+    }
+    match client.send(&Call::post(&["runs"], body)).await {
+        Ok(answer) => Ok(Said::Yes(answer)),
+        // The same mistakes have the same status as in a run without a server.
+        Err(Failure::Refused { status, message, code, .. }) if status == StatusCode::BAD_REQUEST => {
+            Ok(Said::No(vec![format!("{message} ({code})")]))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Inputs that were typed and that no task of the server's ensemble uses. A
+/// request with tasks of its own is the server's to judge.
+async fn unknown(client: &Client, body: &Value, typed: &[(String, String)]) -> Result<Vec<String>, Failure> {
+    let has_own = ["tasks", "taskOverrides"].iter().any(|name| body.get(name).is_some());
+    if typed.is_empty() || has_own {
+        return Ok(Vec::new());
+    }
+    let answer = client.read(&client.send(&Call::get(&["capabilities"])).await?)?;
+    let tasks = Record(&answer).list("preconfiguredTasks");
+    let known = tasks.flat_map(|task| task.list("variables")).filter_map(|name| name.0.as_str()).collect();
+    Ok(request::unknown(typed, &known))
+}
+
 /// The answer to a request that was only to be checked.
 fn rehearsed(answer: &Value, text: &str, look: Look, output: Output<'_>) -> anyhow::Result<Exit> {
     if look == Look::Frames {
         writeln!(output.out, "{text}")?;
         return Ok(Exit::Done);
     }
-    let tasks = answer.get("tasks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let name = |task: &Value| task.get("name").and_then(Value::as_str).map(one_line).unwrap_or_default();
-    let names: Vec<String> = tasks.iter().map(name).collect();
-    writeln!(output.out, "would run {}: {}", counted(tasks.len() as u64, "task"), names.join(", "))?;
+    let names: Vec<String> = Record(answer).list("tasks").map(|task| task.line("name")).collect();
+    writeln!(output.out, "would run {}: {}", counted(names.len() as u64, "task"), names.join(", "))?;
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request,
     }
     let (mut request, warnings) =
         parse(&json).map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-    let unknown = unknown(&args.input, ensemble, &request);
+    let unknown = unknown(&args.input, &known(ensemble, &request));
     request.inputs.extend(args.input.iter().cloned());
     request.tags.extend(args.tag.iter().cloned());
     if unknown.is_empty() { Ok((request, warnings)) } else { Err(unknown) }
@@ -48,8 +48,7 @@ fn file(args: &Args) -> Result<Value, Vec<String>> {
 
 /// Inputs that were typed and that no task uses: a slip of the keyboard would
 /// otherwise give a good answer to another question.
-fn unknown(typed: &[(String, String)], ensemble: Option<&Ensemble>, request: &Request) -> Vec<String> {
-    let known = known(ensemble, request);
+pub(super) fn unknown(typed: &[(String, String)], known: &BTreeSet<&str>) -> Vec<String> {
     let unknown = typed.iter().filter(|(name, _)| !known.contains(name.as_str()));
     let words = |(name, _): &(String, String)| {
         let alike = |known: &&&str| strsim::jaro_winkler(name, known) > ALIKE;
