@@ -33,6 +33,8 @@ pub enum Code {
     InvalidSchema,
     /// Nothing to run, or nothing to run it with.
     NotConfigured,
+    /// A chat message wants an image, a sound or a film.
+    MediaGenerationUnavailable,
 }
 
 impl Code {
@@ -47,6 +49,7 @@ impl Code {
             Code::MissingInput => "MISSING_INPUT",
             Code::InvalidSchema => "INVALID_SCHEMA",
             Code::NotConfigured => "NOT_CONFIGURED",
+            Code::MediaGenerationUnavailable => "media_generation_unavailable",
         }
     }
 }

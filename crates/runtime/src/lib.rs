@@ -11,11 +11,13 @@
 //!   and the `codec` of its events
 //! - [`ring`] and `watcher`: frames rendered once, followed by many
 //! - [`outbound`]: the one client for addresses a model or a client names
+//! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
 //! - [`memory`]: what runs remember for later ones
 //! - [`engine`]: the only public handle
 
 pub mod admission;
+pub mod chats;
 pub mod clock;
 mod codec;
 pub mod effects;

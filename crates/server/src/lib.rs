@@ -26,6 +26,7 @@ use axum::{Router, middleware};
 use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
+use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, watch};
@@ -43,6 +44,8 @@ pub struct Server {
     pub ensemble: Ensemble,
     /// What requests can choose from.
     pub catalog: Catalog,
+    /// Conversations.
+    pub chats: Chats,
     /// Classes of tools that may be called directly.
     pub direct: Vec<Permission>,
     /// Who may connect.

@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use consort_core::decide::Refused;
 use consort_core::mistake::{Code, Mistake};
+use consort_runtime::chats;
 use consort_runtime::engine;
 use consort_runtime::log;
 use serde_json::{Map, Value, json};
@@ -129,6 +130,23 @@ impl From<engine::Error> for Problem {
     }
 }
 
+impl From<chats::Error> for Problem {
+    fn from(error: chats::Error) -> Problem {
+        let message = error.to_string();
+        match error {
+            chats::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "THREAD_NOT_FOUND", message),
+            chats::Error::Busy { turn } => {
+                Problem::new(StatusCode::CONFLICT, "THREAD_BUSY", message).with("turnId", turn)
+            }
+            chats::Error::Idle => Problem::new(StatusCode::CONFLICT, "TURN_NOT_RUNNING", message),
+            chats::Error::Full => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
+                .with("retryAfterMs", RETRY_AFTER_MS),
+            chats::Error::Mistake(mistake) => mistake.into(),
+            chats::Error::Engine(error) => error.into(),
+        }
+    }
+}
+
 impl Problem {
     fn refused(refused: Refused, message: String) -> Problem {
         let conflict = |code| Problem::new(StatusCode::CONFLICT, code, message.clone());
@@ -160,7 +178,8 @@ impl From<Vec<Mistake>> for Problem {
             | Code::InvalidTaskOverride
             | Code::CircularDependency
             | Code::MissingInput
-            | Code::InvalidSchema => StatusCode::BAD_REQUEST,
+            | Code::InvalidSchema
+            | Code::MediaGenerationUnavailable => StatusCode::BAD_REQUEST,
         };
         let message: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         let told = |mistake: &Mistake| json!({ "error": mistake.code.word(), "place": mistake.place, "message": mistake.message });

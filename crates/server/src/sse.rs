@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use consort_runtime::chats::Numbered;
 use consort_runtime::log::{self, Seq};
 use consort_runtime::ring::Frame;
 use futures::StreamExt;
@@ -58,13 +59,33 @@ pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Err
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
+/// A thread's frames as a response; `id` is their number in the thread.
+pub(crate) fn chat_sse(site: &Site, frames: BoxStream<'static, Result<Numbered, log::Error>>) -> Response {
+    let counted = site.streams.clone();
+    let events = frames.take_until(site.closed()).map(move |frame| {
+        let _counted = &counted;
+        let event = match frame {
+            Ok((seq, text)) => {
+                let event = Event::default().event(kind(&text)).data(&*text);
+                seq.map_or_else(|| event.clone(), |seq| event.clone().id(seq.to_string()))
+            }
+            Err(error) => broken(&error),
+        };
+        Ok::<_, Infallible>(event)
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// Told when the log cannot be read any more.
+fn broken(error: &log::Error) -> Event {
+    let told = json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": error.to_string() });
+    Event::default().event("error").data(told.to_string())
+}
+
 fn event(frame: Result<Frame, log::Error>, filter: &Filter) -> Option<Event> {
     let frame = match frame {
         Ok(frame) => frame,
-        Err(error) => {
-            let told = json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": error.to_string() });
-            return Some(Event::default().event("error").data(told.to_string()));
-        }
+        Err(error) => return Some(broken(&error)),
     };
     let kind = kind(frame.text());
     let event = Event::default().event(kind).data(frame.text());

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::compile::Compiled;
+use consort_core::chat::Rules;
+use consort_core::compile::{Catalog, Compiled};
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
+use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -100,8 +102,25 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
     let server = &config.server;
     let capacity = Capacity { running: server.max_concurrent_runs, queued: server.max_queued_runs };
     let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
-    let pools = Pools { runs, ..Pools::default() };
+    let turns = Capacity { running: config.chat.max_concurrent_turns, queued: usize::MAX };
+    let turns = Pool { capacity: turns, keep: Keep::All };
+    let pools = Pools { runs, turns, ..Pools::default() };
     Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, pools))
+}
+
+/// Conversations as the configuration wants them.
+pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats {
+    let chat = &config.chat;
+    let approval_timeout_ms = u64::try_from(chat.approval_timeout.as_millis()).unwrap_or(u64::MAX);
+    let rules = Rules {
+        model: chat.model.clone(),
+        classes: chat.classes.clone(),
+        limits: chat.limits,
+        mode: chat.permission_mode,
+        approval_timeout_ms,
+    };
+    let (workspace, detach_grace) = (config.server.workspace.clone(), chat.detach_grace);
+    Chats::new(engine, Settings { rules, catalog, workspace, detach_grace })
 }
 
 fn seams<'a>(

@@ -71,8 +71,10 @@ pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<S
     let clock = Clock::system();
     let tools = assemble::tools(config, clock)?;
     let catalog = assemble::catalog(config, &tools);
+    let engine = assemble::server_engine(config, store, Surroundings { tools, clock, pace })?;
     Ok(Server {
-        engine: assemble::server_engine(config, store, Surroundings { tools, clock, pace })?,
+        chats: assemble::chats(config, engine.clone(), catalog.clone()),
+        engine,
         ensemble: assemble::ensemble(config),
         catalog,
         direct: config.tools.direct.clone(),
@@ -90,6 +92,7 @@ async fn serve(config: &Config, server: Server, output: Output<'_>) -> anyhow::R
     };
     let engine = server.engine.clone();
     recover(&engine, output.err).await?;
+    server.chats.resume().await?;
     writeln!(output.out, "consort listening on http://{}", listener.local_addr()?)?;
     output.out.flush()?;
     server.serve(listener, stop).await?;

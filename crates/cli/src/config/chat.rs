@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::Permission;
+use consort_core::chat::Mode;
 
 use super::budget;
 use super::fields::Fields;
@@ -18,7 +19,7 @@ pub(crate) struct Chat {
     /// The alias asked; absent only when there are no models.
     pub(crate) model: Option<String>,
     /// What may be done without asking: the default, and the most a message may ask for.
-    pub(crate) permission_mode: PermissionMode,
+    pub(crate) permission_mode: Mode,
     /// Classes of tools on the belt.
     pub(crate) classes: Vec<Permission>,
     /// MCP servers whose tools are on the belt.
@@ -37,18 +38,6 @@ pub(crate) struct Chat {
     pub(crate) limits: Limits,
 }
 
-/// What may be done without asking, least first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PermissionMode {
-    /// Nothing that has an effect, not even when asked.
-    Plan,
-    /// Whatever stays in the workspace.
-    #[default]
-    Default,
-    /// Everything.
-    Auto,
-}
-
 /// A model that turns text into vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Embeddings {
@@ -60,8 +49,7 @@ pub(crate) struct Embeddings {
     pub(crate) api_key: Option<Secret>,
 }
 
-const PERMISSION_MODES: &[(&str, PermissionMode)] =
-    &[("plan", PermissionMode::Plan), ("default", PermissionMode::Default), ("auto", PermissionMode::Auto)];
+const PERMISSION_MODES: &[(&str, Mode)] = &[("plan", Mode::Plan), ("default", Mode::Default), ("auto", Mode::Auto)];
 
 const CLASSES: &[Permission] =
     &[Permission::Safe, Permission::Knowledge, Permission::Subagent, Permission::Network, Permission::WorkspaceWrite];

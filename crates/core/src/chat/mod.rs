@@ -9,6 +9,7 @@ mod permission;
 mod prompt;
 mod record;
 mod redact;
+mod said;
 mod state;
 mod steering;
 
@@ -22,6 +23,7 @@ pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
 pub(crate) use prompt::system;
 pub use record::{Listed, Role, Row, Stored, history};
+pub use said::{IfBusy, Say, manifest, mode};
 pub(crate) use state::State;
 
 use crate::agent::Agent;

@@ -1,5 +1,6 @@
 //! One file per resource.
 
+pub(crate) mod approvals;
 mod capabilities;
 mod events;
 mod reviews;
@@ -7,6 +8,7 @@ mod runs;
 mod status;
 mod steer;
 mod submit;
+pub(crate) mod threads;
 mod tools;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use crate::Site;
 /// Every route there is.
 pub(crate) fn all() -> Router<Arc<Site>> {
     Router::new()
+        .merge(approvals::routes())
         .merge(capabilities::routes())
         .merge(events::routes())
         .merge(reviews::routes())
@@ -25,5 +28,6 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(status::routes())
         .merge(steer::routes())
         .merge(submit::routes())
+        .merge(threads::routes())
         .merge(tools::routes())
 }

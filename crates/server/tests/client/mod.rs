@@ -5,11 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
 use consort_core::catalog::Permission;
+use consort_core::chat::{Mode, Rules};
 use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
+use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -92,7 +95,13 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let seams = engine.seams();
     let models = ["main", "spare"].map(|alias| Arc::new(ModelInfo::new(alias, "scripted"))).into();
     let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect() };
+    let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
+    let classes = vec![Permission::Network, Permission::WorkspaceWrite];
+    let rules = Rules { model: None, classes, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
+    let settings =
+        Settings { rules, catalog: catalog.clone(), workspace: None, detach_grace: Duration::from_millis(50) };
     Server {
+        chats: Chats::new(engine.clone(), settings),
         ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
         catalog,
         direct: vec![Permission::Safe],

@@ -1,0 +1,219 @@
+//! A message as a client sends it, over HTTP or a socket.
+
+use serde_json::{Map, Value};
+
+use super::{CLIENT_PREFIX, Editor, Mode};
+use crate::catalog::{EffectClass, Permission, ToolInfo};
+use crate::mistake::{Code, Mistake};
+use crate::schema::Schema;
+use crate::text::Text;
+
+/// Bytes of one message at most.
+const CONTENT_MAX: usize = 512 * 1024;
+/// Tools one client may offer.
+const CLIENT_TOOLS_MAX: usize = 128;
+
+/// What somebody says.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Say {
+    /// The words.
+    pub content: Text,
+    /// The alias to ask.
+    pub model: Option<String>,
+    /// The workflow that is open.
+    pub editor: Option<Editor>,
+    /// The saved workflow that answers instead of the chat agent.
+    pub workflow: Option<String>,
+    /// Collections to look the answer up in.
+    pub collections: Vec<String>,
+    /// Whether what is known of the user may be recalled and added to.
+    pub remembers: bool,
+    /// What may be done without asking.
+    pub mode: Option<Mode>,
+    /// What to do while another turn runs.
+    pub if_busy: IfBusy,
+    /// Tools the client offers.
+    #[serde(default)]
+    pub client_tools: Vec<ToolInfo>,
+}
+
+/// What a message does while another turn of its thread runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfBusy {
+    /// It stops that turn.
+    #[default]
+    Interrupt,
+    /// It is turned down.
+    Reject,
+    /// It waits.
+    Queue,
+}
+
+fn wrong(place: &str, message: impl Into<String>) -> Mistake {
+    Mistake::new(Code::BadRequest, place, message)
+}
+
+impl Say {
+    /// Reads a message. Fields of older clients that no longer mean anything
+    /// are passed over.
+    pub fn read(sent: &Value) -> Result<Say, Mistake> {
+        let fields = sent.as_object().ok_or_else(|| wrong("", "a message is a JSON object"))?;
+        if fields.get("media_generation").and_then(|media| media.get("mode")).is_some_and(|mode| mode != "chat") {
+            let message = "media_generation_unavailable: this server does not generate media";
+            return Err(Mistake::new(Code::MediaGenerationUnavailable, "media_generation", message));
+        }
+        let content = text(fields, "content")?.filter(|content| !content.trim().is_empty());
+        let content = content.ok_or_else(|| wrong("content", "`content` must say something"))?;
+        if content.len() > CONTENT_MAX {
+            return Err(wrong("content", format!("`content` may have {CONTENT_MAX} bytes")));
+        }
+        Ok(Say {
+            content: content.into(),
+            model: text(fields, "model")?.map(str::to_owned),
+            editor: editor(fields)?,
+            workflow: workflow(fields)?,
+            collections: texts(fields, "collections")?,
+            remembers: flag(fields, "memory_enabled")?,
+            mode: mode(fields, "permission_mode")?,
+            if_busy: if_busy(fields)?,
+            client_tools: Vec::new(),
+        })
+    }
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Mistake> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(name, format!("`{name}` must be a string"))),
+    }
+}
+
+fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool, Mistake> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(wrong(name, format!("`{name}` must be true or false"))),
+    }
+}
+
+fn texts(fields: &Map<String, Value>, name: &str) -> Result<Vec<String>, Mistake> {
+    let not_texts = || wrong(name, format!("`{name}` must be a list of strings"));
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => {
+            items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(not_texts)).collect()
+        }
+        Some(_) => Err(not_texts()),
+    }
+}
+
+/// A mode by its name, if one is given.
+pub fn mode(fields: &Map<String, Value>, name: &str) -> Result<Option<Mode>, Mistake> {
+    let unknown = |word: &str| wrong(name, format!("`{name}` must be plan, default or auto, not '{word}'"));
+    text(fields, name)?.map(|word| Mode::parse(word).ok_or_else(|| unknown(word))).transpose()
+}
+
+fn if_busy(fields: &Map<String, Value>) -> Result<IfBusy, Mistake> {
+    match text(fields, "if_busy")? {
+        None | Some("interrupt") => Ok(IfBusy::Interrupt),
+        Some("reject") => Ok(IfBusy::Reject),
+        Some("queue") => Ok(IfBusy::Queue),
+        Some(word) => Err(wrong("if_busy", format!("`if_busy` must be interrupt, reject or queue, not '{word}'"))),
+    }
+}
+
+/// A word or an object; a kind nobody knows is an ordinary thread.
+fn editor(fields: &Map<String, Value>) -> Result<Option<Editor>, Mistake> {
+    let (kind, id) = match fields.get("chat_context") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(kind)) => (kind.as_str(), None),
+        Some(Value::Object(context)) => {
+            let kind = text(context, "kind")?.unwrap_or_default();
+            (kind, text(context, "workflowId")?.or(text(context, "workflow_id")?))
+        }
+        Some(_) => return Err(wrong("chat_context", "`chat_context` must be an object or a string")),
+    };
+    let workflow = id.or(text(fields, "workflow_id")?).map(str::to_owned);
+    Ok((kind == "editor").then_some(Editor { workflow }))
+}
+
+/// A bare `workflow_id` says what is open, not who answers.
+fn workflow(fields: &Map<String, Value>) -> Result<Option<String>, Mistake> {
+    if text(fields, "workflow_target")? != Some("workflow") {
+        return Ok(None);
+    }
+    let id = text(fields, "workflow_id")?.map(str::to_owned);
+    id.map(Some).ok_or_else(|| wrong("workflow_id", "`workflow_target` needs a `workflow_id`"))
+}
+
+/// The tools a client offers, each checked.
+pub fn manifest(tools: &Value) -> Result<Vec<ToolInfo>, Mistake> {
+    let tools = tools.as_array().ok_or_else(|| wrong("tools", "`tools` must be a list"))?;
+    if tools.len() > CLIENT_TOOLS_MAX {
+        return Err(wrong("tools", format!("a client may offer {CLIENT_TOOLS_MAX} tools")));
+    }
+    tools.iter().enumerate().map(|(index, tool)| client_tool(tool, &format!("tools[{index}]"))).collect()
+}
+
+fn client_tool(tool: &Value, place: &str) -> Result<ToolInfo, Mistake> {
+    let fields = tool.as_object().ok_or_else(|| wrong(place, "a tool is a JSON object"))?;
+    let is_name =
+        |name: &&str| name.starts_with(CLIENT_PREFIX) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let name = text(fields, "name")?.filter(is_name);
+    let name =
+        name.ok_or_else(|| wrong(place, format!("a client's tool has a name that begins with `{CLIENT_PREFIX}`")))?;
+    let description = text(fields, "description")?.unwrap_or_default();
+    let schema = fields.get("parameters").filter(|schema| !schema.is_null()).cloned();
+    let schema = schema.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
+    let schema = Schema::parse(schema).map_err(|reason| Mistake::new(Code::InvalidSchema, place, reason))?;
+    Ok(ToolInfo {
+        schema,
+        permission: Permission::EditorMutate,
+        effect: EffectClass::Once,
+        parallel_safe: false,
+        ..ToolInfo::new(name, description)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_read_in_every_spelling_and_old_fields_are_passed_over() {
+        let say = |sent: Value| Say::read(&sent).unwrap();
+        let old =
+            say(json!({ "content": "hi", "agent_mode": true, "tools": ["x"], "media_generation": { "mode": "chat" } }));
+        assert_eq!(old, Say { content: "hi".into(), ..Say::default() });
+        let editor = |context: Value| say(json!({ "content": "hi", "chat_context": context })).editor;
+        let with = |id: &str| Some(Editor { workflow: Some(id.to_owned()) });
+        assert_eq!(editor(json!({ "kind": "editor", "workflowId": "w" })), with("w"));
+        assert_eq!(editor(json!({ "kind": "editor", "workflow_id": "w" })), with("w"));
+        assert_eq!(editor(json!("editor")), Some(Editor::default()));
+        assert_eq!((editor(json!("thread")), editor(json!({ "kind": "moon" }))), (None, None));
+        assert_eq!(say(json!({ "content": "hi", "workflow_id": "w" })).workflow, None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let place = |sent: Value| Say::read(&sent).unwrap_err().place;
+        assert_eq!(place(json!({ "content": " " })), "content");
+        assert_eq!(place(json!({ "content": "x", "if_busy": "maybe" })), "if_busy");
+        assert_eq!(place(json!({ "content": "x", "permission_mode": "yolo" })), "permission_mode");
+        assert_eq!(place(json!({ "content": "x", "collections": [1] })), "collections");
+        assert_eq!(place(json!({ "content": "x", "media_generation": { "mode": "image" } })), "media_generation");
+        assert_eq!(place(json!({ "content": "x", "workflow_target": "workflow" })), "workflow_id");
+        for tools in [
+            json!([{ "name": "calculator" }]),
+            json!([{ "name": "ui_x y" }]),
+            json!([{ "name": "ui_x", "parameters": { "type": "nonsense" } }]),
+        ] {
+            assert_eq!(manifest(&tools).unwrap_err().place, "tools[0]");
+        }
+        assert_eq!(manifest(&json!([{ "name": "ui_x" }])).unwrap()[0].name, "ui_x");
+    }
+}

@@ -1,0 +1,127 @@
+//! A thread's frames as one stream: turn after turn, stored frames first, then
+//! live ones, each number once. It stays open between turns.
+
+use std::sync::Arc;
+
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::watch;
+
+use super::{Chats, Error, Shared};
+use crate::log;
+use crate::ring::Frame;
+
+/// What waits in a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Something, until this turn has ended.
+    Waits(String),
+    /// Nothing.
+    Empty,
+}
+
+/// Where a follower wants to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With this number.
+    Seq(u64),
+    /// With whatever comes next.
+    Now,
+}
+
+struct Follower {
+    chats: Chats,
+    thread: String,
+    /// Woken when a turn begins.
+    news: watch::Receiver<u64>,
+    _conversation: Shared,
+    /// The first number not yet seen.
+    next: u64,
+    /// The turn being followed: its first number, and what is left of it.
+    turn: Option<(u64, BoxStream<'static, Result<Frame, log::Error>>)>,
+}
+
+/// A frame of a thread; its number, if it is stored.
+pub type Numbered = (Option<u64>, Arc<str>);
+
+impl Chats {
+    /// The frames of a thread from somewhere on, until it is deleted.
+    pub async fn follow(
+        &self,
+        owner: &str,
+        id: &str,
+        from: Start,
+    ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
+        self.thread(owner, id).await?;
+        let conversation = self.0.live.conversation(id);
+        let news = conversation.news();
+        let next = match from {
+            Start::Seq(seq) => seq,
+            Start::Now => self.last(id).await?.map_or(0, |turn| turn.next),
+        };
+        let (chats, thread) = (self.clone(), id.to_owned());
+        let follower = Follower { chats, thread, news, _conversation: conversation, next, turn: None };
+        Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
+            .boxed())
+    }
+}
+
+impl Chats {
+    /// The frames of one turn, which began with this number.
+    pub async fn turn(&self, turn: &str, base: u64) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
+        let frames = self.0.engine.tail(turn, 0).await?;
+        let numbered = move |frame: Result<Frame, log::Error>| {
+            std::future::ready(match frame {
+                Ok(Frame::Event { seq, text }) => Some(Ok((Some(base + seq), text))),
+                Ok(Frame::Delta { text, .. }) => Some(Ok((None, text))),
+                // The last event says that the turn is over.
+                Ok(Frame::Result { .. }) => None,
+                Err(error) => Some(Err(error)),
+            })
+        };
+        Ok(frames.filter_map(numbered).boxed())
+    }
+}
+
+impl Follower {
+    async fn frame(&mut self) -> Option<Result<Numbered, log::Error>> {
+        loop {
+            let Some((base, frames)) = &mut self.turn else {
+                match self.find().await {
+                    Ok(true) => continue,
+                    Ok(false) => return None,
+                    Err(Error::Engine(crate::engine::Error::Log(error))) => return Some(Err(error)),
+                    Err(error) => return Some(Err(log::Error::Unavailable(error.to_string()))),
+                }
+            };
+            match frames.next().await {
+                Some(Ok(Frame::Event { seq, text })) => {
+                    let seq = *base + seq;
+                    self.next = seq + 1;
+                    return Some(Ok((Some(seq), text)));
+                }
+                Some(Ok(Frame::Delta { text, .. })) => return Some(Ok((None, text))),
+                Some(Err(error)) => return Some(Err(error)),
+                // The last event says that the turn is over.
+                Some(Ok(Frame::Result { .. })) | None => self.turn = None,
+            }
+        }
+    }
+
+    /// Finds the turn the next number belongs to, waiting for it if need be;
+    /// false when the thread is gone.
+    async fn find(&mut self) -> Result<bool, Error> {
+        self.news.mark_unchanged();
+        let turns = self.chats.turns(&self.thread).await?;
+        let holds = |turn: &&consort_core::chat::Stored| turn.next > self.next || !super::is_over(turn);
+        if let Some(turn) = turns.iter().find(holds) {
+            let from = self.next.saturating_sub(turn.base);
+            let frames = self.chats.0.engine.tail(&turn.turn, from).await?;
+            self.turn = Some((turn.base, frames));
+            return Ok(true);
+        }
+        if super::Thread::exists(self.chats.log(), &self.thread).await? {
+            return Ok(self.news.changed().await.is_ok());
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,123 @@
+//! What is known of a thread only while the process lives: who is deciding
+//! about it, who attends it, and that something new happened.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use consort_core::chat::Mode;
+use tokio::sync::watch;
+
+use super::{Chats, Presence};
+
+/// One thread.
+pub(super) struct Conversation {
+    id: String,
+    /// Held while something is decided about the thread.
+    pub(super) gate: tokio::sync::Mutex<()>,
+    /// Counts turns that have begun.
+    news: watch::Sender<u64>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    attached: usize,
+    /// The turn that needs somebody to stay.
+    attended: Option<Arc<str>>,
+    /// What the user set for turns to come.
+    mode: Option<Mode>,
+    tended: bool,
+}
+
+/// The threads something happens in, by id.
+#[derive(Default)]
+pub(super) struct Live(Mutex<HashMap<String, Arc<Conversation>>>);
+
+impl Live {
+    pub(super) fn conversation(&self, id: &str) -> Arc<Conversation> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+    }
+
+    pub(super) fn forget(&self, id: &str) {
+        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        // Whoever follows the thread learns that there is nothing to follow.
+        if let Some(gone) = gone {
+            gone.news.send_modify(|news| *news += 1);
+        }
+    }
+}
+
+impl Conversation {
+    fn new(id: &str) -> Conversation {
+        let (news, _) = watch::channel(0);
+        Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
+    }
+
+    /// A turn has begun.
+    pub(super) fn begun(&self, turn: &Arc<str>, presence: Presence) {
+        self.state().attended = (presence == Presence::Attended).then(|| turn.clone());
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    pub(super) fn set_mode(&self, mode: Mode) {
+        self.state().mode = Some(mode);
+    }
+
+    pub(super) fn mode(&self) -> Option<Mode> {
+        self.state().mode
+    }
+
+    /// Whether the caller is the one to start what waits.
+    pub(super) fn tended(&self) -> bool {
+        !std::mem::replace(&mut self.state().tended, true)
+    }
+
+    pub(super) fn untended(&self) {
+        self.state().tended = false;
+    }
+
+    /// Counts somebody who stays.
+    pub(super) fn attach(self: Arc<Self>, chats: &Chats, owner: &str) -> Attachment {
+        self.state().attached += 1;
+        Attachment { conversation: self, chats: chats.clone(), owner: owner.to_owned() }
+    }
+
+    /// The turn that should stop because nobody has stayed.
+    fn forsaken(&self) -> Option<Arc<str>> {
+        let state = self.state();
+        state.attended.clone().filter(|_| state.attached == 0)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who stays with a thread, until it is dropped.
+pub struct Attachment {
+    conversation: Arc<Conversation>,
+    chats: Chats,
+    owner: String,
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.conversation.state().attached -= 1;
+        let Some(turn) = self.conversation.forsaken() else { return };
+        let (conversation, weak, owner) = (self.conversation.clone(), self.chats.downgrade(), self.owner.clone());
+        let grace = self.chats.settings().detach_grace;
+        self.chats.spawn(async move {
+            tokio::time::sleep(grace).await;
+            let Some(chats) = weak.upgrade().map(Chats) else { return };
+            if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
+                let stopped = chats.cancel(&turn, &owner).await;
+                tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
+            }
+        });
+    }
+}

@@ -1,0 +1,474 @@
+//! Conversations. A thread's turns are runs, one after the other; this module
+//! decides nothing about them: it says who is next. Whatever it knows it reads
+//! from the log, so that a restart changes nothing.
+
+mod follow;
+mod live;
+mod thread;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use consort_core::chat::{self, Answer, IfBusy, Mode, Order, Row, Rules, Say, Stored};
+use consort_core::compile::Catalog;
+use consort_core::decide::{Command, Refused};
+use consort_core::event::CancelMode;
+use consort_core::mistake::Mistake;
+use consort_core::spec::Kind;
+use consort_core::text::Text;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use follow::Line;
+pub use follow::{Numbered, Start};
+pub use live::Attachment;
+pub use thread::{Thread, Waiting};
+
+use crate::engine::{self, Engine, fresh_id};
+use crate::log::{self, Order as Sorted, Query};
+use live::{Conversation, Live};
+use thread::Fact;
+
+/// Messages that may wait in one thread.
+const QUEUE_MAX: usize = 32;
+/// What a workspace says about itself, and how much of it is read.
+const ABOUT: &str = "AGENTS.md";
+const ABOUT_MAX: usize = 32 * 1024;
+
+/// What holds for all conversations.
+#[derive(Clone)]
+pub struct Settings {
+    /// What a turn may use and do.
+    pub rules: Rules,
+    /// What it can choose from.
+    pub catalog: Catalog,
+    /// The folder whose `AGENTS.md` is shown to the model.
+    pub workspace: Option<PathBuf>,
+    /// How long a turn goes on after its last client has left.
+    pub detach_grace: Duration,
+}
+
+/// A handle to all conversations.
+#[derive(Clone)]
+pub struct Chats(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    settings: Settings,
+    live: Live,
+    /// Tasks that start what waits and stop what nobody attends.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// Whether somebody must stay for a turn to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It goes on by itself.
+    Free,
+    /// It stops some time after its last client has left.
+    Attended,
+}
+
+/// What came of saying something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The turn it is, or will be.
+    pub turn: Arc<str>,
+    /// What became of it.
+    pub place: Place,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Its turn has begun with this number of the thread.
+    Begun {
+        /// The first number of the turn.
+        seq: u64,
+    },
+    /// So many wait before it.
+    Waits {
+        /// How many.
+        position: usize,
+    },
+}
+
+/// Why a conversation said no.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such thread, or somebody else's.
+    #[error("No thread with ID {0}")]
+    NotFound(String),
+    /// Another turn runs.
+    #[error("the thread is busy with the turn {turn}")]
+    Busy {
+        /// Which.
+        turn: String,
+    },
+    /// Nothing runs that could be stopped or steered.
+    #[error("no turn of this thread is running")]
+    Idle,
+    /// Too many messages wait.
+    #[error("{QUEUE_MAX} messages wait in this thread already")]
+    Full,
+    /// The message cannot be answered as it is.
+    #[error("{0}")]
+    Mistake(Mistake),
+    /// The turn could not be started or steered.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+}
+
+impl From<log::Error> for Error {
+    fn from(error: log::Error) -> Error {
+        Error::Engine(error.into())
+    }
+}
+
+impl Chats {
+    /// Conversations over an engine.
+    pub fn new(engine: Engine, settings: Settings) -> Chats {
+        let (live, tasks) = (Live::default(), Mutex::default());
+        Chats(Arc::new(Inner { engine, settings, live, tasks }))
+    }
+
+    /// What holds for all conversations.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Starts what waited when the process before this one ended.
+    pub async fn resume(&self) -> Result<(), Error> {
+        for thread in Thread::list(self.log(), None).await? {
+            if !thread.queue.is_empty() {
+                self.tend(&thread.id, &thread.owner);
+            }
+        }
+        Ok(())
+    }
+
+    /// A new thread.
+    pub async fn create(&self, owner: &str, title: Option<&str>) -> Result<Thread, Error> {
+        let mut thread = Thread::new(owner, title, self.now());
+        let (owner, title) = (thread.owner.clone(), thread.title.clone());
+        thread.store(self.log(), &Fact::Created { owner: &owner, title: &title }, self.now()).await?;
+        Ok(thread)
+    }
+
+    /// The owner's threads, the one with the newest event first.
+    pub async fn threads(&self, owner: &str) -> Result<Vec<Thread>, Error> {
+        Ok(Thread::list(self.log(), Some(owner)).await?)
+    }
+
+    /// One thread of the owner.
+    pub async fn thread(&self, owner: &str, id: &str) -> Result<Thread, Error> {
+        Thread::load(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))
+    }
+
+    /// Calls a thread something else.
+    pub async fn rename(&self, owner: &str, id: &str, title: &str) -> Result<Thread, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        thread.rename(title);
+        let title = thread.title.clone();
+        thread.store(self.log(), &Fact::Renamed { title: &title }, self.now()).await?;
+        Ok(thread)
+    }
+
+    /// Erases a thread with everything that was said in it.
+    pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        self.thread(owner, id).await?;
+        self.interrupt(id, owner).await?;
+        let turns = self.turn_ids(id).await?;
+        let streams = turns.into_iter().chain([id.into()]).collect();
+        self.0.engine.seams().log.erase(streams).await?;
+        self.0.live.forget(id);
+        Ok(())
+    }
+
+    /// Says something in a thread.
+    pub async fn say(&self, owner: &str, id: &str, say: Say, presence: Presence) -> Result<Said, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        if let Some(running) = self.running(id).await? {
+            match say.if_busy {
+                IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
+                IfBusy::Queue => return self.wait(thread, say).await,
+                IfBusy::Interrupt => self.interrupt(id, owner).await?,
+            }
+        }
+        let turn = fresh_id(Kind::Turn);
+        let seq = self.begin(&mut thread, &turn, say).await?;
+        conversation.begun(&turn, presence);
+        Ok(Said { turn, place: Place::Begun { seq } })
+    }
+
+    /// Stops the turn that runs.
+    pub async fn stop(&self, owner: &str, id: &str) -> Result<String, Error> {
+        self.thread(owner, id).await?;
+        let running = self.running(id).await?.ok_or(Error::Idle)?;
+        self.cancel(&running.turn, owner).await?;
+        Ok(running.turn)
+    }
+
+    /// Everything that was said, turn by turn.
+    pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
+        self.thread(owner, id).await?;
+        let mut all = Vec::new();
+        for turn in self.turns(id).await? {
+            let rows =
+                if turn.rows.is_empty() { self.0.engine.run(&turn.turn).await?.rows().to_vec() } else { turn.rows };
+            all.push((turn.turn, rows));
+        }
+        Ok(all)
+    }
+
+    /// The turn that runs, if one does.
+    pub async fn running(&self, id: &str) -> Result<Option<Stored>, Error> {
+        Ok(self.last(id).await?.filter(|turn| !is_over(turn)))
+    }
+
+    /// The last turn, whether it runs or not.
+    pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
+        let query = Query { limit: 1, ..turns_of(id) };
+        let page = self.log().list(query).await?;
+        page.rows.first().map(|(id, row)| stored(id, row)).transpose()
+    }
+
+    /// The owner's questions for permission that nobody has answered.
+    pub async fn approvals(&self, owner: &str) -> Result<Vec<Value>, Error> {
+        let query = Query {
+            kind: Some(Kind::Turn.word().to_owned()),
+            ended: Some(false),
+            limit: usize::MAX,
+            ..Query::default()
+        };
+        let mut open = Vec::new();
+        for (turn, row) in self.log().list(query).await?.rows {
+            let thread = row.tags.get("thread").cloned().unwrap_or_default();
+            if stored(&turn, &row)?.open_approvals > 0 && Thread::load(self.log(), &thread, owner).await?.is_some() {
+                open.extend(self.0.engine.run(&turn).await?.pending_approvals(&turn));
+            }
+        }
+        Ok(open)
+    }
+
+    /// Answers a question for permission.
+    pub async fn approve(&self, owner: &str, id: &str, answer: Answer) -> Result<(), Error> {
+        let unknown = || Error::Engine(Refused::NoApproval.into());
+        let (turn, approval) = chat::parse_approval_id(id).ok_or_else(unknown)?;
+        let state = self.0.engine.run(turn).await.map_err(|_unknown| unknown())?;
+        let thread = state.spec().chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
+        Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
+        let command = chat::Command::Approve { approval, answer, by: owner.to_owned() };
+        match self.0.engine.command(turn, Command::Chat(command)).await {
+            // An ended turn has answered all of its questions.
+            Err(engine::Error::Refused(Refused::Ended { .. })) => {
+                Err(Error::Engine(Refused::Answered { answer: "closed" }.into()))
+            }
+            other => other.map(drop).map_err(Error::from),
+        }
+    }
+
+    /// Changes what the turn that runs may do without asking; says what holds.
+    pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Mode, Error> {
+        self.thread(owner, id).await?;
+        let mode = mode.min(self.0.settings.rules.mode);
+        let conversation = self.0.live.conversation(id);
+        conversation.set_mode(mode);
+        if let Some(running) = self.running(id).await? {
+            let command = chat::Command::SetMode { mode, by: owner.to_owned() };
+            self.0.engine.command(&running.turn, Command::Chat(command)).await?;
+        }
+        Ok(mode)
+    }
+
+    /// Hands the turn that waits for it what came of a call the client made.
+    pub async fn returned(
+        &self,
+        owner: &str,
+        id: &str,
+        call: &str,
+        (result, is_error): (Text, bool),
+    ) -> Result<(), Error> {
+        self.thread(owner, id).await?;
+        let running = self.running(id).await?.ok_or(Error::Idle)?;
+        let command = chat::Command::Returned { call: call.to_owned(), result, is_error };
+        self.0.engine.command(&running.turn, Command::Chat(command)).await?;
+        Ok(())
+    }
+
+    /// Stays with a thread: its turns go on as long as somebody does.
+    pub fn attend(&self, owner: &str, id: &str) -> Attachment {
+        self.0.live.conversation(id).attach(self, owner)
+    }
+
+    /// Starts a turn; says with which number of the thread.
+    async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
+        let rules = &self.0.settings.rules;
+        let turns = self.turns(&thread.id).await?;
+        let base = turns.last().map_or(0, |turn| turn.next);
+        let preferred = self.0.live.conversation(&thread.id).mode();
+        let order = Order {
+            model: say.model.clone().or_else(|| thread.model.clone()),
+            client_tools: say.client_tools,
+            turn: chat::Turn {
+                thread: thread.id.clone(),
+                base,
+                history: chat::history(turns.iter().flat_map(|turn| &turn.rows)),
+                context: self.about_workspace().await,
+                editor: say.editor,
+                mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
+                allowed: turns.last().map(|turn| turn.allowed.clone()).unwrap_or_default(),
+                approval_timeout_ms: rules.approval_timeout_ms,
+                content: say.content.clone(),
+            },
+        };
+        let compiled = chat::compile(order, rules, &self.0.settings.catalog).map_err(Error::Mistake)?;
+        // Whoever claims the number first has the thread's next turn.
+        let claim = format!("{}/{base}", thread.id);
+        self.0.engine.submit_as(turn, compiled, vec![claim]).await?;
+        thread.name_after(say.content.as_str());
+        thread.queue.retain(|waiting| *waiting.turn != **turn);
+        thread.model = say.model.or(thread.model.take());
+        let title = thread.title.clone();
+        thread.store(self.log(), &Fact::Begun { turn, title: &title }, self.now()).await?;
+        Ok(base)
+    }
+
+    async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
+        let position = thread.queue.len();
+        if position >= QUEUE_MAX {
+            return Err(Error::Full);
+        }
+        let turn = fresh_id(Kind::Turn);
+        thread.queue.push(Waiting { turn: turn.to_string(), say });
+        thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
+        self.tend(&thread.id, &thread.owner);
+        Ok(Said { turn, place: Place::Waits { position } })
+    }
+
+    /// Starts what waits in a thread, one after the other, unless somebody does.
+    fn tend(&self, id: &str, owner: &str) {
+        if !self.0.live.conversation(id).tended() {
+            return;
+        }
+        let (chats, id, owner) = (self.downgrade(), id.to_owned(), owner.to_owned());
+        self.spawn(async move {
+            while let Some(chats) = chats.upgrade().map(Chats) {
+                match chats.next_in_line(&id, &owner).await {
+                    Ok(Line::Waits(turn)) => chats.0.engine.finished(&turn).await,
+                    Ok(Line::Empty) => return,
+                    Err(error) => {
+                        tracing::error!(thread = id, %error, "cannot start what waits in a thread");
+                        return chats.0.live.conversation(&id).untended();
+                    }
+                }
+            }
+        });
+    }
+
+    /// Starts the next message that waits, once nothing runs.
+    async fn next_in_line(&self, id: &str, owner: &str) -> Result<Line, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        if let Some(running) = self.running(id).await? {
+            return Ok(Line::Waits(running.turn));
+        }
+        let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
+        let Some((mut thread, Waiting { turn, say })) =
+            thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
+        else {
+            conversation.untended();
+            return Ok(Line::Empty);
+        };
+        let turn: Arc<str> = turn.into();
+        if let Err(error) = self.begin(&mut thread, &turn, say).await {
+            // It will not start later either, and others wait behind it.
+            tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
+            thread.queue.retain(|waiting| *waiting.turn != *turn);
+            let title = thread.title.clone();
+            thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
+        }
+        conversation.begun(&turn, Presence::Free);
+        Ok(Line::Waits(turn.to_string()))
+    }
+
+    /// Stops the turn that runs and waits until nothing of it is left.
+    async fn interrupt(&self, id: &str, by: &str) -> Result<(), Error> {
+        let Some(running) = self.running(id).await? else { return Ok(()) };
+        self.cancel(&running.turn, by).await?;
+        self.0.engine.finished(&running.turn).await;
+        Ok(())
+    }
+
+    async fn cancel(&self, turn: &str, by: &str) -> Result<(), Error> {
+        let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
+        match self.0.engine.command(turn, command).await {
+            Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
+            other => other.map(drop).map_err(Error::from),
+        }
+    }
+
+    /// A thread's turns, oldest first, with what each has left.
+    async fn turns(&self, id: &str) -> Result<Vec<Stored>, Error> {
+        let query = Query { order: Sorted::OldestStart, limit: usize::MAX, ..turns_of(id) };
+        self.log().list(query).await?.rows.iter().map(|(id, row)| stored(id, row)).collect()
+    }
+
+    async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
+        let query = Query { limit: usize::MAX, ..turns_of(id) };
+        Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// What the workspace says about itself, which nobody vouches for.
+    async fn about_workspace(&self) -> Vec<(String, Text)> {
+        let Some(folder) = &self.0.settings.workspace else { return Vec::new() };
+        let Ok(bytes) = tokio::fs::read(folder.join(ABOUT)).await else { return Vec::new() };
+        let text = String::from_utf8_lossy(bytes.get(..ABOUT_MAX).unwrap_or(&bytes)).into_owned();
+        vec![(format!("About this workspace ({ABOUT})"), text.into())]
+    }
+
+    fn log(&self) -> &dyn log::Log {
+        &*self.0.engine.seams().log
+    }
+
+    fn now(&self) -> u64 {
+        self.0.engine.seams().clock.now()
+    }
+
+    fn downgrade(&self) -> std::sync::Weak<Inner> {
+        Arc::downgrade(&self.0)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+fn turns_of(thread: &str) -> Query {
+    Query {
+        kind: Some(Kind::Turn.word().to_owned()),
+        tags: vec![("thread".to_owned(), Some(thread.to_owned()))],
+        ..Query::default()
+    }
+}
+
+fn stored(id: &Arc<str>, row: &log::Row) -> Result<Stored, Error> {
+    let damaged =
+        |error: serde_json::Error| log::Error::Damaged { stream: id.to_string(), seq: 0, reason: error.to_string() };
+    Ok(serde_json::from_str(&row.body).map_err(damaged)?)
+}
+
+fn is_over(turn: &Stored) -> bool {
+    !["ACCEPTED", "RUNNING"].contains(&turn.status.as_str())
+}
+
+type Shared = Arc<Conversation>;

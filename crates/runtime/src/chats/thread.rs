@@ -1,0 +1,170 @@
+//! A thread as it is stored: a small stream of what happened to it. Its turns
+//! are runs of their own; the thread's row says everything but what they said.
+
+use std::sync::Arc;
+
+use consort_core::chat::Say;
+use consort_core::id::Millis;
+use consort_core::time::iso;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::log::{Append, Error, Log, Query, Record, Row, Seq};
+
+/// The kind of a thread's stream.
+pub(super) const KIND: &str = "thread";
+/// Characters of a title.
+const TITLE_MAX: usize = 60;
+/// What a thread is called until somebody says something.
+const UNTITLED: &str = "New chat";
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What it is called.
+    pub title: String,
+    /// The alias its last message asked for.
+    pub model: Option<String>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When something happened in it last.
+    pub updated_at: Millis,
+    /// Messages that wait for the turn before them.
+    pub queue: Vec<Waiting>,
+    /// Length of its stream.
+    len: Seq,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The turn it will be.
+    pub turn: String,
+    /// What was said.
+    pub say: Say,
+}
+
+/// What happened to a thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Fact<'a> {
+    /// It was made.
+    Created { owner: &'a str, title: &'a str },
+    /// It was called something else.
+    Renamed { title: &'a str },
+    /// A message waits.
+    Queued { turn: &'a str },
+    /// A turn began.
+    Begun { turn: &'a str, title: &'a str },
+}
+
+impl Thread {
+    pub(super) fn new(owner: &str, title: Option<&str>, now: Millis) -> Thread {
+        Thread {
+            id: format!("thread-{}", uuid::Uuid::now_v7().simple()),
+            owner: owner.to_owned(),
+            title: title.map_or_else(|| UNTITLED.to_owned(), short),
+            model: None,
+            created_at: now,
+            updated_at: now,
+            queue: Vec::new(),
+            len: 0,
+        }
+    }
+
+    /// A thread nobody has named is called after what is said first in it.
+    pub(super) fn name_after(&mut self, content: &str) {
+        if self.title == UNTITLED {
+            self.title = short(content);
+        }
+    }
+
+    pub(super) fn rename(&mut self, title: &str) {
+        self.title = short(title);
+    }
+
+    /// The thread as clients see it, with what its turns add.
+    pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> Value {
+        json!({ "id": self.id, "title": self.title, "model": self.model, "createdAt": iso(self.created_at),
+            "updatedAt": iso(self.updated_at), "running": running.is_some(), "turnId": running,
+            "chatSeq": chat_seq, "queued": self.queue.len() })
+    }
+
+    /// Stores what happened, and with it where the thread stands.
+    pub(super) async fn store(&mut self, log: &dyn Log, fact: &Fact<'_>, now: Millis) -> Result<(), Error> {
+        let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
+        let expected = self.len;
+        (self.len, self.updated_at) = (expected + 1, now);
+        let row = Row {
+            kind: KIND.into(),
+            status: "OPEN".into(),
+            started_at: self.updated_at,
+            ended_at: None,
+            tags: [("owner".to_owned(), self.owner.clone())].into(),
+            body: serde_json::to_string(self).map_err(unwritable)?.into(),
+        };
+        let record = json!({ "at": now, "fact": fact }).to_string().into();
+        let records = vec![Record { body: record, attachments: Vec::new() }];
+        let stream = self.id.as_str().into();
+        log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
+    }
+
+    /// The thread of this id, if it belongs to the owner.
+    pub(super) async fn load(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Thread>, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 1, ..Query::default() };
+        let page = log.list(query).await?;
+        let thread = page.rows.first().map(|(id, row)| parse(id, row)).transpose()?;
+        Ok(thread.filter(|thread| thread.owner == owner))
+    }
+
+    /// Whether there is such a thread, whoever it belongs to.
+    pub(super) async fn exists(log: &dyn Log, id: &str) -> Result<bool, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 0, ..Query::default() };
+        Ok(log.list(query).await?.total > 0)
+    }
+
+    /// Threads, the one with the newest event first; everybody's when no owner is given.
+    pub(super) async fn list(log: &dyn Log, owner: Option<&str>) -> Result<Vec<Thread>, Error> {
+        let tags = owner.map(|owner| ("owner".to_owned(), Some(owner.to_owned())));
+        let query = Query {
+            kind: Some(KIND.to_owned()),
+            tags: tags.into_iter().collect(),
+            limit: usize::MAX,
+            ..Query::default()
+        };
+        log.list(query).await?.rows.iter().map(|(id, row)| parse(id, row)).collect()
+    }
+}
+
+fn parse(id: &Arc<str>, row: &Row) -> Result<Thread, Error> {
+    serde_json::from_str(&row.body).map_err(|error| Error::Damaged {
+        stream: id.to_string(),
+        seq: 0,
+        reason: error.to_string(),
+    })
+}
+
+/// One line of at most so many characters.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_MAX {
+        return if line.is_empty() { UNTITLED.to_owned() } else { line };
+    }
+    line.chars().take(TITLE_MAX - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(short("  plan\n the  week "), "plan the week");
+        assert_eq!(short(&"x".repeat(100)).chars().count(), TITLE_MAX);
+        assert_eq!(short(" \n"), UNTITLED);
+    }
+}

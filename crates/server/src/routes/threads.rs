@@ -1,0 +1,189 @@
+//! `/api/threads`: conversations over HTTP. The same turns run over `/ws`.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use consort_core::chat::{Role, Row, Say};
+use consort_runtime::chats::{Place, Presence, Said, Start, Thread};
+use serde_json::{Value, json};
+
+use crate::Site;
+use crate::access::Caller;
+use crate::body::Sent;
+use crate::problem::Problem;
+use crate::query::Pairs;
+use crate::sse::{chat_sse, first};
+use crate::wish::accepts;
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new()
+        .route("/api/threads", get(list).post(create))
+        .route("/api/threads/{id}", get(one).patch(rename).delete(delete))
+        .route("/api/threads/{id}/messages", get(messages).post(say))
+        .route("/api/threads/{id}/events", get(events))
+        .route("/api/threads/{id}/stop", post(stop))
+        .route("/api/threads/{id}/export", get(export))
+}
+
+/// A thread as clients see it.
+pub(crate) async fn view(site: &Site, thread: &Thread) -> Result<Value, Problem> {
+    let last = site.server.chats.last(&thread.id).await?;
+    let running = site.server.chats.running(&thread.id).await?;
+    let last_seq = last.and_then(|turn| turn.next.checked_sub(1));
+    Ok(thread.view(running.as_ref().map(|turn| turn.turn.as_str()), last_seq))
+}
+
+async fn create(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    sent: Result<Sent, Problem>,
+) -> Result<Response, Problem> {
+    let sent = sent?;
+    let thread = site.server.chats.create(&caller.0, sent.optional_text("title")?).await?;
+    let location = [(LOCATION, format!("/api/threads/{}", thread.id))];
+    Ok((StatusCode::CREATED, location, Json(view(&site, &thread).await?)).into_response())
+}
+
+async fn list(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    pairs: Pairs,
+) -> Result<Json<Value>, Problem> {
+    let wanted = pairs.first("q").map(str::to_lowercase).filter(|wanted| !wanted.trim().is_empty());
+    let mut threads = Vec::new();
+    for thread in site.server.chats.threads(&caller.0).await? {
+        let matches = match &wanted {
+            Some(wanted) => mentions(&site, &caller, &thread, wanted).await?,
+            None => true,
+        };
+        if matches {
+            threads.push(view(&site, &thread).await?);
+        }
+    }
+    Ok(Json(json!({ "total": threads.len(), "threads": threads })))
+}
+
+/// Whether a thread's title or anything said in it holds the words.
+async fn mentions(site: &Site, caller: &Caller, thread: &Thread, wanted: &str) -> Result<bool, Problem> {
+    if thread.title.to_lowercase().contains(wanted) {
+        return Ok(true);
+    }
+    let turns = site.server.chats.rows(&caller.0, &thread.id).await?;
+    Ok(turns.iter().flat_map(|(_, rows)| rows).any(|row| row.content.as_str().to_lowercase().contains(wanted)))
+}
+
+async fn one(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let thread = site.server.chats.thread(&caller.0, &id).await?;
+    Ok(Json(view(&site, &thread).await?))
+}
+
+async fn rename(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    sent: Result<Sent, Problem>,
+) -> Result<Json<Value>, Problem> {
+    let sent = sent?;
+    let thread = site.server.chats.rename(&caller.0, &id, sent.text("title")?).await?;
+    Ok(Json(view(&site, &thread).await?))
+}
+
+async fn delete(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    site.server.chats.delete(&caller.0, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn messages(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let turns = site.server.chats.rows(&caller.0, &id).await?;
+    let views = |(turn, rows): &(String, Vec<Row>)| {
+        rows.iter().enumerate().map(|(index, row)| row.view(turn, index)).collect::<Vec<Value>>()
+    };
+    Ok(Json(json!({ "messages": turns.iter().flat_map(views).collect::<Vec<_>>() })))
+}
+
+async fn say(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    sent: Result<Sent, Problem>,
+) -> Result<Response, Problem> {
+    let say = Say::read(&sent?.0)?;
+    let said = site.server.chats.say(&caller.0, &id, say, Presence::Free).await?;
+    match (accepts(&headers, "text/event-stream"), said.place) {
+        (true, Place::Begun { seq }) => {
+            let frames = site.server.chats.turn(&said.turn, seq).await?;
+            Ok(chat_sse(&site, frames))
+        }
+        (false, _) | (true, Place::Waits { .. }) => {
+            Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response())
+        }
+    }
+}
+
+/// What is said about a message that was taken.
+pub(crate) fn accepted(thread: &str, said: &Said) -> Value {
+    match said.place {
+        Place::Begun { seq } => json!({ "threadId": thread, "turnId": said.turn, "seq": seq }),
+        Place::Waits { position } => json!({ "threadId": thread, "turnId": said.turn, "queuePosition": position }),
+    }
+}
+
+async fn events(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    pairs: Pairs,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let from = first(&pairs, &headers)?;
+    Ok(chat_sse(&site, site.server.chats.follow(&caller.0, &id, Start::Seq(from)).await?))
+}
+
+async fn stop(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let turn = site.server.chats.stop(&caller.0, &id).await?;
+    Ok(Json(json!({ "threadId": id, "turnId": turn, "status": "STOPPING" })))
+}
+
+async fn export(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let thread = site.server.chats.thread(&caller.0, &id).await?;
+    let turns = site.server.chats.rows(&caller.0, &id).await?;
+    let said = turns.iter().flat_map(|(_, rows)| rows).filter_map(paragraph);
+    let text = std::iter::once(format!("# {}", thread.title)).chain(said).collect::<Vec<_>>().join("\n\n");
+    Ok(([(CONTENT_TYPE, "text/markdown; charset=utf-8")], text + "\n").into_response())
+}
+
+/// What people and the model said; tools speak through them.
+fn paragraph(row: &Row) -> Option<String> {
+    let who = match row.role {
+        Role::User => "You",
+        Role::Assistant => "Assistant",
+        Role::Tool => return None,
+    };
+    (!row.content.is_empty()).then(|| format!("**{who}:** {}", row.content))
+}
