@@ -169,6 +169,9 @@ impl Engine {
 
     /// The run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
+        if !is_run(run) {
+            return Err(Error::NotFound(run.to_owned()));
+        }
         let (state, len) = load(&*self.0.seams.log, run).await?;
         if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
     }
@@ -316,6 +319,9 @@ impl Engine {
     }
 
     async fn row(&self, run: &str) -> Result<log::Row, Error> {
+        if !is_run(run) {
+            return Err(Error::NotFound(run.to_owned()));
+        }
         let query = Query { stream: Some(run.to_owned()), limit: 1, ..Query::default() };
         let page = self.0.seams.log.list(query).await?;
         page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
@@ -365,6 +371,11 @@ impl Inner {
 /// An id no other run has.
 pub fn fresh_id(kind: Kind) -> Arc<str> {
     format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
+}
+
+/// Whether a stream of this name is a run; others are nobody's to see.
+fn is_run(id: &str) -> bool {
+    Kind::ALL.iter().any(|kind| id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-')))
 }
 
 /// The runner's answer; `None` when it is gone.

@@ -16,16 +16,9 @@ pub(crate) struct Sent(pub(crate) Value);
 impl<S: Send + Sync> FromRequest<S> for Sent {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Sent, Problem> {
+    async fn from_request(request: Request, _state: &S) -> Result<Sent, Problem> {
         let typed = json_or_untyped(request.headers());
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            match rejection.into_response().status() {
-                status @ StatusCode::PAYLOAD_TOO_LARGE => {
-                    Problem::new(status, "PAYLOAD_TOO_LARGE", "the body is larger than this server takes")
-                }
-                _ => Problem::bad_request("the body could not be read"),
-            }
-        })?;
+        let bytes = read(request).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(Sent(Value::Object(Map::new())));
         }
@@ -36,6 +29,16 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
         let json = serde_json::from_slice(&bytes);
         json.map(Sent).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
     }
+}
+
+/// The whole body, within the server's limit.
+pub(crate) async fn read(request: Request) -> Result<Bytes, Problem> {
+    Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.into_response().status() {
+        status @ StatusCode::PAYLOAD_TOO_LARGE => {
+            Problem::new(status, "PAYLOAD_TOO_LARGE", "the body is larger than this server takes")
+        }
+        _ => Problem::bad_request("the body could not be read"),
+    })
 }
 
 impl Sent {

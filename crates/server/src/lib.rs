@@ -2,12 +2,14 @@
 //!
 //! # Layout, in reading order
 //! - `problem`: what a failed request looks like; `body`, `query`, `wish`: what
-//!   was sent, how it was asked for; `once`: a request that is sent again
-//! - [`access`]: who may connect, and as whom; `door`: the same as a layer
+//!   was sent, how it was asked for
+//! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
+//!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers
 //! - `sse`: frames as server-sent events a client can resume
 
 pub mod access;
+mod audit;
 mod body;
 mod door;
 mod once;
@@ -27,11 +29,13 @@ use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_runtime::chats::Chats;
+use consort_core::id::Millis;
 use consort_runtime::engine::Engine;
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
 use crate::access::Access;
+use crate::once::Keys;
 
 /// How long requests under way may take to end once the server is told to stop.
 const LINGER: Duration = Duration::from_secs(3);
@@ -62,8 +66,8 @@ pub(crate) struct Site {
     pub(crate) open: watch::Receiver<()>,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
-    /// Held while a request with a key of its own is decided.
-    pub(crate) deciding: Mutex<()>,
+    /// The idempotency keys in use just now.
+    pub(crate) keys: Keys,
 }
 
 impl Site {
@@ -75,6 +79,10 @@ impl Site {
     pub(crate) fn engine(&self) -> &Engine {
         &self.server.engine
     }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.engine().seams().clock.now()
+    }
 }
 
 impl Server {
@@ -83,21 +91,21 @@ impl Server {
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        let site = Arc::new(Site {
-            server: self,
-            port,
-            open: open.clone(),
-            streams: Arc::default(),
-            deciding: Mutex::default(),
-        });
-        let serving = axum::serve(listener, router(site)).with_graceful_shutdown(async move {
+        let site =
+            Arc::new(Site { server: self, port, open: open.clone(), streams: Arc::default(), keys: Keys::default() });
+        let seams = site.engine().seams();
+        let sweeping = once::sweep(seams.log.clone(), seams.clock);
+        let serving = axum::serve(listener, router(site.clone())).with_graceful_shutdown(async move {
             stop.await;
             drop(opened);
         });
-        tokio::select! {
+        let ended = tokio::select! {
             ended = serving.into_future() => ended,
             () = async { closed(open).await; tokio::time::sleep(LINGER).await } => Ok(()),
-        }
+            never = sweeping => match never {},
+        };
+        site.keys.stop();
+        ended
     }
 }
 
@@ -107,6 +115,9 @@ async fn closed(mut open: watch::Receiver<()>) {
 
 fn router(site: Arc<Site>) -> Router {
     routes::all()
+        // Dressed before it is kept, and again for what the layers in between refuse.
+        .layer(middleware::from_fn(problem::dress))
+        .layer(middleware::from_fn_with_state(site.clone(), once::layer))
         .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))
         .layer(middleware::from_fn(problem::dress))

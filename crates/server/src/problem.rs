@@ -16,6 +16,10 @@ use serde_json::{Map, Value, json};
 
 /// The header that names a request.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
+/// Bytes of a name that is taken over from a client at most.
+const ID_MAX: usize = 64;
+/// What a written problem is.
+const PROBLEM: &str = "application/problem+json";
 /// How long a client should wait when there is no room.
 const RETRY_AFTER_MS: u64 = 5_000;
 
@@ -79,16 +83,40 @@ impl IntoResponse for Problem {
     }
 }
 
+/// What a request is called, in its answer and in the log.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub(crate) HeaderValue);
+
+impl RequestId {
+    /// The name it came with, if that is a plain one, or a new one.
+    fn of(request: &Request) -> RequestId {
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+        let is_plain = |id: &&HeaderValue| (1..=ID_MAX).contains(&id.len()) && id.as_bytes().iter().all(plain);
+        if let Some(id) = request.headers().get(REQUEST_ID).filter(is_plain) {
+            return RequestId(id.clone());
+        }
+        let id = format!("req-{}", uuid::Uuid::now_v7().simple());
+        RequestId(HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("req")))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
 /// Names every request, and gives every failure a body.
-pub(crate) async fn dress(request: Request, next: Next) -> Response {
-    let id = format!("req-{}", uuid::Uuid::now_v7().simple());
+pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
+    let named = request.extensions().get::<RequestId>().cloned();
+    let id = named.unwrap_or_else(|| RequestId::of(&request));
+    request.extensions_mut().insert(id.clone());
     let mut response = next.run(request).await;
-    if response.status().is_client_error() || response.status().is_server_error() {
-        response = written(response, &id);
+    let failed = response.status().is_client_error() || response.status().is_server_error();
+    let is_written = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM);
+    if failed && !is_written {
+        response = written(response, id.as_str());
     }
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
+    // An answer that is repeated keeps the name of the request that was carried out.
+    response.headers_mut().entry(REQUEST_ID).or_insert(id.0);
     response
 }
 
@@ -101,11 +129,17 @@ fn written(mut response: Response, id: &str) -> Response {
     *response.body_mut() = problem.body(id).to_string().into();
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
     if let Some(wait_ms) = problem.more.get("retryAfterMs").and_then(Value::as_u64) {
         headers.insert(RETRY_AFTER, wait_ms.div_ceil(1000).into());
     }
     response
+}
+
+impl From<log::Error> for Problem {
+    fn from(error: log::Error) -> Problem {
+        engine::Error::from(error).into()
+    }
 }
 
 impl From<engine::Error> for Problem {

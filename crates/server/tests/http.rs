@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod client;
+#[cfg(test)]
+mod once;
 
 use consort_core::draft::Draft;
 use consort_core::spec::Kind;

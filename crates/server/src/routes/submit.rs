@@ -16,7 +16,6 @@ use consort_core::submission::{self, Submission};
 use serde_json::{Map, Value, json};
 
 use crate::Site;
-use crate::access::Caller;
 use crate::body::Sent;
 use crate::once::Once;
 use crate::problem::Problem;
@@ -29,23 +28,40 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 
 async fn submit(
     State(site): State<Arc<Site>>,
-    Extension(caller): Extension<Caller>,
+    once: Option<Extension<Once>>,
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let (sent, wish) = (sent?, Wish::read(&headers)?);
     let server = &site.server;
-    let compiled = match submission::read(&sent.0, &server.ensemble, &server.catalog)? {
+    let read = submission::read(&sent.0, &server.ensemble, &server.catalog);
+    // A run that was made before counts, whatever has been configured since.
+    if let Some(run) = first(&site, once.as_deref()).await? {
+        let warnings = match read {
+            Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => compiled.warnings,
+            Err(_since) => Vec::new(),
+        };
+        let accepted = accepted(server.engine.run(&run).await?.spec(), &warnings);
+        return answer(&site, &run, accepted, wish).await;
+    }
+    let compiled = match read? {
         Submission::DryRun(compiled) => return Ok(Json(rehearsal(&compiled)).into_response()),
         Submission::Run(compiled) => compiled,
     };
-    let accepted = accepted(&compiled);
-    let run = match Once::read(&headers, &caller, &sent)? {
+    let accepted = accepted(&compiled.spec, &compiled.warnings);
+    let run = match once {
         Some(once) => once.submit(&site, compiled).await?,
         None => server.engine.submit(compiled).await?,
     };
-    tracing::info!(run = %run, by = caller.0, "submitted");
     answer(&site, &run, accepted, wish).await
+}
+
+/// The run the same request made before.
+async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Problem> {
+    match once {
+        Some(once) => once.first(site.engine()).await,
+        None => Ok(None),
+    }
 }
 
 async fn answer(site: &Site, run: &str, mut accepted: Map<String, Value>, wish: Wish) -> Result<Response, Problem> {
@@ -78,7 +94,7 @@ async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>
 }
 
 /// What is said about a run that was taken.
-fn accepted(Compiled { spec, warnings, .. }: &Compiled) -> Map<String, Value> {
+fn accepted(spec: &Spec, warnings: &[String]) -> Map<String, Value> {
     let mut accepted = Map::new();
     accepted.insert("runId".to_owned(), Value::Null);
     accepted.insert("status".to_owned(), "ACCEPTED".into());

@@ -1,0 +1,226 @@
+//! Answers on disk: a small stream for each key, named after it. Its last
+//! record is what is known: that the request has begun, or what was answered.
+//! Kept a day, and as long as the run it is about.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::response::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use consort_core::id::Millis;
+use consort_runtime::clock::Clock;
+use consort_runtime::log::{Append, Error, Log, Order, Query, Record, Row, Seq};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::problem::REQUEST_ID;
+
+/// What these streams are.
+const KIND: &str = "answer";
+/// How long an answer is kept at least.
+const KEEP_MS: Millis = 24 * 60 * 60 * 1000;
+/// How often old ones are looked for.
+const SWEEP: Duration = Duration::from_secs(3600);
+/// Old answers looked at together, to leave the log to others in between.
+const PAGE: usize = 200;
+/// Records of a stream: begun, answered.
+const RECORDS_MAX: usize = 2;
+/// What is repeated of an answer's head.
+const HEADERS: [HeaderName; 3] = [CONTENT_TYPE, LOCATION, HeaderName::from_static(REQUEST_ID)];
+
+/// What is known about a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Stands for what was sent.
+    pub(super) print: String,
+    /// The run it is about.
+    pub(super) run: Option<Arc<str>>,
+    /// What was answered, once it was.
+    pub(super) answer: Option<Answer>,
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    status: StatusCode,
+    headers: Vec<(HeaderName, String)>,
+    body: String,
+}
+
+impl Kept {
+    pub(super) async fn find(log: &dyn Log, scope: &str) -> Result<Option<Kept>, Error> {
+        let stream = name(scope);
+        let records = log.read(&stream, 0, RECORDS_MAX).await?;
+        let Some(last) = records.last() else { return Ok(None) };
+        let damaged = || Error::Damaged {
+            stream: stream.to_string(),
+            seq: records.len() as Seq - 1,
+            reason: "not an answer".into(),
+        };
+        serde_json::from_str(&last.body).ok().and_then(|json| Kept::from_json(&json)).ok_or_else(damaged).map(Some)
+    }
+
+    pub(super) async fn append(&self, log: &dyn Log, scope: &str, expected: Seq, now: Millis) -> Result<(), Error> {
+        let tag = |run: &Arc<str>| ("run".to_owned(), run.to_string());
+        let row = Row {
+            kind: KIND.into(),
+            status: "KEPT".into(),
+            started_at: now,
+            ended_at: Some(now),
+            tags: self.run.iter().map(tag).collect::<BTreeMap<_, _>>(),
+            body: "{}".into(),
+        };
+        let record = Record { body: self.to_json().to_string().into(), attachments: Vec::new() };
+        let append = Append { stream: name(scope), expected, epoch: 0, records: vec![record], row, claims: Vec::new() };
+        log.append(append).await
+    }
+
+    fn to_json(&self) -> Value {
+        let answer = self.answer.as_ref().map(|answer| {
+            let headers = answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let headers: BTreeMap<&str, &str> = headers.collect();
+            json!({ "status": answer.status.as_u16(), "headers": headers, "body": answer.body })
+        });
+        json!({ "print": self.print, "run": self.run.as_deref(), "answer": answer })
+    }
+
+    fn from_json(json: &Value) -> Option<Kept> {
+        let text = |name| json.get(name).and_then(Value::as_str);
+        let answer = json.get("answer").filter(|answer| !answer.is_null());
+        let answer = if let Some(answer) = answer { Some(Answer::from_json(answer)?) } else { None };
+        Some(Kept { print: text("print")?.to_owned(), run: text("run").map(Arc::from), answer })
+    }
+}
+
+impl Answer {
+    /// An answer to keep; none when it is not text.
+    pub(super) fn new(head: &Parts, body: &Bytes) -> Option<Answer> {
+        let value = |name: &HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let headers = HEADERS.into_iter().filter_map(|name| value(&name).map(|value| (name, value))).collect();
+        Some(Answer { status: head.status, headers, body: std::str::from_utf8(body).ok()?.to_owned() })
+    }
+
+    fn from_json(json: &Value) -> Option<Answer> {
+        let status = u16::try_from(json.get("status")?.as_u64()?).ok()?;
+        let headers = json.get("headers")?.as_object()?.iter();
+        let header = |(name, value): (&String, &Value)| Some((name.parse().ok()?, value.as_str()?.to_owned()));
+        Some(Answer {
+            status: StatusCode::from_u16(status).ok()?,
+            headers: headers.filter_map(header).collect(),
+            body: json.get("body")?.as_str()?.to_owned(),
+        })
+    }
+}
+
+impl From<Answer> for Response {
+    fn from(answer: Answer) -> Response {
+        let mut response = Response::new(answer.body.into());
+        *response.status_mut() = answer.status;
+        for (name, value) in answer.headers {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// Makes a key free again.
+pub(super) async fn forget(log: &dyn Log, scope: &str) -> Result<(), Error> {
+    log.erase(vec![name(scope)]).await
+}
+
+/// Erases what need not be kept any longer, for as long as the server is there.
+pub(crate) async fn sweep(log: Arc<dyn Log>, clock: Clock) -> Infallible {
+    let mut rounds = tokio::time::interval(SWEEP);
+    loop {
+        rounds.tick().await;
+        if let Err(error) = erase_old(&*log, clock.now().saturating_sub(KEEP_MS)).await {
+            tracing::warn!(%error, "cannot erase old answers");
+        }
+    }
+}
+
+/// Erases the answers from before `until` whose runs are gone.
+async fn erase_old(log: &dyn Log, until: Millis) -> Result<(), Error> {
+    let mut offset = 0;
+    loop {
+        let query =
+            Query { kind: Some(KIND.to_owned()), order: Order::OldestEnd, offset, limit: PAGE, ..Query::default() };
+        let rows = log.list(query).await?.rows;
+        let seen = rows.len();
+        let old: Vec<_> = rows.into_iter().filter(|(_, row)| row.ended_at.is_some_and(|at| at < until)).collect();
+        let (is_last, mut gone) = (old.len() < PAGE || seen < PAGE, Vec::new());
+        offset += old.len();
+        for (stream, row) in old {
+            if !is_about_a_kept_run(log, &row).await? {
+                gone.push(stream);
+            }
+        }
+        offset -= gone.len();
+        log.erase(gone).await?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+async fn is_about_a_kept_run(log: &dyn Log, row: &Row) -> Result<bool, Error> {
+    let Some(run) = row.tags.get("run") else { return Ok(false) };
+    let query = Query { kind: Some("run".to_owned()), stream: Some(run.clone()), ..Query::default() };
+    Ok(log.list(query).await?.total > 0)
+}
+
+fn name(scope: &str) -> Arc<str> {
+    format!("answer-{}", hex(scope)).into()
+}
+
+/// The SHA-256 of a text.
+pub(super) fn hex(text: &str) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(text) {
+        let _never_fails = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_runtime::log::MemoryLog;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_kept_a_day_and_as_long_as_its_run() {
+        let log = MemoryLog::default();
+        let kept = |run: Option<&str>| Kept { print: "p".to_owned(), run: run.map(Arc::from), answer: None };
+        let row = Row {
+            kind: "run".into(),
+            status: "COMPLETED".into(),
+            started_at: 0,
+            ended_at: Some(1),
+            tags: BTreeMap::new(),
+            body: "{}".into(),
+        };
+        let run =
+            Append { stream: "run-1".into(), expected: 0, epoch: 0, records: Vec::new(), row, claims: Vec::new() };
+        log.append(run).await.unwrap();
+        for (scope, run, at) in
+            [("kept run", Some("run-1"), 5), ("erased run", Some("run-0"), 5), ("no run", None, 5), ("young", None, 15)]
+        {
+            kept(run).append(&log, scope, 0, at).await.unwrap();
+        }
+        erase_old(&log, 10).await.unwrap();
+        let mut left = Vec::new();
+        for scope in ["kept run", "erased run", "no run", "young"] {
+            left.push(Kept::find(&log, scope).await.unwrap().is_some());
+        }
+        assert_eq!(left, [true, false, false, true]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Whose turn it is: requests with the same key wait for each other, and what
+//! they do is owned here, so that it outlives their connections.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Mutex as Turns, OwnedMutexGuard, oneshot};
+use tokio::task::JoinSet;
+
+/// The keys that are in use just now.
+#[derive(Default)]
+pub(crate) struct Keys {
+    turns: Mutex<HashMap<String, Arc<Turns<()>>>>,
+    /// What is being done; dropped with the server.
+    doing: Mutex<JoinSet<()>>,
+}
+
+impl Keys {
+    /// Waits until nobody else decides about this key.
+    pub(super) async fn turn(&self, key: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            turns.entry(key.to_owned()).or_default().clone()
+        };
+        turn.lock_owned().await
+    }
+
+    /// Does something to its end, whether or not anybody waits for it.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> oneshot::Receiver<T> {
+        let (done, waiting) = oneshot::channel();
+        let mut doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
+        while doing.try_join_next().is_some() {}
+        doing.spawn(async move {
+            let _gone = done.send(work.await);
+        });
+        waiting
+    }
+
+    /// Gives up what is still being done.
+    pub(crate) fn stop(&self) {
+        self.doing.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}

@@ -1,0 +1,133 @@
+//! Requests that are sent again with their `Idempotency-Key`.
+
+use std::sync::Arc;
+
+use consort_core::draft::Draft;
+use consort_core::spec::ReviewRule;
+use consort_runtime::admission::Capacity;
+use consort_runtime::engine::Engine;
+use consort_runtime::log::MemoryLog;
+use consort_runtime::tool::{ScriptedTool, What};
+use consort_server::Server;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::client::{Answer, Here, engine, engine_over, server, start, task};
+use crate::says;
+
+fn careful() -> Draft {
+    Draft { review: Some(ReviewRule::Required), ..task("a") }
+}
+
+/// A server whose tool `slow` waits for the gate.
+fn with_slow(log: &Arc<MemoryLog>, tool: &ScriptedTool) -> Server {
+    let mut seams = engine_over(log.clone(), says("x"), Capacity::UNLIMITED).seams().clone();
+    seams.tools = seams.tools.with(tool.clone()).unwrap();
+    server(Engine::new(seams), vec![task("a")])
+}
+
+async fn keyed(here: &Here, key: &str, path: &str, body: Value) -> Answer {
+    here.post_with(path, &format!("Idempotency-Key: {key}"), body).await
+}
+
+#[tokio::test]
+async fn a_change_sent_again_is_made_once_and_answered_alike_also_after_a_restart() {
+    let log = Arc::new(MemoryLog::default());
+    let first = engine_over(log.clone(), says("draft"), Capacity::UNLIMITED);
+    let here = start(server(first.clone(), vec![careful()])).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"].clone();
+    let inject = format!("/api/runs/{}/inject", run.as_str().unwrap());
+    let hurry = json!({ "content": "hurry" });
+    let (one, two) = tokio::join!(keyed(&here, "k", &inject, hurry.clone()), keyed(&here, "k", &inject, hurry.clone()));
+    let whole =
+        |answer: &Answer| (answer.status, answer.body.clone(), answer.header("x-request-id").map(str::to_owned));
+    assert_eq!((one.status, whole(&one)), (200, whole(&two)));
+    let other = keyed(&here, "k", &inject, json!({ "content": "wait" })).await;
+    assert_eq!(other.problem(), (422, "IDEMPOTENCY_CONFLICT".to_owned()));
+    let wrong = keyed(&here, "wrong", &inject, json!({})).await;
+    assert_eq!(wrong.problem(), (400, "BAD_REQUEST".to_owned()));
+    assert_eq!(
+        keyed(&here, "other", &inject, hurry.clone()).await.json()["directiveId"],
+        format!("{}-directive-1", run.as_str().unwrap())
+    );
+
+    drop(here);
+    first.stop().await;
+    let second = engine_over(log, says("draft"), Capacity::UNLIMITED);
+    second.recover().await.unwrap();
+    let here = start(server(second, vec![careful()])).await;
+    assert_eq!(whole(&keyed(&here, "k", &inject, hurry).await), whole(&one));
+    assert_eq!(whole(&keyed(&here, "wrong", &inject, json!({})).await), whole(&wrong));
+}
+
+#[tokio::test]
+async fn a_run_is_found_again_by_its_key_however_the_answer_is_wanted_and_whatever_is_configured_since() {
+    let log = Arc::new(MemoryLog::default());
+    let here = start(server(engine_over(log.clone(), says("done"), Capacity::UNLIMITED), vec![task("a")])).await;
+    let body = || json!({ "inputs": { "topic": "x" }, "colour": 1 });
+    let submit = async |here: &Here, how: &str| {
+        here.post_with("/api/runs", &format!("Idempotency-Key: k\r\n{how}"), body()).await
+    };
+    let watched = submit(&here, "Accept: text/event-stream").await;
+    let place = watched.header("location").unwrap().to_owned();
+    let ended = submit(&here, "Prefer: wait=30").await;
+    assert_eq!((ended.status, ended.header("location")), (200, Some(place.as_str())));
+    let accepted = submit(&here, "X-Plain: 1").await;
+    assert_eq!((accepted.status, &accepted.json()["warnings"][0]), (202, &json!("unknown field `colour` was ignored")));
+
+    let again = start(server(engine_over(log, says("done"), Capacity::UNLIMITED), Vec::new())).await;
+    assert_eq!(submit(&again, "X-Plain: 1").await.json()["runId"], accepted.json()["runId"]);
+    assert_eq!(submit(&again, "Prefer: wait=30").await.json(), ended.json());
+    assert_eq!(again.get("/api/runs").await.json()["total"], 1);
+    let head = format!("DELETE {place} HTTP/1.1\r\nHost: localhost");
+    assert_eq!(again.send(&head, b"").await.status, 204);
+    let gone = submit(&again, "Prefer: wait=30").await;
+    assert_eq!(gone.problem(), (404, "RUN_NOT_FOUND".to_owned()), "the key is kept longer than the run");
+}
+
+#[tokio::test]
+async fn only_the_same_key_waits_and_who_hangs_up_still_gets_it_done_once() {
+    let (log, gate) = (Arc::default(), Arc::new(Notify::new()));
+    let tool = ScriptedTool::new("slow").answers("made").waits(&gate);
+    let here = start(with_slow(&log, &tool)).await;
+    let mut socket = TcpStream::connect(here.address).await.unwrap();
+    let head = "POST /api/tools/slow/invoke HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: k\r\n";
+    let body = json!({ "input": "x" }).to_string();
+    let request = format!("{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    socket.write_all(request.as_bytes()).await.unwrap();
+    tool.until(What::Began, 1).await;
+    drop(socket);
+    let sum = keyed(&here, "other", "/api/tools/calculator/invoke", json!({ "input": "1 + 1" })).await;
+    assert_eq!(sum.json()["output"], "2", "another key does not wait");
+    let again = keyed(&here, "k", "/api/tools/slow/invoke", json!({ "input": "x" }));
+    let (again, ()) = tokio::join!(again, async { gate.notify_one() });
+    assert_eq!((again.json()["output"].as_str(), tool.args().len()), (Some("made"), 1));
+}
+
+#[tokio::test]
+async fn what_a_stopped_server_had_begun_is_not_done_again_on_a_guess() {
+    let log = Arc::default();
+    let tool = ScriptedTool::new("slow").hangs();
+    let here = start(with_slow(&log, &tool)).await;
+    let invoke = |here: Here| async move { keyed(&here, "k", "/api/tools/slow/invoke", json!({ "input": "x" })).await };
+    tokio::select! {
+        answer = invoke(here) => panic!("{answer:?}"),
+        () = tool.until(What::Began, 1) => {}
+    }
+    let again = invoke(start(with_slow(&log, &tool)).await).await;
+    assert_eq!((again.problem(), tool.args().len()), ((409, "OUTCOME_UNKNOWN".to_owned()), 1));
+}
+
+#[tokio::test]
+async fn a_refusal_for_lack_of_room_is_not_kept() {
+    let here = start(server(engine(says("draft"), Capacity { running: 1, queued: 0 }), vec![careful()])).await;
+    let body = || json!({ "inputs": { "topic": "x" } });
+    let first = here.post("/api/runs", body()).await.json()["runId"].as_str().unwrap().to_owned();
+    assert_eq!(keyed(&here, "k", "/api/runs", body()).await.problem(), (429, "CONCURRENCY_LIMIT".to_owned()));
+    here.post(&format!("/api/runs/{first}/cancel"), json!({ "mode": "now" })).await;
+    here.get(&format!("/api/runs/{first}/events")).await;
+    while keyed(&here, "k", "/api/runs", body()).await.status == 429 {}
+    assert_eq!(here.get("/api/runs").await.json()["total"], 2);
+}
