@@ -77,6 +77,27 @@ impl Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller(pub(crate) String);
 
+/// Who somebody is, and what they may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    pub(crate) caller: Caller,
+    scopes: Vec<Scope>,
+    /// The SHA-256 of the key they showed; none where none is needed.
+    key: Option<[u8; 32]>,
+}
+
+impl Pass {
+    /// Whether this is allowed.
+    pub(crate) fn check(&self, needed: Scope) -> Result<(), Problem> {
+        if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
+            return Ok(());
+        }
+        let Caller(name) = &self.caller;
+        let needed = needed.word();
+        Err(forbidden(&format!("the key '{name}' does not allow this: it needs the scope `{needed}`")))
+    }
+}
+
 impl Access {
     /// Whether other machines could connect and nothing would stop them.
     pub fn is_open(&self) -> bool {
@@ -108,30 +129,32 @@ impl Access {
     }
 
     /// Who sends this, when they may.
-    pub(crate) fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<Caller, Problem> {
+    pub(crate) fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<Pass, Problem> {
+        let pass = self.pass(bearer(headers))?;
+        pass.check(needed(method, path))?;
+        Ok(pass)
+    }
+
+    /// Whether somebody who was let in would still be, with all they might do.
+    pub(crate) fn honours(&self, pass: &Pass) -> bool {
+        let Some(shown) = &pass.key else { return self.keys.is_empty() };
+        let key = self.keys.iter().find(|key| key.sha256 == *shown);
+        key.is_some_and(|key| pass.scopes.iter().all(|scope| key.scopes.contains(scope)))
+    }
+
+    /// Who holds this key; where there are no keys, everybody is let in.
+    pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.keys.is_empty() {
-            return Ok(Caller("local".to_owned()));
+            return Ok(Pass { caller: Caller("local".to_owned()), scopes: vec![Scope::Admin], key: None });
         }
         let unknown =
             || Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "send a key as `Authorization: Bearer …`");
-        let given = bearer(headers).ok_or_else(unknown)?;
-        let digest: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        let digest: [u8; 32] = Sha256::digest(key.ok_or_else(unknown)?.as_bytes()).into();
         // Every key is compared, so that the time taken tells nothing.
         let found =
             self.keys.iter().fold(None, |found, key| if same(&key.sha256, &digest) { Some(key) } else { found });
         let key = found.ok_or_else(unknown)?;
-        let needed = needed(method, path);
-        let allowed =
-            key.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin || needed == Scope::Read);
-        if allowed {
-            Ok(Caller(key.name.clone()))
-        } else {
-            Err(forbidden(&format!(
-                "the key '{}' does not allow this: it needs the scope `{}`",
-                key.name,
-                needed.word()
-            )))
-        }
+        Ok(Pass { caller: Caller(key.name.clone()), scopes: key.scopes.clone(), key: Some(digest) })
     }
 }
 
@@ -231,7 +254,7 @@ mod tests {
         let access = access(Reach::Loopback, keys);
         let status = |key: &str, method: Method, path: &str| {
             let headers = headers(&[("authorization", &format!("Bearer {key}"))]);
-            access.admit(&method, path, &headers).map_err(|problem| problem.status())
+            access.admit(&method, path, &headers).map(|pass| pass.caller).map_err(|problem| problem.status())
         };
         assert_eq!(status("ci", Method::POST, "/api/runs").unwrap(), Caller("ci".to_owned()));
         assert_eq!(status("eye", Method::GET, "/api/runs").unwrap(), Caller("eye".to_owned()));
@@ -242,5 +265,22 @@ mod tests {
         assert_eq!(status("ci", Method::GET, "/api/workspace/files").unwrap_err(), StatusCode::FORBIDDEN);
         assert_eq!(status("nobody", Method::GET, "/api/runs").unwrap_err(), StatusCode::UNAUTHORIZED);
         assert!(access.admit(&Method::GET, "/api/runs", &HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_pass_is_honoured_while_its_key_is_there_with_all_it_allowed() {
+        let key = |text: &str, scopes: &[Scope]| Key {
+            name: "ci".to_owned(),
+            sha256: Sha256::digest(text).into(),
+            scopes: scopes.to_vec(),
+        };
+        let with = |keys: &[Key]| access(Reach::Loopback, keys.to_vec());
+        let pass = with(&[key("a", &[Scope::Read, Scope::Run])]).pass(Some("a")).unwrap();
+        assert!(with(&[key("a", &[Scope::Run, Scope::Review, Scope::Read])]).honours(&pass));
+        assert!(!with(&[key("a", &[Scope::Read])]).honours(&pass), "a scope is gone");
+        assert!(!with(&[key("b", &[Scope::Read, Scope::Run])]).honours(&pass), "another key of the same name");
+        assert!(!with(&[]).honours(&pass));
+        let local = with(&[]).pass(None).unwrap();
+        assert!(with(&[]).honours(&local) && !with(&[key("a", &[Scope::Run])]).honours(&local));
     }
 }

@@ -1,15 +1,71 @@
-//! Who changed what: one line for every request that may change something, in
-//! one place, so no route can forget it.
+//! Who changed what: one line for every request that may change something,
+//! written in one place, so no route can forget it. What is only answered
+//! again changes nothing and has no line.
 
-use axum::http::HeaderMap;
+use axum::Extension;
+use axum::extract::{MatchedPath, Request};
 use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::Response;
 use consort_core::frame::parse_review_id;
+
+use crate::access::Caller;
+use crate::problem::RequestId;
+
+/// A change somebody asked for, and what came of it.
+pub(crate) struct Change<'a> {
+    /// The request's id, which its answer has too.
+    pub(crate) request_id: &'a str,
+    /// Who asked for it.
+    pub(crate) caller: &'a str,
+    /// The method, or `WS`.
+    pub(crate) method: &'a str,
+    /// The route, or the type of the frame.
+    pub(crate) route: &'a str,
+    /// The run it is about.
+    pub(crate) run: Option<&'a str>,
+    /// What was answered.
+    pub(crate) status: &'a str,
+}
+
+impl Change<'_> {
+    /// Writes the line.
+    pub(crate) fn record(&self) {
+        let Change { request_id, caller, method, route, run, status } = self;
+        tracing::info!(target: "audit", request_id, caller, method, route, run, status, "a change was asked for");
+    }
+}
+
+/// Writes a line for every request that may change something.
+pub(crate) async fn layer(
+    Extension(id): Extension<RequestId>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let route =
+        request.extensions().get::<MatchedPath>().map_or("unknown".to_owned(), |route| route.as_str().to_owned());
+    let response = next.run(request).await;
+    if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(&method) {
+        Change {
+            request_id: id.as_str(),
+            caller: &caller.0,
+            method: method.as_str(),
+            route: &route,
+            run: run_of(&path, response.headers()),
+            status: response.status().as_str(),
+        }
+        .record();
+    }
+    response
+}
 
 /// The run a request is about: the one it made, or the one it names.
 pub(crate) fn run_of<'a>(path: &'a str, answer: &'a HeaderMap) -> Option<&'a str> {
     let made = answer.get(LOCATION).and_then(|place| place.to_str().ok());
-    let place = made.unwrap_or(path);
-    if let Some(rest) = place.strip_prefix("/api/runs/") {
+    if let Some(rest) = made.unwrap_or(path).strip_prefix("/api/runs/") {
         return rest.split(['/', '?']).next().filter(|run| !run.is_empty());
     }
     let review = path.strip_prefix("/api/reviews/")?;

@@ -3,23 +3,26 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
     WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
 
 use crate::Site;
+use crate::access::Pass;
 
 /// Lets a request in, and tells a page of an allowed origin that it may read
 /// the answer.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let access = &site.server.access;
-    if let Err(problem) = access.check_source(request.headers()) {
+    let source = site.access.borrow().check_source(request.headers());
+    if let Err(problem) = source {
         return problem.into_response();
     }
     let origin = request.headers().get(ORIGIN).cloned();
@@ -37,10 +40,11 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
 }
 
 async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
-    match site.server.access.admit(request.method(), request.uri().path(), request.headers()) {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+    let admitted = site.access.borrow().admit(request.method(), request.uri().path(), request.headers());
+    match admitted {
+        Ok(pass) => {
+            request.extensions_mut().insert(pass.caller.clone());
+            until_revoked(site, pass, next.run(request).await)
         }
         Err(problem) => {
             let mut response = problem.into_response();
@@ -50,6 +54,21 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
             response
         }
     }
+}
+
+/// A stream ends when whoever opened it would not be let in any more.
+fn until_revoked(site: &Site, pass: Pass, response: Response) -> Response {
+    if !is_stream(response.headers()) {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let body = body.into_data_stream().take_until(site.revoked(pass));
+    Response::from_parts(head, Body::from_stream(body))
+}
+
+/// Whether an answer goes on as things happen.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// What a browser asks before it sends what a form could not.

@@ -34,7 +34,7 @@ use consort_runtime::engine::Engine;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::access::Access;
+use crate::access::{Access, Pass};
 use crate::once::Keys;
 
 /// How long requests under way may take to end once the server is told to stop.
@@ -64,6 +64,8 @@ pub(crate) struct Site {
     pub(crate) port: u16,
     /// Closed when the server is told to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
+    /// Who may connect, as of now.
+    pub(crate) access: watch::Receiver<Access>,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
     /// The idempotency keys in use just now.
@@ -74,6 +76,17 @@ impl Site {
     /// Returns when the server is told to stop.
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
         closed(self.open.clone())
+    }
+
+    /// Returns when whoever has this pass would not be let in any more.
+    pub(crate) fn revoked(&self, pass: Pass) -> impl Future<Output = ()> + Send + 'static {
+        let mut access = self.access.clone();
+        async move {
+            if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
+                // It cannot change any more.
+                std::future::pending().await
+            }
+        }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -89,10 +102,28 @@ impl Server {
     /// Answers until `stop`; then streams end, other requests may finish, and
     /// this returns. Runs are the engine's business.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let (_unchanging, access) = watch::channel(self.access.clone());
+        self.serve_to(access, listener, stop).await
+    }
+
+    /// The same, while who may connect can change: who may not any more is
+    /// shut out at once, open streams included.
+    pub async fn serve_to(
+        self,
+        access: watch::Receiver<Access>,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        let site =
-            Arc::new(Site { server: self, port, open: open.clone(), streams: Arc::default(), keys: Keys::default() });
+        let site = Arc::new(Site {
+            server: self,
+            port,
+            open: open.clone(),
+            access,
+            streams: Arc::default(),
+            keys: Keys::default(),
+        });
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
         let serving = axum::serve(listener, router(site.clone())).with_graceful_shutdown(async move {
@@ -117,6 +148,7 @@ fn router(site: Arc<Site>) -> Router {
     routes::all()
         // Dressed before it is kept, and again for what the layers in between refuse.
         .layer(middleware::from_fn(problem::dress))
+        .layer(middleware::from_fn(audit::layer))
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
         .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))

@@ -13,6 +13,7 @@ use consort_runtime::chats;
 use consort_runtime::engine;
 use consort_runtime::log;
 use serde_json::{Map, Value, json};
+use tracing::{Instrument, Span, field};
 
 /// The header that names a request.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
@@ -107,9 +108,11 @@ impl RequestId {
 /// Names every request, and gives every failure a body.
 pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
     let named = request.extensions().get::<RequestId>().cloned();
+    let span = if named.is_some() { Span::none() } else { tracing::info_span!("request", id = field::Empty) };
     let id = named.unwrap_or_else(|| RequestId::of(&request));
+    span.record("id", id.as_str());
     request.extensions_mut().insert(id.clone());
-    let mut response = next.run(request).await;
+    let mut response = next.run(request).instrument(span).await;
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let is_written = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM);
     if failed && !is_written {

@@ -1,21 +1,24 @@
 //! `consort serve`: the control API over everything the configuration names,
 //! until a signal. Runs that a crash left unfinished go on first.
 
-use std::io::{self, Write};
-use std::net::IpAddr;
-use std::path::PathBuf;
+mod keys;
+mod logs;
+
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
 use consort_server::Server;
-use consort_server::access::{Access, Key, Reach, Scope};
+use consort_server::access::Access;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::assemble::{self, Store, Surroundings};
 use crate::commands::Output;
-use crate::config::{self, Config, Env};
+use crate::config::{Config, Env};
 use crate::exit::Exit;
 
 /// How fast the demo model speaks: slow enough to see what happens.
@@ -36,11 +39,17 @@ pub(crate) struct Args {
     /// The folder to keep everything in; default: the configuration's
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    logs: logs::Wanted,
 }
 
 /// Does what was typed.
 pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    let mut config = match Config::find(args.config.as_deref(), env) {
+    if let Err(mistake) = logs::start(&args.logs, env) {
+        return wrong(output, &mistake);
+    }
+    let file = Config::file(args.config.as_deref()).map(Path::to_owned);
+    let mut config = match Config::find(file.as_deref(), env) {
         Ok(config) => config,
         Err(mistakes) => return wrong(output, &mistakes.to_string()),
     };
@@ -56,7 +65,13 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         Err(error) => return wrong(output, &error.to_string()),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(serve(&config, server, output));
+    let exit = runtime.block_on(async {
+        let (access, changes) = watch::channel(server.access.clone());
+        tokio::select! {
+            ended = serve(&config, server, changes, output) => ended,
+            failed = keys::follow(file.as_deref(), env, access) => match failed? {},
+        }
+    });
     runtime.shutdown_background();
     exit
 }
@@ -78,12 +93,17 @@ pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<S
         ensemble: assemble::ensemble(config),
         catalog,
         direct: config.tools.direct.clone(),
-        access: access(&config.server),
+        access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
     })
 }
 
-async fn serve(config: &Config, server: Server, output: Output<'_>) -> anyhow::Result<Exit> {
+async fn serve(
+    config: &Config,
+    server: Server,
+    access: watch::Receiver<Access>,
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
     let stop = stop()?;
     let host = config.server.host.trim_matches(['[', ']']);
     let listener = match TcpListener::bind((host, config.server.port)).await {
@@ -91,22 +111,20 @@ async fn serve(config: &Config, server: Server, output: Output<'_>) -> anyhow::R
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };
     let engine = server.engine.clone();
-    recover(&engine, output.err).await?;
+    recover(&engine).await?;
     server.chats.resume().await?;
     writeln!(output.out, "consort listening on http://{}", listener.local_addr()?)?;
     output.out.flush()?;
-    server.serve(listener, stop).await?;
+    server.serve_to(access, listener, stop).await?;
     engine.stop().await;
     Ok(Exit::Done)
 }
 
-async fn recover(engine: &Engine, err: &mut dyn Write) -> anyhow::Result<()> {
+async fn recover(engine: &Engine) -> anyhow::Result<()> {
+    // What is damaged was said already.
     let recovery = engine.recover().await?;
     if recovery.resumed > 0 {
-        writeln!(err, "going on with {} unfinished", crate::show::words::counted(recovery.resumed as u64, "run"))?;
-    }
-    for (run, reason) in &recovery.damaged {
-        writeln!(err, "cannot go on with {run}: {reason}")?;
+        tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
     }
     Ok(())
 }
@@ -120,30 +138,4 @@ fn stop() -> io::Result<impl Future<Output = ()> + Send + 'static> {
             _told = int.recv() => {}
         }
     })
-}
-
-fn access(server: &config::Server) -> Access {
-    let key = |key: &config::ApiKey| Key {
-        name: key.name.clone(),
-        sha256: key.sha256,
-        scopes: key.scopes.iter().map(|scope| scope_of(*scope)).collect(),
-    };
-    let address = server.host.trim_matches(['[', ']']).parse::<IpAddr>();
-    let is_local = address.map_or(server.host == "localhost", |address| address.is_loopback());
-    Access {
-        reach: if is_local { Reach::Loopback } else { Reach::Network },
-        origins: server.allowed_origins.clone(),
-        keys: server.api_keys.iter().map(key).collect(),
-    }
-}
-
-fn scope_of(scope: config::Scope) -> Scope {
-    match scope {
-        config::Scope::Read => Scope::Read,
-        config::Scope::Run => Scope::Run,
-        config::Scope::Review => Scope::Review,
-        config::Scope::Tools => Scope::Tools,
-        config::Scope::Peer => Scope::Peer,
-        config::Scope::Admin => Scope::Admin,
-    }
 }

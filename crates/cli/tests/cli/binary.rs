@@ -29,6 +29,11 @@ pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
 
 /// Does what Ctrl-C does.
 pub(crate) fn interrupt(child: &Child) {
-    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    signal(child, "INT");
+}
+
+/// Sends it a signal.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().unwrap();
     assert!(sent.success());
 }

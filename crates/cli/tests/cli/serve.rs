@@ -3,9 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, ChildStderr};
 
-use crate::binary::{interrupt, run, start};
+use serde_json::Value;
+
+use crate::binary::{interrupt, run, signal, start};
 use crate::slow_model::SlowModel;
 
 /// A server in this folder, and where it listens.
@@ -38,6 +40,76 @@ fn a_server_says_where_it_listens_runs_the_demo_and_ends_in_order_when_told() {
     assert!(send(&address, "GET /api/runs HTTP/1.1").contains(r#""total":1"#), "the run is still there");
     interrupt(&again);
     assert_eq!(again.wait().unwrap().code(), Some(0));
+}
+
+/// A server's log as it grows.
+#[cfg(test)]
+struct Lines(BufReader<ChildStderr>);
+
+#[cfg(test)]
+impl Lines {
+    fn of(server: &mut Child) -> Lines {
+        Lines(BufReader::new(server.stderr.take().unwrap()))
+    }
+
+    /// Reads on until a line says this.
+    fn find(&mut self, words: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "it never says {words}");
+            let line: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if line["message"].as_str().is_some_and(|message| message.contains(words)) {
+                return line;
+            }
+        }
+    }
+}
+
+/// A configuration with the key "abc" for these scopes.
+#[cfg(test)]
+fn configure(folder: &Path, scopes: &str) {
+    // The SHA-256 of "abc".
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let key = format!("[[server.api_key]]\nname = \"ci\"\nkey_sha256 = \"{digest}\"\nscopes = [{scopes}]\n");
+    let model = "[models.main]\nprovider = \"demo\"\nmodel = \"demo\"\n[ensemble]\nname = \"e\"\n";
+    let task = "[[ensemble.task]]\ndescription = \"Think\"\nreview = \"required\"\n";
+    std::fs::write(folder.join("consort.toml"), format!("{key}{model}{task}")).unwrap();
+}
+
+#[test]
+fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "\"read\", \"run\"");
+    let (mut server, address) = serve(folder.path());
+    let mut log = Lines::of(&mut server);
+    let key = "Authorization: Bearer abc";
+    let accepted = send(&address, &format!("POST /api/runs HTTP/1.1\r\nX-Request-Id: mine-1\r\n{key}"));
+    assert!(accepted.starts_with("HTTP/1.1 202") && accepted.contains("x-request-id: mine-1"), "{accepted}");
+    let change = log.find("a change was asked for");
+    let said =
+        ["target", "request_id", "caller", "method", "route", "status"].map(|name| change[name].as_str().unwrap());
+    assert_eq!(said, ["audit", "mine-1", "ci", "POST", "/api/runs", "202"]);
+    let place = format!("/api/runs/{}", change["run"].as_str().unwrap());
+    assert!(accepted.contains(&place));
+
+    let watching = std::thread::spawn({
+        let (address, request) = (address.clone(), format!("GET {place}/events HTTP/1.1\r\n{key}"));
+        move || send(&address, &request)
+    });
+    std::fs::write(folder.path().join("consort.toml"), "[server]\nprot = 1\n").unwrap();
+    signal(&server, "HUP");
+    log.find("the keys stay as they were");
+    while !send(&address, &format!("GET /api/status HTTP/1.1\r\n{key}")).contains(r#""clients":1"#) {}
+    assert!(!watching.is_finished());
+    configure(folder.path(), "\"read\"");
+    signal(&server, "HUP");
+    log.find("the keys were read again");
+    let seen = watching.join().unwrap();
+    assert!(seen.contains("run_accepted") && !seen.contains("run_result"), "{seen}");
+    let refused = send(&address, &format!("POST {place}/cancel HTTP/1.1\r\n{key}"));
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard, oneshot};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 /// The keys that are in use just now.
 #[derive(Default)]
@@ -34,9 +35,10 @@ impl Keys {
         let (done, waiting) = oneshot::channel();
         let mut doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
         while doing.try_join_next().is_some() {}
-        doing.spawn(async move {
+        let work = async move {
             let _gone = done.send(work.await);
-        });
+        };
+        doing.spawn(work.in_current_span());
         waiting
     }
 

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -26,6 +25,7 @@ use self::kept::{Answer, Kept, hex};
 use crate::Site;
 use crate::access::Caller;
 use crate::audit::run_of;
+use crate::door::is_stream;
 use crate::problem::Problem;
 use crate::wish::Wish;
 
@@ -201,7 +201,7 @@ fn is_passing(status: StatusCode) -> bool {
 /// An answer, and the same to be kept; streams are not.
 async fn read_answer(response: Response) -> (Response, Option<Answer>) {
     let (head, body) = response.into_parts();
-    if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+    if is_stream(&head.headers) {
         return (Response::from_parts(head, body), None);
     }
     // What is not a stream was made whole before it came here.

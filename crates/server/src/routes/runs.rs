@@ -66,7 +66,6 @@ async fn remove(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Response, Problem> {
-    tracing::info!(run, by = caller.0, "removed");
     Ok(match site.engine().remove(&run, caller.0).await? {
         Removal::Cancelling => Json(json!({ "runId": run, "status": "CANCELLING" })).into_response(),
         Removal::Erased => StatusCode::NO_CONTENT.into_response(),

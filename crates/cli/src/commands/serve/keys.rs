@@ -1,0 +1,72 @@
+//! Who may connect, as the configuration says, and as it says from the next
+//! SIGHUP on: a key that is taken out of the file ends its open streams.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
+use consort_server::access::{Access, Key, Reach, Scope};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::config::{self, ApiKey, Config, Env};
+
+/// What the configuration says.
+pub(super) fn access(server: &config::Server) -> Access {
+    let address = server.host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_local = address.map_or(server.host == "localhost", |address| address.is_loopback());
+    Access {
+        reach: if is_local { Reach::Loopback } else { Reach::Network },
+        origins: server.allowed_origins.clone(),
+        keys: keys(&server.api_keys),
+    }
+}
+
+/// Reads the keys again whenever it is asked to; everything else stays as it
+/// was, and so do the keys when the file is wrong.
+pub(super) async fn follow(
+    file: Option<&Path>,
+    env: &Env<'_>,
+    access: watch::Sender<Access>,
+) -> io::Result<Infallible> {
+    let mut asked = signal(SignalKind::hangup())?;
+    loop {
+        asked.recv().await;
+        match file.map(|file| Config::load(file, env)) {
+            None => tracing::warn!("there is no configuration file to read keys from"),
+            Some(Err(mistakes)) => tracing::error!(%mistakes, "the configuration is wrong: the keys stay as they were"),
+            Some(Ok(config)) => change(&access, keys(&config.server.api_keys)),
+        }
+    }
+}
+
+fn change(access: &watch::Sender<Access>, keys: Vec<Key>) {
+    let changed = Access { keys, ..access.borrow().clone() };
+    if changed.is_open() {
+        tracing::error!("other machines could connect without a key: the keys stay as they were");
+        return;
+    }
+    tracing::info!(keys = changed.keys.len(), "the keys were read again");
+    access.send_replace(changed);
+}
+
+fn keys(keys: &[ApiKey]) -> Vec<Key> {
+    let key = |key: &ApiKey| Key {
+        name: key.name.clone(),
+        sha256: key.sha256,
+        scopes: key.scopes.iter().map(|scope| scope_of(*scope)).collect(),
+    };
+    keys.iter().map(key).collect()
+}
+
+fn scope_of(scope: config::Scope) -> Scope {
+    match scope {
+        config::Scope::Read => Scope::Read,
+        config::Scope::Run => Scope::Run,
+        config::Scope::Review => Scope::Review,
+        config::Scope::Tools => Scope::Tools,
+        config::Scope::Peer => Scope::Peer,
+        config::Scope::Admin => Scope::Admin,
+    }
+}
