@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::log::Log;
+use crate::meters::{Meter, Meters};
 use crate::model::{Ask, Model, ModelCatalog, Piece};
 use crate::permits::Held;
 use crate::ring::Ring;
@@ -47,6 +48,7 @@ pub(crate) struct Stage {
     pub(crate) ring: Ring,
     /// Whose words a model's are.
     pub(crate) voice: Arc<Voice>,
+    pub(crate) meters: Meters,
 }
 
 /// Does it. What it holds is given back before the report is read, so that
@@ -66,12 +68,24 @@ async fn ask(question: Question, stage: &Stage) -> Report {
         let failure = Failure { kind: FailureKind::Refused, message, retry_after_ms: None, charged: false };
         return Report::Unanswered { turn: question.turn, failure, dice: 0, said: Text::default() };
     };
-    let (turn, began) = (question.turn.clone(), Instant::now());
+    let (turn, alias, began) = (question.turn.clone(), question.model.clone(), Instant::now());
     let outcome = listen(&**model, question, stage).await;
-    let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let took = began.elapsed();
+    count_model(stage, &alias, &outcome, took);
+    let latency_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match outcome {
         Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
         Err(failure) => Report::Unanswered { turn, failure, dice: dice(), said: Text::default() },
+    }
+}
+
+fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, took: Duration) {
+    let word = if outcome.is_ok() { "replied" } else { "failed" };
+    stage.meters.time(Meter::ModelCall, &[("model", model), ("outcome", word)], took);
+    if let Ok((_, Some(usage))) = outcome {
+        for (direction, tokens) in [("input", usage.input), ("output", usage.output)] {
+            stage.meters.add(Meter::ModelTokens, &[("model", model), ("direction", direction)], tokens);
+        }
     }
 }
 
@@ -105,12 +119,14 @@ async fn call(id: Id, tool: &str, args: Value, stage: &Stage) -> Report {
     let key = format!("{}/{id}", stage.run);
     let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args };
     let answer = stage.seams.tools.perform(tool, invocation).await;
-    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let outcome = match answer {
-        Answer::Done { text, data } => Outcome::Answer { text: text.into(), data },
-        Answer::Failed(reason) => Outcome::failed(reason),
-        Answer::Unknown(why) => Outcome::unknown(why),
+    let took = began.elapsed();
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let (word, outcome) = match answer {
+        Answer::Done { text, data } => ("done", Outcome::Answer { text: text.into(), data }),
+        Answer::Failed(reason) => ("failed", Outcome::failed(reason)),
+        Answer::Unknown(why) => ("unknown", Outcome::unknown(why)),
     };
+    stage.meters.time(Meter::ToolCall, &[("tool", tool), ("outcome", word)], took);
     Report::Returned { call: id, outcome, duration_ms }
 }
 

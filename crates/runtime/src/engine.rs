@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use crate::admission::{Admission, Keep, Load, Place, Pools};
 use crate::effects::Seams;
 use crate::log::{self, Order, Page, Query, Seq};
+use crate::meters::Meters;
 use crate::ring::{Frame, Ring};
 use crate::runner::{Request, Runner, Window};
 use crate::watcher::{Source, Watcher, load, page};
@@ -37,6 +38,7 @@ struct Inner {
     pools: Pools,
     /// Who works and who waits, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
+    meters: Meters,
 }
 
 /// What came of getting rid of a run.
@@ -102,12 +104,18 @@ impl Engine {
     /// An engine for so many runs at once, which keeps so many ended ones.
     pub fn limited(seams: Seams, pools: Pools) -> Engine {
         let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity)));
-        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), pools, admissions }))
+        let meters = Meters::default();
+        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), pools, admissions, meters }))
     }
 
     /// What the engine works with.
     pub fn seams(&self) -> &Seams {
         &self.0.seams
+    }
+
+    /// What has happened here, counted.
+    pub fn meters(&self) -> &Meters {
+        &self.0.meters
     }
 
     /// Accepts a run: once this returns, it survives a crash.
@@ -164,7 +172,7 @@ impl Engine {
             Some((ring, open)) => Source::Ring(ring, open),
             None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
         };
-        Ok(Watcher::new(run.into(), log, source, from).frames())
+        Ok(Watcher::new(run.into(), log, source, from, self.0.meters.clone()).frames())
     }
 
     /// The run as it is stored.
@@ -333,7 +341,7 @@ impl Engine {
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let window = Window { ring: Ring::default(), stalled: watch::Sender::new(None) };
+        let window = Window { ring: Ring::default(), stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
         let mut live = self.live();
         let task = tokio::spawn(own(work(runner), (id.clone(), kind), Arc::downgrade(&self.0)));

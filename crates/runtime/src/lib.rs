@@ -10,6 +10,7 @@
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
 //! - [`ring`] and `watcher`: frames rendered once, followed by many
+//! - [`meters`]: what happens, counted
 //! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
@@ -25,6 +26,7 @@ pub mod engine;
 pub mod limits;
 pub mod log;
 pub mod memory;
+pub mod meters;
 pub mod model;
 pub mod outbound;
 mod permits;

@@ -19,11 +19,13 @@ use consort_core::text::Text;
 use serde_json::Map;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio::time::Instant;
 
 use crate::admission::{Place, Slot as Permission};
 use crate::codec;
 use crate::effects::{self, Seams, Stage};
 use crate::log::{Append, Error, Record, Row, Seq};
+use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
 
@@ -42,6 +44,8 @@ pub(crate) struct Window {
     pub(crate) ring: Ring,
     /// Why nothing can be stored just now.
     pub(crate) stalled: watch::Sender<Option<String>>,
+    /// What happened, counted.
+    pub(crate) meters: Meters,
 }
 
 pub(crate) struct Runner {
@@ -62,6 +66,8 @@ pub(crate) struct Runner {
     timer: Option<Millis>,
     /// When what must not be dropped is dropped all the same.
     grace: Option<Millis>,
+    /// When it was first asked to stop.
+    cancelled: Option<Instant>,
 }
 
 struct UnderWay {
@@ -106,6 +112,7 @@ impl Runner {
             batch: Batch::default(),
             timer: None,
             grace: None,
+            cancelled: None,
         }
     }
 
@@ -233,7 +240,11 @@ impl Runner {
     }
 
     fn decide(&mut self, command: Command) -> Result<Result<Vec<Event>, Refused>, Error> {
+        let asks_to_stop = matches!(command, Command::Cancel { .. });
         let decided = self.run.decide(command, self.seams.clock.now());
+        if asks_to_stop && decided.is_ok() {
+            self.cancelled.get_or_insert_with(Instant::now);
+        }
         for event in decided.iter().flatten() {
             self.take(event)?;
         }
@@ -260,7 +271,10 @@ impl Runner {
         self.settle()?;
         let mut batch = std::mem::take(&mut self.batch);
         if !batch.records.is_empty() {
+            let began = Instant::now();
             self.append(&mut batch).await?;
+            self.window.meters.time(Meter::Commit, &[], began.elapsed());
+            self.count_end();
             self.publish(batch.rendered, batch.frames);
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
         }
@@ -337,6 +351,14 @@ impl Runner {
         }
     }
 
+    fn count_end(&self) {
+        let Some(end) = self.run.end() else { return };
+        self.window.meters.add(Meter::RunsEnded, &[("status", end.status())], 1);
+        if let Some(since) = self.cancelled {
+            self.window.meters.time(Meter::Cancel, &[], since.elapsed());
+        }
+    }
+
     fn publish(&self, rendered: bool, mut frames: Vec<Frame>) {
         if self.run.ended() && rendered {
             frames.push(Frame::Result { text: self.run.result(&self.id).to_string().into() });
@@ -360,6 +382,7 @@ impl Runner {
             seams: self.seams.clone(),
             ring: self.window.ring.clone(),
             voice: Arc::new(voice),
+            meters: self.window.meters.clone(),
         };
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));

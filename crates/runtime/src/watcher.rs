@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::codec;
 use crate::log::{Error, Log, Seq};
+use crate::meters::{Meter, Meters};
 use crate::ring::{Frame, Slot};
 
 /// Records read at once.
@@ -40,12 +41,13 @@ pub(crate) struct Watcher {
     /// The first seq the client wants.
     from: Seq,
     over: bool,
+    meters: Meters,
 }
 
 impl Watcher {
-    pub(crate) fn new(id: Arc<str>, log: Arc<dyn Log>, source: Source, from: Seq) -> Watcher {
+    pub(crate) fn new(id: Arc<str>, log: Arc<dyn Log>, source: Source, from: Seq, meters: Meters) -> Watcher {
         let (run, queue) = (Run::default(), VecDeque::new());
-        Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false }
+        Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false, meters }
     }
 
     /// Every frame from `from` on, until the result or an unreadable log.
@@ -75,7 +77,11 @@ impl Watcher {
         match &mut self.source {
             Source::Ring(ring, _) => match ring.recv().await {
                 Ok(Slot::Frames(frames)) => self.queue.extend(frames.iter().cloned()),
-                Ok(Slot::Unrendered) | Err(RecvError::Lagged(_)) => self.caught_up = false,
+                Ok(Slot::Unrendered) => self.caught_up = false,
+                Err(RecvError::Lagged(_)) => {
+                    self.meters.add(Meter::Lag, &[], 1);
+                    self.caught_up = false;
+                }
                 // The owner is gone: if it was in the middle, somebody else may go on.
                 Err(RecvError::Closed) => {
                     (self.source, self.caught_up) = (Source::Log(self.log.commits()), false);

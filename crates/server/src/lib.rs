@@ -152,6 +152,7 @@ fn router(site: Arc<Site>) -> Router {
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
         .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))
+        .layer(middleware::from_fn_with_state(site.clone(), routes::metrics::counted))
         .layer(middleware::from_fn(problem::dress))
         .with_state(site)
 }

@@ -4,6 +4,8 @@
 mod client;
 #[cfg(test)]
 mod once;
+#[cfg(test)]
+mod operations;
 
 use consort_core::draft::Draft;
 use consort_core::spec::Kind;

@@ -3,6 +3,7 @@
 pub(crate) mod approvals;
 mod capabilities;
 mod events;
+pub(crate) mod metrics;
 mod reviews;
 mod runs;
 mod status;
@@ -23,6 +24,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(approvals::routes())
         .merge(capabilities::routes())
         .merge(events::routes())
+        .merge(metrics::routes())
         .merge(reviews::routes())
         .merge(runs::routes())
         .merge(status::routes())

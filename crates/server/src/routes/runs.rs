@@ -20,7 +20,7 @@ use crate::query::Pairs;
 const LIMIT_MAX: usize = 500;
 const LIMIT: usize = 50;
 /// Where a run can stand.
-const STATUSES: [&str; 6] = ["ACCEPTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "REJECTED"];
+pub(super) const STATUSES: [&str; 6] = ["ACCEPTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "REJECTED"];
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/runs", get(list)).route("/api/runs/{id}", get(detail).delete(remove))

@@ -9,6 +9,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
+use consort_runtime::meters::Meter;
 use consort_runtime::tool::{Answer, Invocation};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -36,7 +37,14 @@ async fn invoke(
     let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args };
     let began = Instant::now();
     let answer = timeout(PATIENCE, site.engine().seams().tools.perform(&name, invocation)).await;
-    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let took = began.elapsed();
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let outcome = match &answer {
+        Ok(Answer::Done { .. }) => "done",
+        Ok(Answer::Failed(_)) => "failed",
+        Ok(Answer::Unknown(_)) | Err(_) => "unknown",
+    };
+    site.engine().meters().time(Meter::ToolCall, &[("tool", &name), ("outcome", outcome)], took);
     let (status, output, data, error) = match answer {
         Ok(Answer::Done { text, data }) => ("SUCCESS", Ok(text), data, None),
         Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => ("FAILED", Err(reason), None, None),

@@ -1,0 +1,60 @@
+//! `GET /metrics`: what there is and what has happened, for Prometheus.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::routing::get;
+use consort_core::spec::Kind;
+use consort_runtime::admission::Load;
+use consort_runtime::log::Query;
+use consort_runtime::meters::{Meter, gauge};
+
+use super::runs::STATUSES;
+use crate::Site;
+use crate::problem::Problem;
+
+/// Methods that are told apart.
+const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/metrics", get(metrics))
+}
+
+async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'static str); 1], String), Problem> {
+    let mut text = String::new();
+    for (name, help, count) in [
+        ("consort_queue_depth", "Runs that wait for their turn.", (|load| load.queued) as fn(Load) -> usize),
+        ("consort_runs_active", "Runs at work.", |load| load.active),
+    ] {
+        let counts = Kind::ALL.map(|kind| ([("kind", kind.word())], count(site.engine().load(kind))));
+        gauge(&mut text, name, help, &counts.each_ref().map(|(labels, count)| (&labels[..], *count)));
+    }
+    let mut stored = Vec::new();
+    for status in STATUSES {
+        let query = Query { kind: Some("run".to_owned()), status: Some(status.to_owned()), ..Query::default() };
+        stored.push(([("status", status)], site.engine().list(query).await?.total));
+    }
+    let stored: Vec<_> = stored.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+    gauge(&mut text, "consort_runs", "Runs that are kept.", &stored);
+    let streams = Arc::strong_count(&site.streams).saturating_sub(1);
+    gauge(&mut text, "consort_streams_open", "Clients that follow something.", &[(&[], streams)]);
+    text.push_str(&site.engine().meters().text());
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
+}
+
+/// Counts every request by its route, never by its path.
+pub(crate) async fn counted(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let method = METHODS.iter().find(|known| *known == request.method()).map_or("OTHER", Method::as_str);
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    let status = response.status();
+    let labels = [("method", method), ("route", route), ("status", status.as_str())];
+    site.engine().meters().add(Meter::HttpRequests, &labels, 1);
+    response
+}
