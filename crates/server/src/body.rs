@@ -1,13 +1,19 @@
 //! What was sent: a JSON object, or nothing, which means an empty one.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::problem::Problem;
+
+/// How long a body may take to come.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body as JSON.
 #[derive(Debug)]
@@ -33,7 +39,12 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
 
 /// The whole body, within the server's limit.
 pub(crate) async fn read(request: Request) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.into_response().status() {
+    let slow = |_elapsed| {
+        let message = format!("the body did not come within {PATIENCE:?}");
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message)
+    };
+    let read = timeout(PATIENCE, Bytes::from_request(request, &())).await.map_err(slow)?;
+    read.map_err(|rejection| match rejection.into_response().status() {
         status @ StatusCode::PAYLOAD_TOO_LARGE => {
             Problem::new(status, "PAYLOAD_TOO_LARGE", "the body is larger than this server takes")
         }

@@ -17,13 +17,20 @@ use futures::StreamExt;
 
 use crate::Site;
 use crate::access::Pass;
+use crate::problem::Problem;
+
+/// How long picking up runs takes, about.
+const STARTING_RETRY_MS: u64 = 1_000;
 
 /// Lets a request in, and tells a page of an allowed origin that it may read
 /// the answer.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let source = site.access.borrow().check_source(request.headers());
+    let source = site.terms.access.borrow().check_source(request.headers());
     if let Err(problem) = source {
         return problem.into_response();
+    }
+    if !*site.terms.started.borrow() && !request.uri().path().starts_with("/api/health/") {
+        return starting().into_response();
     }
     let origin = request.headers().get(ORIGIN).cloned();
     let preflight =
@@ -40,7 +47,7 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
 }
 
 async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
-    let admitted = site.access.borrow().admit(request.method(), request.uri().path(), request.headers());
+    let admitted = site.terms.access.borrow().admit(request.method(), request.uri().path(), request.headers());
     match admitted {
         Ok(pass) => {
             request.extensions_mut().insert(pass.caller.clone());
@@ -54,6 +61,11 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
             response
         }
     }
+}
+
+fn starting() -> Problem {
+    let message = "the server is starting: runs from before are picked up first";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STARTING", message).with("retryAfterMs", STARTING_RETRY_MS)
 }
 
 /// A stream ends when whoever opened it would not be let in any more.

@@ -3,6 +3,7 @@
 //! # Layout, in reading order
 //! - `problem`: what a failed request looks like; `body`, `query`, `wish`: what
 //!   was sent, how it was asked for
+//! - `listen`: connections, and how long they may take
 //! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
 //!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers
@@ -12,6 +13,7 @@ pub mod access;
 mod audit;
 mod body;
 mod door;
+mod listen;
 mod once;
 mod problem;
 mod query;
@@ -58,14 +60,24 @@ pub struct Server {
     pub max_body_bytes: usize,
 }
 
+/// What may change while a server listens.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Who may connect: who may not any more is shut out at once, open streams
+    /// included.
+    pub access: watch::Receiver<Access>,
+    /// Whether what was left unfinished goes on; until then only its health is
+    /// told.
+    pub started: watch::Receiver<bool>,
+}
+
 /// A server that listens.
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) port: u16,
     /// Closed when the server is told to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
-    /// Who may connect, as of now.
-    pub(crate) access: watch::Receiver<Access>,
+    pub(crate) terms: Terms,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
     /// The idempotency keys in use just now.
@@ -80,7 +92,7 @@ impl Site {
 
     /// Returns when whoever has this pass would not be let in any more.
     pub(crate) fn revoked(&self, pass: Pass) -> impl Future<Output = ()> + Send + 'static {
-        let mut access = self.access.clone();
+        let mut access = self.terms.access.clone();
         async move {
             if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
                 // It cannot change any more.
@@ -103,40 +115,35 @@ impl Server {
     /// this returns. Runs are the engine's business.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (_unchanging, access) = watch::channel(self.access.clone());
-        self.serve_to(access, listener, stop).await
+        let (_all_done, started) = watch::channel(true);
+        self.serve_as(Terms { access, started }, listener, stop).await
     }
 
-    /// The same, while who may connect can change: who may not any more is
-    /// shut out at once, open streams included.
-    pub async fn serve_to(
+    /// The same on terms that change.
+    pub async fn serve_as(
         self,
-        access: watch::Receiver<Access>,
+        terms: Terms,
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        let site = Arc::new(Site {
-            server: self,
-            port,
-            open: open.clone(),
-            access,
-            streams: Arc::default(),
-            keys: Keys::default(),
-        });
+        let (streams, keys) = (Arc::default(), Keys::default());
+        let site = Arc::new(Site { server: self, port, open: open.clone(), terms, streams, keys });
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
-        let serving = axum::serve(listener, router(site.clone())).with_graceful_shutdown(async move {
+        let lingering = async move {
             stop.await;
             drop(opened);
-        });
-        let ended = tokio::select! {
-            ended = serving.into_future() => ended,
-            () = async { closed(open).await; tokio::time::sleep(LINGER).await } => Ok(()),
-            never = sweeping => match never {},
+            tokio::time::sleep(LINGER).await;
         };
+        tokio::select! {
+            () = listen::listen(listener, router(site.clone()), open) => {}
+            () = lingering => {}
+            never = sweeping => match never {},
+        }
         site.keys.stop();
-        ended
+        Ok(())
     }
 }
 

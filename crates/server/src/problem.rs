@@ -21,6 +21,8 @@ pub(crate) const REQUEST_ID: &str = "x-request-id";
 const ID_MAX: usize = 64;
 /// What a written problem is.
 const PROBLEM: &str = "application/problem+json";
+/// What any other answer for programs is.
+const JSON: &str = "application/json";
 /// How long a client should wait when there is no room.
 const RETRY_AFTER_MS: u64 = 5_000;
 
@@ -114,7 +116,8 @@ pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(id.clone());
     let mut response = next.run(request).instrument(span).await;
     let failed = response.status().is_client_error() || response.status().is_server_error();
-    let is_written = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM);
+    // What says something for programs already is left as it is.
+    let is_written = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM || kind == JSON);
     if failed && !is_written {
         response = written(response, id.as_str());
     }

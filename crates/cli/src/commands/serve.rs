@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
-use consort_server::Server;
 use consort_server::access::Access;
+use consort_server::{Server, Terms};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -111,11 +111,21 @@ async fn serve(
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };
     let engine = server.engine.clone();
-    recover(&engine).await?;
-    server.chats.resume().await?;
-    writeln!(output.out, "consort listening on http://{}", listener.local_addr()?)?;
-    output.out.flush()?;
-    server.serve_to(access, listener, stop).await?;
+    let chats = server.chats.clone();
+    let address = listener.local_addr()?;
+    let (done, started) = watch::channel(false);
+    let starting = async {
+        recover(&engine).await?;
+        chats.resume().await?;
+        done.send_replace(true);
+        writeln!(output.out, "consort listening on http://{address}")?;
+        output.out.flush()?;
+        std::future::pending().await
+    };
+    tokio::select! {
+        ended = server.serve_as(Terms { access, started }, listener, stop) => ended?,
+        failed = starting => return failed,
+    }
     engine.stop().await;
     Ok(Exit::Done)
 }

@@ -16,7 +16,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
         .route("/api/status", get(status))
         .route("/api/health/live", get(live))
         .route("/api/health/ready", get(ready))
-        .route("/api/health/startup", get(ready))
+        .route("/api/health/startup", get(startup))
 }
 
 async fn status(State(site): State<Arc<Site>>) -> Json<Value> {
@@ -31,6 +31,16 @@ async fn live() -> Json<Value> {
     Json(json!({ "status": "UP" }))
 }
 
+/// Whether it has started, which it has still when it is about to stop.
+async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
+    let state = lifecycle(&site);
+    if *site.terms.started.borrow() {
+        (StatusCode::OK, Json(json!({ "status": "STARTED", "lifecycleState": state })))
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "NOT_STARTED", "lifecycleState": state })))
+    }
+}
+
 async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
     match lifecycle(&site) {
         ready @ "READY" => (StatusCode::OK, Json(json!({ "status": ready, "lifecycleState": ready }))),
@@ -38,8 +48,10 @@ async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
     }
 }
 
-/// Nothing is served before runs are recovered, so what answers is ready or
-/// about to stop.
 fn lifecycle(site: &Site) -> &'static str {
-    if site.open.has_changed().is_ok() { "READY" } else { "DRAINING" }
+    match (site.open.has_changed(), *site.terms.started.borrow()) {
+        (Err(_closed), _) => "DRAINING",
+        (Ok(_), true) => "READY",
+        (Ok(_), false) => "STARTING",
+    }
 }

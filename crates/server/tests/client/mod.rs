@@ -20,8 +20,8 @@ use consort_runtime::limits::Limits;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{ModelCatalog, ScriptedModel};
 use consort_runtime::tool::{Calculator, ScriptedTool, Toolbox};
-use consort_server::Server;
 use consort_server::access::{Access, Reach};
+use consort_server::{Server, Terms};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -116,6 +116,14 @@ pub(crate) async fn start(server: Server) -> Here {
     let address = listener.local_addr().unwrap();
     let task = tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     Here { address, task }
+}
+
+/// The same on terms that change.
+pub(crate) async fn start_as(server: Server, terms: Terms) -> Here {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = async move { server.serve_as(terms, listener, std::future::pending()).await.unwrap() };
+    Here { address, task: tokio::spawn(serving) }
 }
 
 impl Here {

@@ -1,13 +1,22 @@
 //! What whoever looks after a server relies on.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use consort_core::draft::Draft;
 use consort_core::message::Usage;
 use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_runtime::model::{Line, ScriptedModel};
+use consort_server::Terms;
+use futures::future::join_all;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::Instant;
 
-use crate::client::{engine, server, start, task};
+use crate::client::{engine, server, start, start_as, task};
 
 /// The value of a series, which must be there.
 fn value(text: &str, series: &str) -> f64 {
@@ -50,4 +59,60 @@ async fn what_happened_can_be_read_as_metrics_by_route_model_tool_and_state() {
     assert_eq!(requests("POST", "/api/runs/{id}/cancel", 200), 1.0);
     assert_eq!(requests("GET", "none", 404), 1.0);
     assert!(!after.contains(&run), "nothing is counted by run");
+}
+
+/// Sends the beginning of a request, and reads whatever comes back until the
+/// server closes.
+async fn begin(address: SocketAddr, text: &str) -> String {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    socket.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+// Time stands still until everybody waits, and then passes at once.
+#[tokio::test(start_paused = true)]
+async fn who_sends_too_slowly_is_cut_off_and_others_are_served_meanwhile() {
+    let here = start(server(engine(ScriptedModel::new(), Capacity::UNLIMITED), vec![task("a")])).await;
+    let began = Instant::now();
+    let head = "POST /api/runs HTTP/1.1\r\nHost: localhost\r\n";
+    let silent: Vec<_> = (0..100).map(|_| begin(here.address, "")).collect();
+    let slow = async {
+        let body = format!("{head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{{");
+        let keyed = format!("{head}Idempotency-Key: k\r\nContent-Length: 9\r\n\r\n{{");
+        tokio::join!(
+            begin(here.address, head),
+            begin(here.address, &body),
+            begin(here.address, &keyed),
+            join_all(silent)
+        )
+    };
+    let ((unfinished, body, keyed, silent), status) = tokio::join!(slow, here.get("/api/status"));
+    assert_eq!(status.status, 200);
+    assert!(unfinished.is_empty() || unfinished.starts_with("HTTP/1.1 408"), "{unfinished}");
+    for late in [body, keyed] {
+        assert!(late.starts_with("HTTP/1.1 408") && late.contains(r#""error":"REQUEST_TIMEOUT""#), "{late}");
+    }
+    assert!(silent.iter().all(String::is_empty));
+    assert!(began.elapsed() < Duration::from_secs(90), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn while_runs_are_picked_up_the_server_is_alive_and_not_ready() {
+    let server = server(engine(ScriptedModel::new(), Capacity::UNLIMITED), vec![task("a")]);
+    let ((_same, access), (starting, started)) = (watch::channel(server.access.clone()), watch::channel(false));
+    let here = start_as(server, Terms { access, started }).await;
+    let state = async |path: &str| {
+        let answer = here.get(path).await;
+        (answer.status, answer.json()["status"].clone(), answer.json()["lifecycleState"].clone())
+    };
+    assert_eq!(here.get("/api/health/live").await.json(), json!({ "status": "UP" }));
+    assert_eq!(state("/api/health/startup").await, (503, json!("NOT_STARTED"), json!("STARTING")));
+    assert_eq!(state("/api/health/ready").await, (503, json!("NOT_READY"), json!("STARTING")));
+    let refused = here.post("/api/runs", json!({})).await;
+    assert_eq!((refused.problem(), refused.header("retry-after")), ((503, "STARTING".to_owned()), Some("1")));
+    starting.send_replace(true);
+    assert_eq!(state("/api/health/startup").await, (200, json!("STARTED"), json!("READY")));
+    assert_eq!(state("/api/health/ready").await, (200, json!("READY"), json!("READY")));
 }

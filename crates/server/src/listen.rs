@@ -1,0 +1,83 @@
+//! Connections: so many at once, each with a time to say what it wants. Who
+//! is slower is cut off, so nobody can hold a place by saying nothing.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::closed;
+
+/// Connections at once, streams included; more wait until one has ended.
+const CONNECTIONS_MAX: usize = 16_384;
+/// How long a connection may take to send the head of its next request.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait when the system has no room for another connection.
+const ACCEPT_RETRY: Duration = Duration::from_millis(500);
+
+/// Answers until `open` closes; then returns when every connection has ended.
+pub(crate) async fn listen(listener: TcpListener, router: Router, open: watch::Receiver<()>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    let mut closing = std::pin::pin!(closed(open.clone()));
+    loop {
+        tokio::select! {
+            () = &mut closing => break,
+            Some(_ended) = connections.join_next() => {}
+            (socket, place) = accept(&listener, &room) => {
+                connections.spawn(converse(socket, router.clone(), open.clone(), place));
+            }
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // Never closed, so there is always a place in the end.
+    let place = room.clone().acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => return (socket, place),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_RETRY).await;
+            }
+        }
+    }
+}
+
+/// Whether a connection was gone before it was accepted.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    [ConnectionAborted, ConnectionRefused, ConnectionReset].contains(&error.kind())
+}
+
+/// Answers one request after the other. When the server stops, the one under
+/// way is the last.
+async fn converse(socket: TcpStream, router: Router, open: watch::Receiver<()>, _place: Option<OwnedSemaphorePermit>) {
+    // Frames are small and somebody waits for each.
+    let _slower = socket.set_nodelay(true);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
+    let connection = http.serve_connection(TokioIo::new(socket), TowerToHyperService::new(router)).with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = closed(open) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
