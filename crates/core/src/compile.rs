@@ -147,6 +147,7 @@ impl Compiler<'_> {
             tags: request.tags,
             max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
             chat: None,
+            traceparent: None,
         };
         self.form_team(&mut spec);
         if !self.catalog.models.is_empty() {

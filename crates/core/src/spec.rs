@@ -43,6 +43,9 @@ pub struct Spec {
     /// What makes it a turn of a chat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<chat::Turn>,
+    /// The W3C trace it belongs to, as its submission named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// Kinds of work. Each has slots, a queue and a retention of its own.

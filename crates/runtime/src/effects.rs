@@ -22,6 +22,7 @@ use crate::model::{Ask, Model, ModelCatalog, Piece};
 use crate::permits::Held;
 use crate::ring::Ring;
 use crate::tool::{Answer, Invocation, Toolbox};
+use crate::trace::{self, Trace};
 
 /// The outside world, as a runner sees it.
 #[derive(Clone)]
@@ -49,15 +50,20 @@ pub(crate) struct Stage {
     /// Whose words a model's are.
     pub(crate) voice: Arc<Voice>,
     pub(crate) meters: Meters,
+    /// The trace it belongs to.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// Does it. What it holds is given back before the report is read, so that
 /// whoever waits for it can have it in the same decision.
 pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report {
-    let report = match effect {
-        Effect::Ask(question) => ask(*question, &stage).await,
-        Effect::Call { id, tool, args } => call(id, &tool.name, args, &stage).await,
-    };
+    let report = trace::within(stage.trace.clone(), async {
+        match effect {
+            Effect::Ask(question) => ask(*question, &stage).await,
+            Effect::Call { id, tool, args } => call(id, &tool.name, args, &stage).await,
+        }
+    });
+    let report = report.await;
     drop(held);
     report
 }

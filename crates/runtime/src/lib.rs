@@ -11,6 +11,7 @@
 //!   and the `codec` of its events
 //! - [`ring`] and `watcher`: frames rendered once, followed by many
 //! - [`meters`]: what happens, counted
+//! - [`trace`]: which trace a call belongs to
 //! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
@@ -34,4 +35,5 @@ pub mod ring;
 mod runner;
 pub mod script;
 pub mod tool;
+pub mod trace;
 mod watcher;

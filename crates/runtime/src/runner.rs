@@ -28,6 +28,7 @@ use crate::log::{Append, Error, Record, Row, Seq};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
+use crate::trace::Trace;
 
 /// How long a runner waits before it tries a full disk again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -383,6 +384,7 @@ impl Runner {
             ring: self.window.ring.clone(),
             voice: Arc::new(voice),
             meters: self.window.meters.clone(),
+            trace: self.run.spec().traceparent.as_deref().and_then(Trace::parse),
         };
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));

@@ -87,7 +87,10 @@ pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
 fn permitted() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),
-        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, idempotency-key, last-event-id, prefer"),
+        (
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, idempotency-key, last-event-id, prefer, traceparent, x-request-id",
+        ),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

@@ -6,6 +6,8 @@ mod client;
 mod once;
 #[cfg(test)]
 mod operations;
+#[cfg(test)]
+mod tracing;
 
 use consort_core::draft::Draft;
 use consort_core::spec::Kind;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use consort_core::message::{Failure, FailureKind, Reply};
 use futures::stream::{self, BoxStream, StreamExt};
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Request, Url};
 
 use super::answer::{Answer, Decoder, Progress};
 use super::http::{self, Body, Patience};
 use super::options::Options;
 use super::{Ask, Piece, complaint};
+use crate::trace;
 
 /// Bytes read of an answer that is a complaint.
 const COMPLAINT_MAX: usize = 64 * 1024;
@@ -89,6 +90,9 @@ impl Endpoint {
         })?;
         let mut request = Request::new(Method::POST, self.url.clone());
         *request.headers_mut() = self.headers.clone();
+        if let Some(trace) = trace::traceparent().and_then(|trace| HeaderValue::from_str(&trace).ok()) {
+            request.headers_mut().insert(trace::HEADER, trace);
+        }
         *request.body_mut() = Some(body.into());
         Ok(request)
     }

@@ -14,6 +14,7 @@ use reqwest::{Client, RequestBuilder, Response, Url, redirect};
 use serde_json::{Value, json};
 
 use super::{Answer, Invocation, Tool};
+use crate::trace;
 
 /// Bytes of an answer.
 const BODY_MAX: usize = 8 * 1024 * 1024;
@@ -136,6 +137,10 @@ impl HttpTool {
         };
         let body = json!({ "input": input, "callId": invocation.key });
         let request = self.client.post(self.url.clone()).json(&body);
+        let request = match trace::traceparent() {
+            Some(trace) => request.header(trace::HEADER, trace),
+            None => request,
+        };
         match self.info.effect {
             EffectClass::Read => request,
             EffectClass::Idempotent | EffectClass::Once => request.header("Idempotency-Key", &invocation.key),

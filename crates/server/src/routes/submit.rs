@@ -13,6 +13,7 @@ use axum::{Extension, Json, Router};
 use consort_core::compile::Compiled;
 use consort_core::spec::{Spec, Task};
 use consort_core::submission::{self, Submission};
+use consort_runtime::trace;
 use serde_json::{Map, Value, json};
 
 use crate::Site;
@@ -44,16 +45,23 @@ async fn submit(
         let accepted = accepted(server.engine.run(&run).await?.spec(), &warnings);
         return answer(&site, &run, accepted, wish).await;
     }
-    let compiled = match read? {
+    let mut compiled = match read? {
         Submission::DryRun(compiled) => return Ok(Json(rehearsal(&compiled)).into_response()),
         Submission::Run(compiled) => compiled,
     };
+    compiled.spec.traceparent = trace(&headers);
     let accepted = accepted(&compiled.spec, &compiled.warnings);
     let run = match once {
         Some(once) => once.submit(&site, compiled).await?,
         None => server.engine.submit(compiled).await?,
     };
     answer(&site, &run, accepted, wish).await
+}
+
+/// The trace a run belongs to; what is not a whole one is none.
+fn trace(headers: &HeaderMap) -> Option<String> {
+    let given = headers.get(trace::HEADER)?.to_str().ok()?;
+    trace::Trace::parse(given).map(|_| given.to_owned())
 }
 
 /// The run the same request made before.

@@ -1,0 +1,74 @@
+//! The trace a submission names goes with every call of its run.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Uri};
+use axum::response::IntoResponse;
+use consort_core::catalog::ModelInfo;
+use consort_core::draft::Draft;
+use consort_runtime::admission::Capacity;
+use consort_runtime::engine::Engine;
+use consort_runtime::model::openai::{Api, OpenAi};
+use consort_runtime::model::{ModelCatalog, Options, client};
+use consort_runtime::tool::{HttpTool, HttpToolOptions, http_client};
+use consort_runtime::trace::Trace;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::client::{engine, server, start, task};
+use crate::says;
+
+const GIVEN: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const CALLS: &str = r#"{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"check","arguments":"{\"input\":\"salt\"}"}}]}"#;
+
+/// Paths that were asked for, with the traces they were asked within.
+type Seen = Arc<Mutex<Vec<(String, Option<String>)>>>;
+
+/// A model that calls a tool once and then answers, and the tool.
+async fn answer(State(seen): State<Seen>, headers: HeaderMap, uri: Uri) -> impl IntoResponse {
+    let trace = headers.get("traceparent").map(|trace| trace.to_str().unwrap().to_owned());
+    let is_first = seen.lock().unwrap().is_empty();
+    seen.lock().unwrap().push((uri.path().to_owned(), trace));
+    if uri.path() == "/check" {
+        return ([(CONTENT_TYPE, "application/json")], json!({ "output": "plenty" }).to_string());
+    }
+    let (delta, reason) = if is_first { (CALLS, "tool_calls") } else { (r#"{"content":"done"}"#, "stop") };
+    let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":"{reason}"}}]}}"#);
+    ([(CONTENT_TYPE, "text/event-stream")], format!("data: {chunk}\n\ndata: [DONE]\n\n"))
+}
+
+#[tokio::test]
+async fn models_and_http_tools_are_told_the_trace_of_the_submission_each_with_a_span_of_its_own() {
+    let seen = Seen::default();
+    let outside = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", outside.local_addr().unwrap());
+    let app = Router::new().fallback(answer).with_state(seen.clone());
+    let mut owned = JoinSet::new();
+    owned.spawn(async move { axum::serve(outside, app).await.unwrap() });
+
+    let mut seams = engine(says("x"), Capacity::UNLIMITED).seams().clone();
+    let model = OpenAi::new(Options::new(&url, "m"), Api::Chat, client().unwrap()).unwrap();
+    seams.models = ModelCatalog::default().with(ModelInfo::new("main", "openai"), model).unwrap();
+    let tool = HttpToolOptions::new("check", "Checks the stock", &format!("{url}/check"));
+    seams.tools = seams.tools.with(HttpTool::new(http_client().unwrap(), tool).unwrap()).unwrap();
+    let checking = Draft { tools: vec!["check".to_owned()], ..task("a") };
+    let here = start(server(Engine::new(seams), vec![checking])).await;
+    let body = || json!({ "inputs": { "topic": "x" } });
+    let ended = here.post_with("/api/runs", &format!("Prefer: wait=30\r\ntraceparent: {GIVEN}"), body()).await;
+    assert_eq!(ended.json()["status"], "COMPLETED", "{ended:?}");
+
+    let asked = std::mem::take(&mut *seen.lock().unwrap());
+    let (paths, traces): (Vec<String>, Vec<Option<String>>) = asked.into_iter().unzip();
+    assert_eq!(paths, ["/chat/completions", "/check", "/chat/completions"]);
+    let mut traces: Vec<String> = traces.into_iter().map(Option::unwrap).collect();
+    assert!(traces.iter().all(|trace| Trace::parse(trace) == Trace::parse(GIVEN) && trace != GIVEN), "{traces:?}");
+    traces.dedup();
+    assert_eq!(traces.len(), 3, "a span for each call");
+
+    here.post_with("/api/runs", "Prefer: wait=30\r\ntraceparent: 00-junk", body()).await;
+    assert!(seen.lock().unwrap().iter().all(|(_, trace)| trace.is_none()), "what is no trace is not passed on");
+}
