@@ -50,7 +50,7 @@ pub(super) fn start(args: &Wanted, env: &Env<'_>) -> Result<(), String> {
     let lines = fmt::layer().with_writer(io::stderr);
     let lines = match args.log.unwrap_or(default) {
         Format::Text => lines.boxed(),
-        Format::Json => lines.json().flatten_event(true).boxed(),
+        Format::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
     };
     let logs = tracing_subscriber::registry().with(lines.with_filter(filter));
     logs.try_init().map_err(|error| error.to_string())
