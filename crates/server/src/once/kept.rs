@@ -106,6 +106,13 @@ impl Answer {
         Some(Answer { status: head.status, headers, body: std::str::from_utf8(body).ok()?.to_owned() })
     }
 
+    /// That there is this run.
+    pub(super) fn accepted(run: &str) -> Answer {
+        let headers = [(CONTENT_TYPE, "application/json".to_owned()), (LOCATION, format!("/api/runs/{run}"))];
+        let body = json!({ "runId": run, "status": "ACCEPTED" }).to_string();
+        Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body }
+    }
+
     fn from_json(json: &Value) -> Option<Answer> {
         let status = u16::try_from(json.get("status")?.as_u64()?).ok()?;
         let headers = json.get("headers")?.as_object()?.iter();

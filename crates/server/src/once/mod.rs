@@ -1,7 +1,7 @@
 //! `Idempotency-Key`, as a layer before every route: a request that is sent
 //! again gets the answer of the first, also after a restart. That it is about
-//! to be done is stored before, its answer after; routes that make a run claim
-//! the key in the append that accepts it, so nothing is ever done twice.
+//! to be done is stored before, its answer after; a submission claims its key
+//! in the append that accepts the run. So nothing is ever done twice.
 
 mod kept;
 mod keys;
@@ -33,8 +33,8 @@ use crate::wish::Wish;
 const HEADER: &str = "idempotency-key";
 /// Bytes of a key at most; it is stored with the run.
 const KEY_MAX: usize = 255;
-/// The routes that make a run: it holds the key itself.
-const CLAIMING: [&str; 3] = ["/api/runs", "/api/runs/{id}/retry", "/api/runs/{id}/fork"];
+/// The route whose runs hold the key themselves.
+const CLAIMING: &str = "/api/runs";
 
 /// A request that is done once.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(crate) async fn layer(
     let keyed = request.method() == Method::POST && request.headers().contains_key(HEADER);
     let Some(route) = route.filter(|_| keyed) else { return Ok(next.run(request).await) };
     let (once, request) = Once::read(&caller, request).await?;
-    if CLAIMING.contains(&route.as_str()) {
+    if route.as_str() == CLAIMING {
         once.claimed(&site, request, next).await
     } else {
         once.recorded(site, request, next).await
@@ -79,7 +79,7 @@ impl Once {
         Ok((Once { scope, print, run: None }, Request::from_parts(head, bytes.into())))
     }
 
-    /// A route that makes a run, and finds it again by the key.
+    /// A submission, which finds its run again by the key.
     async fn claimed(mut self, site: &Site, mut request: Request, next: Next) -> Result<Response, Problem> {
         let wish = Wish::read(request.headers())?;
         let kept = self.kept(site).await?;
@@ -134,8 +134,11 @@ impl Once {
             }
             return response;
         }
+        let made: Option<Arc<str>> = run_of("", response.headers()).map(Arc::from);
         let (response, answer) = read_answer(response).await;
-        self.keep(site, 1, Kept { answer, ..begun }).await;
+        // Who is sent a new run's frames is told its name when they ask again.
+        let answer = answer.or_else(|| made.as_deref().map(Answer::accepted));
+        self.keep(site, 1, Kept { answer, run: made.or(begun.run), ..begun }).await;
         response
     }
 
