@@ -1,6 +1,8 @@
 //! The API through real sockets.
 
 #[cfg(test)]
+mod chat;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod once;

@@ -23,7 +23,7 @@ use consort_runtime::tool::{Calculator, ScriptedTool, Toolbox};
 use consort_server::access::{Access, Reach};
 use consort_server::{Server, Terms};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -141,6 +141,20 @@ impl Here {
         let body = if head.contains("transfer-encoding: chunked") { dechunked(body) } else { body.to_owned() };
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Answer { status, head: head.to_owned(), body }
+    }
+
+    /// The first events of a stream that stays open.
+    pub(crate) async fn first_events(&self, path: &str, count: usize) -> Vec<Value> {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let mut lines = tokio::io::BufReader::new(socket).lines();
+        let mut events = Vec::new();
+        while events.len() < count {
+            let line = lines.next_line().await.unwrap().expect("the stream ended");
+            events.extend(line.strip_prefix("data: ").map(|text| serde_json::from_str(text).unwrap()));
+        }
+        events
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
