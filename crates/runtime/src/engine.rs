@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::admission::{Admission, Keep, Load, Place, Pools};
 use crate::effects::Seams;
+use crate::feed::{Feed, Press};
 use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Ring};
@@ -36,6 +37,8 @@ struct Inner {
     /// The runs owned here.
     live: Mutex<HashMap<Arc<str>, Live>>,
     pools: Pools,
+    /// Where runs are shown together.
+    press: Press,
     /// Who works and who waits, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
@@ -104,8 +107,14 @@ impl Engine {
     /// An engine for so many runs at once, which keeps so many ended ones.
     pub fn limited(seams: Seams, pools: Pools) -> Engine {
         let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity)));
-        let meters = Meters::default();
-        Engine(Arc::new(Inner { seams: Arc::new(seams), live: Mutex::default(), pools, admissions, meters }))
+        Engine(Arc::new(Inner {
+            seams: Arc::new(seams),
+            live: Mutex::default(),
+            press: Press::default(),
+            pools,
+            admissions,
+            meters: Meters::default(),
+        }))
     }
 
     /// What the engine works with.
@@ -173,6 +182,12 @@ impl Engine {
             None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
         };
         Ok(Watcher::new(run.into(), log, source, from, self.0.meters.clone()).frames())
+    }
+
+    /// What all runs show from now on; work for chats and peers is nobody
+    /// else's business.
+    pub fn watch(&self) -> Feed {
+        self.0.press.subscribe()
     }
 
     /// The run as it is stored.
@@ -341,7 +356,11 @@ impl Engine {
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let window = Window { ring: Ring::default(), stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
+        let ring = match kind {
+            Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
+            Kind::Turn | Kind::Peer => Ring::default(),
+        };
+        let window = Window { ring, stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
         let mut live = self.live();
         let task = tokio::spawn(own(work(runner), (id.clone(), kind), Arc::downgrade(&self.0)));

@@ -9,7 +9,8 @@
 //! - [`effects`]: one model call or tool call, ending in one report
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
-//! - [`ring`] and `watcher`: frames rendered once, followed by many
+//! - [`ring`] and `watcher`: frames rendered once, followed by many; [`feed`]:
+//!   those of all runs together
 //! - [`meters`]: what happens, counted
 //! - [`trace`]: which trace a call belongs to
 //! - [`outbound`]: the one client for addresses a model or a client names
@@ -24,6 +25,7 @@ pub mod clock;
 mod codec;
 pub mod effects;
 pub mod engine;
+pub mod feed;
 pub mod limits;
 pub mod log;
 pub mod memory;

@@ -12,6 +12,7 @@ use consort_core::time::iso;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 
+use crate::feed::Press;
 use crate::log::Seq;
 
 /// Slots in a run's ring. A slot holds all frames of one commit, so even the
@@ -53,7 +54,7 @@ impl Frame {
 
 /// What one commit shows.
 #[derive(Clone, Debug)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// These frames.
     Frames(Arc<[Frame]>),
     /// Something that was not rendered, because nobody watched when it was
@@ -68,6 +69,8 @@ pub(crate) struct Ring {
     slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
     /// Locked while publishing: one order for all.
     state: Arc<Mutex<State>>,
+    /// Where all runs are shown together, and this one's name there.
+    press: Option<(Arc<str>, Press)>,
 }
 
 #[derive(Default)]
@@ -86,6 +89,11 @@ struct Open {
 }
 
 impl Ring {
+    /// The ring of a run that is also shown together with all others.
+    pub(crate) fn shown(run: Arc<str>, press: Press) -> Ring {
+        Ring { press: Some((run, press)), ..Ring::default() }
+    }
+
     /// New frames from now on, and what is being said at this moment.
     pub(crate) fn subscribe(&self) -> (broadcast::Receiver<Slot>, Vec<Frame>) {
         let state = self.state();
@@ -101,6 +109,7 @@ impl Ring {
     /// Whether anybody would see a frame.
     pub(crate) fn is_watched(&self) -> bool {
         self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
+            || self.press.as_ref().is_some_and(|(_, press)| press.is_watched())
     }
 
     /// Shows what one commit has to show.
@@ -154,6 +163,9 @@ impl Ring {
     }
 
     fn send(&self, slot: Slot) {
+        if let Some((run, press)) = &self.press {
+            press.print(run, &slot);
+        }
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);
         }
