@@ -14,7 +14,7 @@
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
 //!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
-//! - [`decide`]: what a request does to the run
+//! - [`decide`]: what a request does to the run; [`tier`]: which model a control directive means
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
 pub mod agent;
@@ -55,6 +55,7 @@ pub mod template;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod tier;
 pub mod time;
 pub mod turn;
 pub mod view;
