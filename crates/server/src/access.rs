@@ -4,9 +4,11 @@
 use std::hint::black_box;
 use std::net::IpAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
@@ -98,6 +100,15 @@ impl Pass {
     }
 }
 
+/// Who wants to open a socket: a key may also be the first thing they say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Knock {
+    /// They showed a key, or none is needed.
+    Known(Pass),
+    /// They have not shown one yet.
+    Unknown,
+}
+
 impl Access {
     /// Whether other machines could connect and nothing would stop them.
     pub fn is_open(&self) -> bool {
@@ -142,6 +153,16 @@ impl Access {
         key.is_some_and(|key| pass.scopes.iter().all(|scope| key.scopes.contains(scope)))
     }
 
+    /// Who opens a socket: browsers cannot send a header, so the key may also
+    /// be one of the protocols they offer.
+    pub(crate) fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
+        let offered = protocol_key(headers);
+        match bearer(headers).or(offered.as_deref()) {
+            None if !self.keys.is_empty() => Ok(Knock::Unknown),
+            key => self.pass(key).map(Knock::Known),
+        }
+    }
+
     /// Who holds this key; where there are no keys, everybody is let in.
     pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.keys.is_empty() {
@@ -178,6 +199,15 @@ fn forbidden(message: &str) -> Problem {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+}
+
+/// The key among the protocols a socket offers, `key.` and base64url.
+fn protocol_key(headers: &HeaderMap) -> Option<String> {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
+    let encoded = offered.flat_map(|value| value.split(',')).find_map(|one| one.trim().strip_prefix("key."))?;
+    let decoded = URL_SAFE_NO_PAD.decode(encoded.trim_end_matches('=')).ok();
+    // What cannot be read is a key nobody has.
+    Some(decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default())
 }
 
 /// Compares in the same time wherever the difference is.

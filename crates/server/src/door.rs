@@ -16,8 +16,9 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
 use crate::Site;
-use crate::access::Pass;
+use crate::access::{Caller, Knock, Pass};
 use crate::problem::Problem;
+use crate::ws;
 
 /// How long picking up runs takes, about.
 const STARTING_RETRY_MS: u64 = 1_000;
@@ -47,20 +48,40 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
 }
 
 async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
+    if request.uri().path() == ws::PATH {
+        let knock = site.terms.access.borrow().knock(request.headers());
+        return match knock {
+            Ok(knock) => next.run(knocking(request, knock)).await,
+            Err(problem) => refused(problem),
+        };
+    }
     let admitted = site.terms.access.borrow().admit(request.method(), request.uri().path(), request.headers());
     match admitted {
         Ok(pass) => {
             request.extensions_mut().insert(pass.caller.clone());
             until_revoked(site, pass, next.run(request).await)
         }
-        Err(problem) => {
-            let mut response = problem.into_response();
-            if response.status() == StatusCode::UNAUTHORIZED {
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            response
-        }
+        Err(problem) => refused(problem),
     }
+}
+
+/// A request for a socket, with who makes it as far as that is known.
+fn knocking(mut request: Request, knock: Knock) -> Request {
+    let caller = match &knock {
+        Knock::Known(pass) => pass.caller.clone(),
+        Knock::Unknown => Caller("unknown".to_owned()),
+    };
+    request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(knock);
+    request
+}
+
+fn refused(problem: Problem) -> Response {
+    let mut response = problem.into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
 }
 
 fn starting() -> Problem {

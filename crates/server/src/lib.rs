@@ -8,6 +8,8 @@
 //!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers
 //! - `sse`: frames as server-sent events a client can resume
+//! - [`ws`]: the same and everything else over one socket; [`share`]: what
+//!   others may use
 
 pub mod access;
 mod audit;
@@ -18,8 +20,10 @@ mod once;
 mod problem;
 mod query;
 mod routes;
+pub mod share;
 mod sse;
 mod wish;
+pub mod ws;
 
 use std::io;
 use std::sync::Arc;
@@ -34,13 +38,17 @@ use consort_core::id::Millis;
 use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use crate::access::{Access, Pass};
 use crate::once::Keys;
+use crate::share::Capability;
 
 /// How long requests under way may take to end once the server is told to stop.
 const LINGER: Duration = Duration::from_secs(3);
+
+/// Notices kept for sockets that are busy: there are a few in a minute.
+const NOTICES_MAX: usize = 64;
 
 /// A server that does not listen yet.
 pub struct Server {
@@ -58,6 +66,14 @@ pub struct Server {
     pub access: Access,
     /// Bytes of a request's body at most.
     pub max_body_bytes: usize,
+    /// How much sockets are told, and how much they may say.
+    pub sockets: ws::Sockets,
+    /// What peers call this ensemble.
+    pub name: String,
+    /// The group of ensembles it belongs to, if any.
+    pub realm: Option<String>,
+    /// What others may use.
+    pub shared: Vec<Capability>,
 }
 
 /// What may change while a server listens.
@@ -82,6 +98,12 @@ pub(crate) struct Site {
     pub(crate) streams: Arc<()>,
     /// The idempotency keys in use just now.
     pub(crate) keys: Keys,
+    /// What every socket is told that concerns no run.
+    pub(crate) notices: broadcast::Sender<Arc<str>>,
+    /// What late clients are told about runs that have ended.
+    pub(crate) traces: ws::Traces,
+    /// Watched by every socket: they outlive the requests they began as.
+    pub(crate) talking: watch::Sender<()>,
 }
 
 impl Site {
@@ -128,8 +150,17 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        let (streams, keys) = (Arc::default(), Keys::default());
-        let site = Arc::new(Site { server: self, port, open: open.clone(), terms, streams, keys });
+        let site = Arc::new(Site {
+            server: self,
+            port,
+            open: open.clone(),
+            terms,
+            streams: Arc::default(),
+            keys: Keys::default(),
+            notices: broadcast::Sender::new(NOTICES_MAX),
+            traces: ws::Traces::default(),
+            talking: watch::Sender::new(()),
+        });
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
         let lingering = async move {
@@ -138,7 +169,7 @@ impl Server {
             tokio::time::sleep(LINGER).await;
         };
         tokio::select! {
-            () = listen::listen(listener, router(site.clone()), open) => {}
+            () = async { listen::listen(listener, router(site.clone()), open).await; site.talking.closed().await } => {}
             () = lingering => {}
             never = sweeping => match never {},
         }

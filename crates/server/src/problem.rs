@@ -50,6 +50,21 @@ impl Problem {
         self
     }
 
+    /// The word for programs.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The words for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What belongs to it.
+    pub(crate) fn more(&self) -> &Map<String, Value> {
+        &self.more
+    }
+
     #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.status

@@ -23,6 +23,10 @@ impl<S: Sync> FromRequestParts<S> for Pairs {
 }
 
 impl Pairs {
+    pub(crate) fn new(pairs: Vec<(String, String)>) -> Pairs {
+        Pairs(pairs)
+    }
+
     /// Every value of a key.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())

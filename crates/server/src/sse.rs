@@ -97,7 +97,7 @@ fn event(frame: Result<Frame, log::Error>, filter: &Filter) -> Option<Event> {
 }
 
 /// A frame's type, which every frame begins with.
-fn kind(text: &str) -> &str {
+pub(crate) fn kind(text: &str) -> &str {
     let rest = text.strip_prefix(r#"{"type":""#).unwrap_or_default();
     rest.split('"').next().filter(|kind| !kind.is_empty()).unwrap_or("message")
 }

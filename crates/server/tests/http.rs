@@ -10,6 +10,8 @@ mod once;
 mod operations;
 #[cfg(test)]
 mod tracing;
+#[cfg(test)]
+mod ws;
 
 use consort_core::draft::Draft;
 use consort_core::spec::Kind;

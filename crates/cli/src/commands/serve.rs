@@ -11,6 +11,7 @@ use std::time::Duration;
 use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
 use consort_server::access::Access;
+use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -95,6 +96,14 @@ pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<S
         direct: config.tools.direct.clone(),
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
+        sockets: Sockets {
+            retained_runs: config.server.max_retained_runs,
+            snapshot_iterations: config.server.max_snapshot_iterations,
+            max_frame_bytes: config.server.max_frame_bytes,
+        },
+        name: config.network.name.clone(),
+        realm: config.network.realm.clone(),
+        shared: Vec::new(),
     })
 }
 

@@ -16,12 +16,17 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn capabilities(State(site): State<Arc<Site>>) -> Json<Value> {
+    Json(told(&site))
+}
+
+/// Everything there is to choose from.
+pub(crate) fn told(site: &Site) -> Value {
     let catalog = &site.server.catalog;
     let tools = catalog.tools.iter().map(|tool| json!({ "name": tool.name, "description": tool.description }));
     let models = catalog.models.iter().map(|model| json!({ "alias": model.alias, "provider": model.provider }));
     let tasks: Vec<Value> = site.server.ensemble.tasks.iter().map(task).collect();
-    Json(json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
-        "preconfiguredTasks": tasks, "sharedTasks": [], "sharedTools": [] }))
+    json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
+        "preconfiguredTasks": tasks, "sharedTasks": [], "sharedTools": [] })
 }
 
 fn task(task: &Draft) -> Value {

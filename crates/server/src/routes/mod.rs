@@ -1,14 +1,14 @@
 //! One file per resource.
 
 pub(crate) mod approvals;
-mod capabilities;
+pub(crate) mod capabilities;
 mod events;
 pub(crate) mod metrics;
-mod reviews;
-mod runs;
+pub(crate) mod reviews;
+pub(crate) mod runs;
 mod status;
-mod steer;
-mod submit;
+pub(crate) mod steer;
+pub(crate) mod submit;
 pub(crate) mod threads;
 mod tools;
 
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::Site;
+use crate::ws;
 
 /// Every route there is.
 pub(crate) fn all() -> Router<Arc<Site>> {
@@ -32,4 +33,5 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(submit::routes())
         .merge(threads::routes())
         .merge(tools::routes())
+        .merge(ws::routes())
 }

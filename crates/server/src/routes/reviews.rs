@@ -69,16 +69,29 @@ async fn decide(
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    let (run, review) = parse_review_id(&id).ok_or_else(|| unknown(&id))?;
-    match standing(&site, run, review).await? {
-        None => return Err(unknown(&id)),
+    let sent = sent.as_ref().map_err(Problem::clone);
+    Ok(Json(decided(&site, &caller, &id, sent).await?))
+}
+
+/// Takes a decision. Whether there is such a review comes before what is said
+/// about it.
+pub(crate) async fn decided(
+    site: &Site,
+    caller: &Caller,
+    id: &str,
+    sent: Result<&Sent, Problem>,
+) -> Result<Value, Problem> {
+    let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
+    match standing(site, run, review).await? {
+        None => return Err(unknown(id)),
         Some(Standing::Decided(verdict)) => return Err(engine::Error::from(Refused::Decided { verdict }).into()),
         Some(Standing::Open) => {}
     }
     let sent = sent?;
-    let decision = decision(&sent)?;
-    site.engine().command(run, Command::Review { review, decision, by: caller.0 }).await?;
-    Ok(Json(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" })))
+    let decision = decision(sent)?;
+    site.engine().command(run, Command::Review { review, decision, by: caller.0.clone() }).await?;
+    tracing::info!(review = id, by = caller.0, "reviewed");
+    Ok(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" }))
 }
 
 async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing>, Problem> {

@@ -27,12 +27,17 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let page = site.engine().list(query(&pairs)?).await?;
+    Ok(Json(listed(&site, &pairs).await?))
+}
+
+/// The runs that match.
+pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem> {
+    let page = site.engine().list(query(pairs)?).await?;
     let row = |(run, row): &(Arc<str>, consort_runtime::log::Row)| {
-        placed(&site, run, serde_json::from_str(&row.body).unwrap_or_default())
+        placed(site, run, serde_json::from_str(&row.body).unwrap_or_default())
     };
     let runs: Vec<Value> = page.rows.iter().map(row).collect();
-    Ok(Json(json!({ "runs": runs, "total": page.total })))
+    Ok(json!({ "runs": runs, "total": page.total }))
 }
 
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
@@ -57,8 +62,13 @@ fn status(said: &str) -> Result<String, Problem> {
 }
 
 async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
-    let detail = site.engine().run(&run).await?.detail(&run);
-    Ok(Json(placed(&site, &run, detail)))
+    Ok(Json(detailed(&site, &run).await?))
+}
+
+/// Everything about a run.
+pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
+    let detail = site.engine().run(run).await?.detail(run);
+    Ok(placed(site, run, detail))
 }
 
 async fn remove(

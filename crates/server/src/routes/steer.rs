@@ -37,9 +37,14 @@ async fn cancel(
     Path(run): Path<String>,
     sent: Sent,
 ) -> Result<Json<Value>, Problem> {
+    Ok(Json(cancelled(&site, &run, &sent, &caller).await?))
+}
+
+/// Asks a run to stop.
+pub(crate) async fn cancelled(site: &Site, run: &str, sent: &Sent, caller: &Caller) -> Result<Value, Problem> {
     let mode = sent.word("mode", MODES)?.unwrap_or_default();
-    site.engine().command(&run, Command::Cancel { mode, by: caller.0 }).await?;
-    Ok(Json(json!({ "runId": run, "status": "CANCELLING" })))
+    site.engine().command(run, Command::Cancel { mode, by: caller.0.clone() }).await?;
+    Ok(json!({ "runId": run, "status": "CANCELLING" }))
 }
 
 async fn pause(
@@ -66,19 +71,30 @@ async fn model(
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    let catalog = &site.server.catalog;
-    if catalog.models.is_empty() {
-        let message = "no models are configured";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", message));
+    if site.server.catalog.models.is_empty() {
+        return Err(no_models());
     }
     let sent = sent?;
-    let alias = sent.text("model")?;
+    Ok(Json(switched(&site, &run, sent.text("model")?, &caller).await?))
+}
+
+/// Makes a run ask another model from now on.
+pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Caller) -> Result<Value, Problem> {
+    let catalog = &site.server.catalog;
+    if catalog.models.is_empty() {
+        return Err(no_models());
+    }
     let models = catalog.model(alias)?;
-    let events = site.engine().command(&run, Command::SwitchModel { models, by: caller.0 }).await?;
+    let by = caller.0.clone();
+    let events = site.engine().command(run, Command::SwitchModel { models, by }).await?;
     let previous = events.iter().find_map(|event| {
         if let Fact::ModelSwitched { previous, .. } = &event.fact { Some(previous.as_str()) } else { None }
     });
-    Ok(Json(json!({ "runId": run, "model": alias, "previousModel": previous, "status": "APPLIED" })))
+    Ok(json!({ "runId": run, "model": alias, "previousModel": previous, "status": "APPLIED" }))
+}
+
+fn no_models() -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no models are configured")
 }
 
 async fn inject(
@@ -88,13 +104,18 @@ async fn inject(
     sent: Sent,
 ) -> Result<Json<Value>, Problem> {
     let directive = directive(&sent, caller.0, site.engine().seams().clock.now())?;
-    site.engine().command(&run, Command::Direct { directive: directive.clone() }).await?;
-    let id = site.engine().run(&run).await?.directive_id(&run, &directive);
+    let id = given(&site, &run, &directive).await?;
     Ok(Json(json!({ "directiveId": id, "status": "ACTIVE" })))
 }
 
-fn directive(sent: &Sent, from: String, now: Millis) -> Result<Directive, Problem> {
-    let ttl_ms = sent.optional_text("ttl")?.map(ttl_ms).transpose()?;
+/// Says something to the agents of a run; the id it has there.
+pub(crate) async fn given(site: &Site, run: &str, directive: &Directive) -> Result<String, Problem> {
+    site.engine().command(run, Command::Direct { directive: directive.clone() }).await?;
+    Ok(site.engine().run(run).await?.directive_id(run, directive).unwrap_or_default())
+}
+
+pub(crate) fn directive(sent: &Sent, from: String, now: Millis) -> Result<Directive, Problem> {
+    let ttl_ms = ttl(sent)?;
     Ok(Directive {
         target: sent.optional_text("target")?.map(str::to_owned),
         content: sent.text("content")?.to_owned().into(),
@@ -103,6 +124,11 @@ fn directive(sent: &Sent, from: String, now: Millis) -> Result<Directive, Proble
         created_at: now,
         expires_at: ttl_ms.map(|ttl_ms| now.saturating_add(ttl_ms)),
     })
+}
+
+/// How long what was sent matters.
+pub(crate) fn ttl(sent: &Sent) -> Result<Option<Millis>, Problem> {
+    sent.optional_text("ttl")?.map(ttl_ms).transpose()
 }
 
 /// A span of time as ISO 8601 (`PT10M`).

@@ -34,28 +34,54 @@ async fn submit(
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let (sent, wish) = (sent?, Wish::read(&headers)?);
+    let from = From { once: once.map(|Extension(once)| once), traceparent: trace(&headers) };
+    match take(&site, &sent, from).await? {
+        Taken::Rehearsal(told) => Ok(Json(told).into_response()),
+        Taken::Run { run, accepted } => answer(&site, &run, accepted, wish).await,
+    }
+}
+
+/// Where a request comes from.
+#[derive(Default)]
+pub(crate) struct From {
+    /// What it claims, when it may be sent again.
+    pub(crate) once: Option<Once>,
+    /// The trace it belongs to.
+    pub(crate) traceparent: Option<String>,
+}
+
+/// What came of a request.
+pub(crate) enum Taken {
+    /// Nothing was to be run: what would be.
+    Rehearsal(Value),
+    /// A run, and what is said about it.
+    Run { run: Arc<str>, accepted: Map<String, Value> },
+}
+
+/// Starts what a request asks for.
+pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
     let read = submission::read(&sent.0, &server.ensemble, &server.catalog);
     // A run that was made before counts, whatever has been configured since.
-    if let Some(run) = first(&site, once.as_deref()).await? {
+    if let Some(run) = first(site, from.once.as_ref()).await? {
         let warnings = match read {
             Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => compiled.warnings,
             Err(_since) => Vec::new(),
         };
         let accepted = accepted(server.engine.run(&run).await?.spec(), &warnings);
-        return answer(&site, &run, accepted, wish).await;
+        return Ok(Taken::Run { run, accepted });
     }
     let mut compiled = match read? {
-        Submission::DryRun(compiled) => return Ok(Json(rehearsal(&compiled)).into_response()),
+        Submission::DryRun(compiled) => return Ok(Taken::Rehearsal(rehearsal(&compiled))),
         Submission::Run(compiled) => compiled,
     };
-    compiled.spec.traceparent = trace(&headers);
+    compiled.spec.traceparent = from.traceparent;
     let accepted = accepted(&compiled.spec, &compiled.warnings);
-    let run = match once {
-        Some(once) => once.submit(&site, compiled).await?,
+    let run = match from.once {
+        Some(once) => once.submit(site, compiled).await?,
         None => server.engine.submit(compiled).await?,
     };
-    answer(&site, &run, accepted, wish).await
+    Ok(Taken::Run { run, accepted })
 }
 
 /// The trace a run belongs to; what is not a whole one is none.

@@ -1,6 +1,8 @@
 //! A server on a real socket, over scripted models and tools, and the smallest
 //! client that can also send what a good client never would.
 
+mod socket;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +23,14 @@ use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{ModelCatalog, ScriptedModel};
 use consort_runtime::tool::{Calculator, ScriptedTool, Toolbox};
 use consort_server::access::{Access, Reach};
+use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+
+pub(crate) use socket::{Got, Socket};
 
 /// A running server; gone when dropped.
 pub(crate) struct Here {
@@ -107,6 +112,10 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         direct: vec![Permission::Safe],
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
+        sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },
+        name: "test".to_owned(),
+        realm: None,
+        shared: Vec::new(),
         engine,
     }
 }

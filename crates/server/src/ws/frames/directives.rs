@@ -1,0 +1,117 @@
+//! `directive`: something said to the agents, or which tier of models to ask,
+//! in one run or in all that are under way.
+
+use std::sync::Arc;
+
+use consort_core::decide::Command;
+use consort_core::event::Directive;
+use consort_core::tier::Tier;
+use consort_runtime::log::Query;
+use serde_json::{Value, json};
+
+use super::{Row, answer};
+use crate::Site;
+use crate::access::{Caller, Scope};
+use crate::body::Sent;
+use crate::problem::Problem;
+use crate::routes::steer;
+use crate::ws::session::Session;
+
+pub(super) const ROWS: &[Row] =
+    &[Row { kind: "directive", scope: Scope::Run, act: |session, sent| Box::pin(directive(session, sent)) }];
+
+/// Runs one directive reaches; more are never under way at once.
+const ACTIVE_MAX: usize = 10_000;
+const SET_MODEL_TIER: &str = "SET_MODEL_TIER";
+const TIERS: &[(&str, Tier)] = &[("PRIMARY", Tier::Primary), ("FALLBACK", Tier::Fallback)];
+
+/// What a directive does.
+enum Meaning {
+    Say(Directive),
+    Ask(Tier),
+}
+
+async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
+    let (site, caller) = (session.site.clone(), session.pass.caller.clone());
+    let outcome = given((&site, &caller), sent).await;
+    // What the directive did is seen before the answer.
+    session.catch_up().await;
+    let fields = match &outcome {
+        Ok(id) => json!({ "directiveId": id, "status": "accepted" }),
+        Err(problem) => json!({ "status": "REJECTED", "error": problem.code(), "message": problem.message() }),
+    };
+    let mut ack = answer("directive_ack", sent, fields);
+    if let (Value::Object(ack), Err(_)) = (&mut ack, outcome) {
+        ack.insert("directiveId".to_owned(), Value::Null);
+    }
+    session.tell(ack);
+    Ok(())
+}
+
+/// Gives a directive to every run it is meant for; its id in the first of them.
+async fn given((site, caller): (&Site, &Caller), sent: &Sent) -> Result<String, Problem> {
+    let meaning = meaning((site, caller), sent)?;
+    let runs = match sent.optional_text("runId")? {
+        Some(run) => vec![run.into()],
+        None => active(site).await?,
+    };
+    let mut outcome = Err(Problem::bad_request("no run is under way"));
+    for run in &runs {
+        let told = match &meaning {
+            Meaning::Say(directive) => steer::given(site, run, directive).await,
+            Meaning::Ask(tier) => switched((site, caller), run, *tier).await,
+        };
+        outcome = outcome.or(told);
+    }
+    if let (Meaning::Ask(_), Ok(id)) = (&meaning, &outcome) {
+        announce((site, caller), sent, id)?;
+    }
+    outcome
+}
+
+fn meaning((site, caller): (&Site, &Caller), sent: &Sent) -> Result<Meaning, Problem> {
+    let (name, now) = (caller.0.clone(), site.engine().seams().clock.now());
+    let Some(action) = sent.optional_text("action")? else {
+        let from = sent.optional_text("from")?.map_or(name, str::to_owned);
+        let directive = steer::directive(sent, from, now)?;
+        let target = directive.target.clone().or(addressee(site, sent)?);
+        return Ok(Meaning::Say(Directive { target, ..directive }));
+    };
+    steer::ttl(sent)?;
+    if !action.trim().eq_ignore_ascii_case(SET_MODEL_TIER) {
+        return Err(Problem::bad_request(format!("`action` must be {SET_MODEL_TIER}, not '{action}'")));
+    }
+    let tier = sent.word("value", TIERS)?;
+    tier.map(Meaning::Ask).ok_or_else(|| Problem::bad_request("`value` is required: PRIMARY or FALLBACK"))
+}
+
+/// Who `to` means; the whole ensemble is everybody.
+fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
+    let server = &site.server;
+    let everybody = ["", "*", &server.name, &server.ensemble.name];
+    let to = sent.optional_text("to")?.map(str::trim);
+    Ok(to.filter(|to| !everybody.iter().any(|all| all.eq_ignore_ascii_case(to))).map(str::to_owned))
+}
+
+async fn active(site: &Site) -> Result<Vec<Arc<str>>, Problem> {
+    let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
+    Ok(site.engine().list(query).await?.rows.into_iter().map(|(run, _)| run).collect())
+}
+
+async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) -> Result<String, Problem> {
+    let (engine, by) = (site.engine(), caller.0.clone());
+    let state = engine.run(run).await?;
+    let none = || Problem::bad_request(format!("the model '{}' has no fallback", state.model()));
+    let models = site.server.catalog.model(state.tier(tier).ok_or_else(none)?)?;
+    engine.command(run, Command::SwitchModel { models, by }).await?;
+    Ok(format!("directive-{}", uuid::Uuid::now_v7().simple()))
+}
+
+/// A control directive is no event of a run: everybody is told beside them.
+fn announce((site, caller): (&Site, &Caller), sent: &Sent, id: &str) -> Result<(), Problem> {
+    let from = sent.optional_text("from")?.unwrap_or(&caller.0);
+    let frame = json!({ "type": "directive_active", "directiveId": id, "from": from,
+        "action": sent.0.get("action"), "value": sent.0.get("value") });
+    let _nobody_listens = site.notices.send(frame.to_string().into());
+    Ok(())
+}

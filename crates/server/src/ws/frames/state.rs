@@ -1,0 +1,88 @@
+//! Questions: `state_query` and `capability_query`.
+
+use serde_json::{Value, json};
+
+use super::{Row, answer};
+use crate::access::Scope;
+use crate::body::Sent;
+use crate::problem::Problem;
+use crate::query::Pairs;
+use crate::routes::{capabilities, runs};
+use crate::share::{Capability, Sort};
+use crate::ws::session::Session;
+
+pub(super) const ROWS: &[Row] = &[
+    Row { kind: "state_query", scope: Scope::Read, act: |session, sent| Box::pin(state(session, sent)) },
+    Row { kind: "capability_query", scope: Scope::Read, act: |session, sent| Box::pin(shared(session, sent)) },
+];
+
+/// What can be asked about.
+#[derive(Clone, Copy)]
+enum Question {
+    Runs,
+    RunDetail,
+    Capabilities,
+}
+
+const QUESTIONS: &[(&str, Question)] =
+    &[("runs", Question::Runs), ("run_detail", Question::RunDetail), ("capabilities", Question::Capabilities)];
+/// The parts of a filter.
+const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
+
+async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
+    let site = &session.site;
+    let question = sent.word("query", QUESTIONS)?;
+    let missing = || Problem::bad_request("`query` is required: runs, run_detail or capabilities");
+    let data = match question.ok_or_else(missing)? {
+        Question::Runs => runs::listed(site, &filter(sent)?).await?,
+        Question::RunDetail => runs::detailed(site, sent.text("runId")?).await?,
+        Question::Capabilities => capabilities::told(site),
+    };
+    session.tell(answer("state_response", sent, json!({ "data": data })));
+    Ok(())
+}
+
+/// A filter as the query of a list.
+fn filter(sent: &Sent) -> Result<Pairs, Problem> {
+    let mut pairs = Vec::new();
+    let fields = match sent.object()?.get("filter") {
+        None | Some(Value::Null) => return Ok(Pairs::new(pairs)),
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return Err(Problem::bad_request("`filter` must be an object")),
+    };
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        if !FILTERS.contains(&name.as_str()) {
+            return Err(Problem::bad_request(format!("a `filter` has {}, not `{name}`", FILTERS.join(", "))));
+        }
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for value in values {
+            pairs.push((name.clone(), plain(name, value)?));
+        }
+    }
+    Ok(Pairs::new(pairs))
+}
+
+fn plain(name: &str, value: &Value) -> Result<String, Problem> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Problem::bad_request(format!("`filter.{name}` must be text or a number")))
+        }
+    }
+}
+
+/// What this ensemble shares; every filter that is given must match.
+async fn shared(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
+    let names = [sent.optional_text("capabilityName")?, sent.optional_text("toolName")?];
+    let (tag, sort) = (sent.optional_text("tag")?, sent.word("capabilityType", &Sort::WORDS)?);
+    let matches = |shared: &&Capability| {
+        names.iter().flatten().all(|name| shared.name == *name)
+            && tag.is_none_or(|tag| shared.tags.iter().any(|own| own == tag))
+            && sort.is_none_or(|sort| shared.kind == sort)
+    };
+    let server = &session.site.server;
+    let found: Vec<Value> = server.shared.iter().filter(matches).map(Capability::json).collect();
+    session.tell(answer("capability_response", sent, json!({ "ensemble": server.name, "capabilities": found })));
+    Ok(())
+}

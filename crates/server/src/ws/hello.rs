@@ -1,0 +1,228 @@
+//! The first frame: where everything stands. Newer runs come before older ones
+//! when there is not room for all, and long texts are cut before anything is
+//! left out.
+
+use std::sync::Arc;
+
+use consort_runtime::log::{Order, Query, Row};
+use serde_json::{Map, Value, json};
+
+use crate::Site;
+use crate::problem::Problem;
+use crate::share::Capability;
+use crate::ws::places::{Place, Places};
+use crate::ws::trace::{Iteration, Told, Trace, shortened};
+
+/// Bytes of a `hello` at most.
+pub(super) const HELLO_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of it that the newest model calls may take, and so the open reviews.
+const PART_MAX: usize = 1024 * 1024;
+/// Bytes of the names of its lists, and some more.
+const FRAMING: usize = 100;
+/// Runs looked through for open reviews; more are never under way at once.
+const ACTIVE_MAX: usize = 10_000;
+
+/// The frame, and how far it takes a client in every run.
+pub(super) struct Hello {
+    pub(super) text: Arc<str>,
+    pub(super) places: Places,
+}
+
+/// What there is to tell, before it is fitted into a frame.
+struct Story {
+    /// Retained runs, newest first.
+    traces: Vec<Arc<Trace>>,
+    reviews: Vec<Told>,
+}
+
+impl Hello {
+    /// Must be called after the feed was opened: what happens in between is in
+    /// both, and `places` tells it apart.
+    pub(super) async fn now(site: &Site) -> Result<Hello, Problem> {
+        let mut places = Places::default();
+        let story = story(site, &mut places).await?;
+        Ok(Hello { text: written(head(site, &story.traces), &story).into(), places })
+    }
+}
+
+async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
+    let retained = runs(site, None, site.server.sockets.retained_runs).await?;
+    let active = runs(site, Some(false), ACTIVE_MAX).await?;
+    let names: Vec<Arc<str>> = retained.iter().map(|(run, _)| run.clone()).collect();
+    site.traces.keep(&names);
+    let (mut traces, mut reviews) = (Vec::new(), Vec::new());
+    for run in &names {
+        let Some(trace) = site.traces.of(site, run).await? else { continue };
+        let place = if trace.ended_at.is_some() { Place::Over } else { Place::Feed(Some(trace.len)) };
+        places.set(run.clone(), place);
+        reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
+        traces.push(trace);
+    }
+    for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
+        places.set(run.clone(), Place::Feed(None));
+        if row.body.contains(r#""openReviews""#)
+            && let Some(trace) = site.traces.of(site, run).await?
+        {
+            reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
+        }
+    }
+    Ok(Story { traces, reviews })
+}
+
+async fn runs(site: &Site, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc<str>, Row)>, Problem> {
+    let query = Query { kind: Some("run".to_owned()), ended, order: Order::NewestStart, limit, ..Query::default() };
+    Ok(site.engine().list(query).await?.rows)
+}
+
+/// Everything but the lists that may be long.
+fn head(site: &Site, traces: &[Arc<Trace>]) -> Map<String, Value> {
+    let server = &site.server;
+    let capabilities: Vec<Value> = server.shared.iter().map(Capability::json).collect();
+    let newest = traces.iter().find_map(|trace| trace.started.clone());
+    let (id, started) = newest.map_or((None, None), |(id, started)| (Some(id), Some(started)));
+    let told = json!({ "ensemble": server.name, "realm": server.realm, "version": env!("CARGO_PKG_VERSION"),
+        "sharedCapabilities": capabilities });
+    let mut head = Map::new();
+    head.insert("type".to_owned(), "hello".into());
+    head.extend(id.map(|id| ("ensembleId".to_owned(), id)));
+    head.extend(started.map(|started| ("startedAt".to_owned(), started)));
+    if let Value::Object(told) = told {
+        head.extend(told);
+    }
+    head
+}
+
+fn written(mut head: Map<String, Value>, story: &Story) -> String {
+    let (iterations, cut_calls) = fitted_calls(&recent(&story.traces));
+    let cut_reviews = size(&story.reviews) > PART_MAX;
+    let reviews: Vec<Told> =
+        if cut_reviews { story.reviews.iter().map(shortened).collect() } else { story.reviews.clone() };
+    let spent = Value::Object(head.clone()).to_string().len() + iterations.len() + size(&reviews) + FRAMING;
+    let (mut kept, cut_frames) = fitted(&story.traces, HELLO_MAX.saturating_sub(spent));
+    kept.extend(reviews);
+    if cut_calls || cut_reviews || cut_frames {
+        head.insert("truncated".to_owned(), true.into());
+    }
+    let mut text = Value::Object(head).to_string();
+    text.pop();
+    let frames: Vec<&str> = kept.iter().map(|told| &*told.text).collect();
+    // Frames are JSON already, exactly as they were sent.
+    format!(r#"{text},"snapshotTrace":[{}],"recentIterations":[{iterations}]}}"#, frames.join(","))
+}
+
+/// Frames of all runs in the order of their events, as many as fit, and
+/// whether anything is missing.
+fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
+    let (mut all, mut cut) = (Vec::new(), false);
+    for (position, trace) in traces.iter().enumerate() {
+        cut |= trace.shortened;
+        let mut frames = trace.kept.clone();
+        if size(&frames) > room {
+            cut = true;
+            frames = frames.iter().map(shortened).collect();
+        }
+        if size(&frames) > room && position > 0 {
+            break;
+        }
+        let frames = newest(frames, room);
+        room = room.saturating_sub(size(&frames));
+        all.push(frames);
+    }
+    let mut all: Vec<Told> = all.into_iter().rev().flatten().collect();
+    all.sort_by(|one, other| one.at.cmp(&other.at));
+    (all, cut)
+}
+
+/// The first frame, which says what the others belong to, and the newest.
+fn newest(frames: Vec<Told>, room: usize) -> Vec<Told> {
+    let Some((first, rest)) = frames.split_first() else { return frames };
+    let mut left = room.saturating_sub(first.text.len() + 1);
+    let fits = |told: &&Told| {
+        let needed = told.text.len() + 1;
+        let fits = needed <= left;
+        left = left.saturating_sub(needed);
+        fits
+    };
+    let mut kept: Vec<Told> = rest.iter().rev().take_while(fits).cloned().collect();
+    kept.push(first.clone());
+    kept.reverse();
+    kept
+}
+
+fn size(frames: &[Told]) -> usize {
+    frames.iter().map(|told| told.text.len() + 1).sum()
+}
+
+/// The newest model calls of runs that were still under way when the newest
+/// run started: those before it are history.
+fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
+    let newest = traces.iter().find_map(|trace| Some(&trace.kept.iter().find(|_| trace.started.is_some())?.at));
+    let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, newest) {
+        (Some(ended), Some(newest)) => ended >= newest,
+        (None, _) | (_, None) => true,
+    };
+    let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();
+    calls.sort_by(|one, other| one.started.at.cmp(&other.started.at));
+    calls
+}
+
+/// The newest calls that fit, as JSON, and whether anything is missing.
+fn fitted_calls(calls: &[&Iteration]) -> (String, bool) {
+    let mut room = PART_MAX;
+    let mut cut = false;
+    let mut written: Vec<String> = Vec::new();
+    for call in calls.iter().rev() {
+        let completed = call.completed.as_ref().map(|text| Told { at: String::new(), text: text.clone() });
+        let mut text = pair(&call.started, completed.as_ref());
+        if text.len() > room {
+            cut = true;
+            text = pair(&shortened(&call.started), completed.as_ref().map(shortened).as_ref());
+        }
+        if text.len() > room {
+            break;
+        }
+        room -= text.len();
+        written.push(text);
+    }
+    written.reverse();
+    (written.join(","), cut)
+}
+
+fn pair(started: &Told, completed: Option<&Told>) -> String {
+    let completed = completed.map_or_else(String::new, |told| format!(r#","completed":{}"#, told.text));
+    format!(r#"{{"started":{}{completed}}}"#, started.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(at: &str, bytes: usize) -> Told {
+        Told { at: at.to_owned(), text: json!({ "at": at, "x": "x".repeat(bytes) }).to_string().into() }
+    }
+
+    fn trace(frames: Vec<Told>) -> Arc<Trace> {
+        Arc::new(Trace { kept: frames, ..Trace::default() })
+    }
+
+    fn times(frames: &[Told]) -> Vec<&str> {
+        frames.iter().map(|told| told.at.as_str()).collect()
+    }
+
+    #[test]
+    fn runs_are_told_in_the_order_of_their_events_when_there_is_room() {
+        let traces = [trace(vec![told("2", 1), told("4", 1)]), trace(vec![told("1", 1), told("3", 1)])];
+        let (all, cut) = fitted(&traces, 1_000);
+        assert_eq!((times(&all), cut), (vec!["1", "2", "3", "4"], false));
+    }
+
+    #[test]
+    fn newer_runs_are_kept_first_and_texts_are_cut_before_anything_is_left_out() {
+        let traces = [trace(vec![told("5", 5_000)]), trace(vec![told("3", 5_000)]), trace(vec![told("1", 5_000)])];
+        let (all, cut) = fitted(&traces, 6_500);
+        assert_eq!((times(&all), cut), (vec!["3", "5"], true));
+        assert!(all[0].text.contains("[truncated]") && !all[1].text.contains("[truncated]"));
+        let one = [trace(vec![told("1", 500), told("2", 500), told("3", 500)])];
+        assert_eq!(times(&fitted(&one, 1_300).0), ["1", "3"], "what it belongs to, and the newest");
+    }
+}

@@ -1,0 +1,125 @@
+//! `/ws`: everything that happens, and everything that can be asked, over one
+//! socket. The first frame is `hello`; what it does not hold comes live.
+//! In reading order: `session` (the loop), `frames` (what clients send),
+//! `wanted` and `places` (who gets what, once), `hello` with `trace`, `outbox`.
+
+mod frames;
+mod hello;
+mod outbox;
+mod pace;
+mod places;
+mod session;
+mod trace;
+mod wanted;
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use axum::routing::get;
+use axum::{Extension, Router};
+use futures::StreamExt;
+use futures::stream::SplitStream;
+use serde_json::Value;
+
+use crate::Site;
+use crate::access::{Knock, Pass};
+use crate::problem::Problem;
+use crate::ws::frames::Said;
+use crate::ws::outbox::Outbox;
+use crate::ws::session::{Hearing, Session};
+
+pub(crate) use trace::Traces;
+
+/// Where sockets are opened.
+pub(crate) const PATH: &str = "/ws";
+/// The protocol a client may ask for.
+const PROTOCOL: &str = "consort";
+/// How long somebody without a key may stay.
+const AUTH_PATIENCE: Duration = Duration::from_secs(5);
+/// Frames this many times too large are still read, so that the client can be
+/// told; larger ones break the connection.
+const OVERSIZE: usize = 2;
+/// How long a client may take to answer a close.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// The close code for what a client must not do.
+const POLICY: u16 = 1008;
+
+/// How much a socket is told, and how much it may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sockets {
+    /// Runs a late client is told about.
+    pub retained_runs: usize,
+    /// Model calls per conversation it is told about.
+    pub snapshot_iterations: usize,
+    /// Bytes of a frame from a client at most.
+    pub max_frame_bytes: usize,
+}
+
+pub(crate) fn routes() -> Router<Arc<Site>> {
+    Router::new().route(PATH, get(upgrade))
+}
+
+async fn upgrade(
+    State(site): State<Arc<Site>>,
+    Extension(knock): Extension<Knock>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
+    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
+    upgrade.on_upgrade(|socket| serve(site, knock, socket))
+}
+
+/// One client, from the first frame to the last.
+async fn serve(site: Arc<Site>, knock: Knock, socket: WebSocket) {
+    let _talking = site.talking.subscribe();
+    let (sink, mut stream) = socket.split();
+    let (outbox, writer) = outbox::open(sink);
+    let pass = match knock {
+        Knock::Known(pass) => Ok(pass),
+        Knock::Unknown => authenticated(&site, &mut stream).await,
+    };
+    let hearing = match pass {
+        Ok(pass) => talk(site, pass, &mut stream, &outbox).await,
+        Err(problem) => refuse(&outbox, &problem),
+    };
+    if !outbox.is_open() {
+        writer.done().await;
+    }
+    part(stream, hearing).await;
+}
+
+async fn talk(site: Arc<Site>, pass: Pass, stream: &mut SplitStream<WebSocket>, outbox: &Outbox) -> Hearing {
+    match Session::open(site, pass, outbox.clone()).await {
+        Ok(mut session) => session.run(stream).await,
+        Err(problem) => refuse(outbox, &problem),
+    }
+}
+
+/// The key in the first frame.
+async fn authenticated(site: &Site, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
+    let first = tokio::time::timeout(AUTH_PATIENCE, stream.next()).await;
+    let Ok(Some(Ok(Message::Text(text)))) = first else { return site.terms.access.borrow().pass(None) };
+    site.terms.access.borrow().pass(Said::read(&text).auth_key())
+}
+
+fn refuse(outbox: &Outbox, problem: &Problem) -> Hearing {
+    outbox.push(outbox::addressed(frames::error(problem, &Value::Null)));
+    outbox.close(POLICY, problem.message());
+    Hearing::Good
+}
+
+/// Lets what was said last arrive, and waits for the client to hang up: ending
+/// with something unread would take back what was sent.
+async fn part(mut stream: SplitStream<WebSocket>, hearing: Hearing) {
+    let rest = async {
+        while stream.next().await.is_some_and(|message| message.is_ok()) {}
+        if hearing == Hearing::Lost {
+            pending::<()>().await;
+        }
+    };
+    let _late = tokio::time::timeout(FAREWELL, rest).await;
+}

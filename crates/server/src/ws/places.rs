@@ -1,0 +1,152 @@
+//! How far one client is in each run, so that it sees every frame once and in
+//! order, whether it comes from `hello`, from the feed or from the log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use consort_runtime::feed::News;
+use consort_runtime::log::Seq;
+use consort_runtime::ring::{Frame, Slot};
+use futures::stream::AbortHandle;
+
+/// Where a client is in a run.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// It follows the feed and wants this event next; whichever comes, if none.
+    Feed(Option<Seq>),
+    /// It follows the log; the feed has nothing for it.
+    Log(AbortHandle),
+    /// It has seen the end; what the feed still holds is old.
+    Over,
+}
+
+/// What a piece of news means for a client.
+#[derive(Debug, PartialEq)]
+pub(super) enum Meaning {
+    /// These are to be shown.
+    Frames(Vec<Frame>),
+    /// Something is missing: these are to be shown, then the log from here on.
+    Gap(Vec<Frame>, Seq),
+}
+
+/// How far a client is in each run. A run it has not heard of begins.
+#[derive(Debug, Default)]
+pub(super) struct Places(HashMap<Arc<str>, Place>);
+
+impl Places {
+    pub(super) fn set(&mut self, run: Arc<str>, place: Place) {
+        if let Some(Place::Log(tail)) = self.0.insert(run, place) {
+            tail.abort();
+        }
+    }
+
+    /// The next event of every run in the feed.
+    pub(super) fn positions(&self) -> Vec<(Arc<str>, Seq)> {
+        let next = |(run, place): (&Arc<str>, &Place)| match place {
+            Place::Feed(next) => next.map(|next| (run.clone(), next)),
+            Place::Log(_) | Place::Over => None,
+        };
+        self.0.iter().filter_map(next).collect()
+    }
+
+    /// How many runs are followed in the log.
+    pub(super) fn in_log(&self) -> usize {
+        self.0.values().filter(|place| matches!(place, Place::Log(_))).count()
+    }
+
+    /// Forgets runs that are over; only when the feed holds nothing older.
+    pub(super) fn forget_ended(&mut self) {
+        self.0.retain(|_, place| !matches!(place, Place::Over));
+    }
+
+    pub(super) fn take(&mut self, news: &News) -> Meaning {
+        let place = self.0.entry(news.run.clone()).or_insert(Place::Feed(Some(0)));
+        let Place::Feed(next) = place else { return Meaning::Frames(Vec::new()) };
+        let frames = match &news.slot {
+            Slot::Frames(frames) => frames,
+            Slot::Unrendered => {
+                return next.map_or(Meaning::Frames(Vec::new()), |next| Meaning::Gap(Vec::new(), next));
+            }
+        };
+        let mut shown = Vec::with_capacity(frames.len());
+        for frame in frames.iter() {
+            match frame {
+                Frame::Event { seq, .. } => {
+                    let wanted = next.unwrap_or(*seq);
+                    if *seq > wanted {
+                        return Meaning::Gap(shown, wanted);
+                    }
+                    if *seq < wanted {
+                        continue;
+                    }
+                    *next = Some(seq + 1);
+                }
+                Frame::Delta { after, .. } if next.is_some_and(|next| after + 1 < next) => continue,
+                Frame::Delta { .. } => {}
+                Frame::Result { .. } => {
+                    shown.push(frame.clone());
+                    *place = Place::Over;
+                    return Meaning::Frames(shown);
+                }
+            }
+            shown.push(frame.clone());
+        }
+        Meaning::Frames(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(seq: Seq) -> Frame {
+        Frame::Event { seq, text: "{}".into() }
+    }
+
+    fn delta(after: Seq) -> Frame {
+        Frame::Delta { after, text: "{}".into() }
+    }
+
+    fn news(frames: Vec<Frame>) -> News {
+        News { run: "r".into(), slot: Slot::Frames(frames.into()) }
+    }
+
+    #[test]
+    fn a_new_run_is_seen_from_its_first_event_each_once() {
+        let mut places = Places::default();
+        assert_eq!(places.take(&news(vec![event(0), event(1)])), Meaning::Frames(vec![event(0), event(1)]));
+        assert_eq!(places.take(&news(vec![event(1), event(2)])), Meaning::Frames(vec![event(2)]));
+        assert_eq!(places.take(&news(vec![event(4)])), Meaning::Gap(vec![], 3));
+        let unrendered = News { run: "other".into(), slot: Slot::Unrendered };
+        assert_eq!(places.take(&unrendered), Meaning::Gap(vec![], 0));
+    }
+
+    #[test]
+    fn what_hello_held_is_not_shown_again_and_its_words_are_old() {
+        let mut places = Places::default();
+        places.set("r".into(), Place::Feed(Some(5)));
+        assert_eq!(
+            places.take(&news(vec![event(3), delta(3), event(4), delta(4), event(5)])),
+            Meaning::Frames(vec![delta(4), event(5)])
+        );
+    }
+
+    #[test]
+    fn a_run_hello_left_out_is_joined_wherever_it_is() {
+        let mut places = Places::default();
+        places.set("r".into(), Place::Feed(None));
+        assert_eq!(places.take(&News { run: "r".into(), slot: Slot::Unrendered }), Meaning::Frames(vec![]));
+        assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
+        assert_eq!(places.take(&news(vec![event(9)])), Meaning::Gap(vec![], 8));
+    }
+
+    #[test]
+    fn after_the_result_nothing_old_comes_back() {
+        let mut places = Places::default();
+        let result = Frame::Result { text: "{}".into() };
+        assert_eq!(places.take(&news(vec![event(0), result.clone()])), Meaning::Frames(vec![event(0), result]));
+        assert_eq!(places.take(&news(vec![event(0)])), Meaning::Frames(vec![]));
+        places.forget_ended();
+        assert_eq!(places.take(&news(vec![event(0)])), Meaning::Frames(vec![event(0)]));
+    }
+}

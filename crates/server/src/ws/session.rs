@@ -1,0 +1,326 @@
+//! One client: what it says is answered in order, what happens is shown as it
+//! happens. Only this task decides what the client is sent; another one writes
+//! it. While something is being answered nothing else is shown, so an answer
+//! comes before whatever it causes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use consort_runtime::feed::{Behind, Feed, News};
+use consort_runtime::log::{self, Seq};
+use consort_runtime::ring::Frame;
+use futures::future::BoxFuture;
+use futures::stream::{AbortHandle, BoxStream, SelectAll, SplitStream, abortable};
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use tokio_tungstenite::tungstenite;
+
+use crate::Site;
+use crate::access::Pass;
+use crate::problem::Problem;
+use crate::sse::kind;
+use crate::ws::POLICY;
+use crate::ws::frames::{self, Said};
+use crate::ws::hello::Hello;
+use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
+use crate::ws::pace::{FRAMES_MAX, Pace};
+use crate::ws::places::{Meaning, Place, Places};
+use crate::ws::wanted::Wanted;
+
+/// How often every client hears that the server is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Heartbeats a client may leave unanswered before it counts as gone.
+const SILENT_MAX: u32 = 3;
+/// Runs one client may follow in the log at once: each keeps a run in memory.
+const TAILS_MAX: usize = 32;
+const GOING_AWAY: u16 = 1001;
+const NOT_TEXT: u16 = 1007;
+const TOO_LARGE: u16 = 1009;
+
+type Tail = BoxStream<'static, (Arc<str>, Result<Frame, log::Error>)>;
+
+/// What a client is and sees.
+pub(super) struct Session {
+    pub(super) site: Arc<Site>,
+    pub(super) pass: Pass,
+    pub(super) wanted: Wanted,
+    /// Runs whose result is addressed to it.
+    pub(super) submitted: HashSet<Arc<str>>,
+    places: Places,
+    feed: Feed,
+    /// What concerns no run.
+    notices: broadcast::Receiver<Arc<str>>,
+    /// Runs it follows in the log.
+    tails: SelectAll<Tail>,
+    outbox: Outbox,
+    beat: Interval,
+    /// Heartbeats since it was last heard of.
+    silent: u32,
+    pace: Pace,
+    /// Returns when the key it showed is worth nothing any more.
+    revoked: BoxFuture<'static, ()>,
+    /// Counted as a client as long as this is held.
+    _counted: Arc<()>,
+}
+
+/// Whether anything more can be read from a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hearing {
+    Good,
+    Lost,
+}
+
+enum Wake {
+    Said(Option<Result<Message, axum::Error>>),
+    News(Result<News, Behind>),
+    Notice(Option<Arc<str>>),
+    Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
+    Eased,
+    Beat,
+    Revoked,
+    Stop,
+}
+
+impl Session {
+    /// Says hello. The feed is opened first: nothing falls between the two.
+    pub(super) async fn open(site: Arc<Site>, pass: Pass, outbox: Outbox) -> Result<Session, Problem> {
+        let (feed, notices) = (site.engine().watch(), site.notices.subscribe());
+        let Hello { text, places } = Hello::now(&site).await?;
+        outbox.push(vec![Item { text, position: None }]);
+        let now = Instant::now();
+        let mut beat = interval_at(now + HEARTBEAT, HEARTBEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Session {
+            _counted: site.streams.clone(),
+            revoked: site.revoked(pass.clone()).boxed(),
+            site,
+            pass,
+            wanted: Wanted::default(),
+            submitted: HashSet::new(),
+            places,
+            feed,
+            notices,
+            tails: SelectAll::new(),
+            outbox,
+            beat,
+            silent: 0,
+            pace: Pace::new(now),
+        })
+    }
+
+    /// Takes somebody for who they showed to be.
+    pub(super) fn admit(&mut self, pass: Pass) {
+        self.revoked = self.site.revoked(pass.clone()).boxed();
+        self.pass = pass;
+    }
+
+    /// Answers and shows until either side has enough.
+    pub(super) async fn run(&mut self, stream: &mut SplitStream<WebSocket>) -> Hearing {
+        let mut hearing = Hearing::Good;
+        let closed = self.site.closed();
+        tokio::pin!(closed);
+        while self.outbox.is_open() {
+            let wake = tokio::select! {
+                wake = self.wake(stream) => wake,
+                () = &mut closed => Wake::Stop,
+            };
+            match wake {
+                Wake::Said(None | Some(Ok(Message::Close(_)))) => break,
+                Wake::Said(Some(Ok(said))) => self.hear(said).await,
+                Wake::Said(Some(Err(error))) => {
+                    hearing = Hearing::Lost;
+                    self.unreadable(error);
+                }
+                Wake::News(news) => self.show_news(news).await,
+                Wake::Notice(notice) => self.show_notice(notice),
+                Wake::Tail(frame) => self.show_stored(frame),
+                Wake::Eased => {}
+                Wake::Beat => self.beat(),
+                Wake::Revoked => self.outbox.close(POLICY, "the key is not valid any more"),
+                Wake::Stop => self.outbox.close(GOING_AWAY, "the server is stopping"),
+            }
+        }
+        hearing
+    }
+
+    async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
+        // Stored frames wait for the client, live ones do not.
+        let (follows, calm) = (!self.tails.is_empty(), self.outbox.is_calm());
+        tokio::select! {
+            said = stream.next() => Wake::Said(said),
+            news = self.feed.next() => Wake::News(news),
+            notice = self.notices.recv() => Wake::Notice(notice.ok()),
+            frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
+            () = self.outbox.eased(), if follows && !calm => Wake::Eased,
+            _tick = self.beat.tick() => Wake::Beat,
+            () = &mut self.revoked => Wake::Revoked,
+        }
+    }
+
+    async fn hear(&mut self, said: Message) {
+        self.silent = 0;
+        if !self.pace.allows(Instant::now()) {
+            let message = format!("at most {FRAMES_MAX} frames a second");
+            return self.end("RATE_LIMITED", POLICY, &message);
+        }
+        match said {
+            Message::Text(text) => self.answer_to(&text).await,
+            Message::Binary(_) => {
+                let problem = Problem::bad_request("send text frames: one JSON object each");
+                self.tell(frames::error(&problem, &Value::Null));
+            }
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => {}
+        }
+    }
+
+    async fn answer_to(&mut self, text: &str) {
+        let most = self.site.server.sockets.max_frame_bytes;
+        if text.len() > most {
+            return self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, &format!("a frame has at most {most} bytes"));
+        }
+        if let Err(error) = Said::read(text).act(self).await {
+            self.tell(error);
+        }
+    }
+
+    fn unreadable(&self, error: axum::Error) {
+        let inner = error.into_inner();
+        match inner.downcast_ref::<tungstenite::Error>() {
+            Some(tungstenite::Error::Capacity(_)) => self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, "the frame is too large"),
+            Some(tungstenite::Error::Utf8(_)) => self.outbox.close(NOT_TEXT, "the frame is not UTF-8"),
+            _ => self.outbox.close(POLICY, "the frame cannot be read"),
+        }
+    }
+
+    /// Something that was shown is gone: the client starts again from the log.
+    fn fall_behind(&self) {
+        self.outbox.close(BEHIND, &reason(&self.places.positions()));
+    }
+
+    /// Says what is wrong, and goodbye.
+    fn end(&self, code: &str, close: u16, message: &str) {
+        self.tell(json!({ "type": "error", "code": code, "message": message }));
+        self.outbox.close(close, message);
+    }
+
+    /// Sends a frame to this client, whatever it subscribed to.
+    pub(super) fn tell(&self, frame: Value) {
+        self.outbox.push(addressed(frame));
+    }
+
+    /// Shows what has happened up to now.
+    pub(super) async fn catch_up(&mut self) {
+        while let Ok(notice) = self.notices.try_recv() {
+            self.show_notice(Some(notice));
+        }
+        loop {
+            match self.feed.waiting() {
+                Ok(Some(news)) => self.show_news(Ok(news)).await,
+                Ok(None) => break,
+                Err(behind) => return self.show_news(Err(behind)).await,
+            }
+        }
+        while let Some(Some(frame)) = self.tails.next().now_or_never() {
+            self.show_stored(Some(frame));
+        }
+    }
+
+    /// Follows a run in the log from an event on, and then live.
+    pub(super) async fn follow(&mut self, run: &str, from: Seq) -> Result<(), Problem> {
+        if self.places.in_log() >= TAILS_MAX {
+            return Err(Problem::bad_request(format!(
+                "at most {TAILS_MAX} runs can be followed from an event at once"
+            )));
+        }
+        let frames = self.site.engine().tail(run, from).await?;
+        let run: Arc<str> = run.into();
+        let (frames, tail): (_, AbortHandle) = abortable(frames);
+        self.places.set(run.clone(), Place::Log(tail));
+        self.tails.push(frames.map(move |frame| (run.clone(), frame)).boxed());
+        Ok(())
+    }
+
+    async fn show_news(&mut self, news: Result<News, Behind>) {
+        let Ok(news) = news else { return self.fall_behind() };
+        match self.places.take(&news) {
+            Meaning::Frames(frames) => self.show(&news.run, &frames),
+            Meaning::Gap(frames, from) => {
+                self.show(&news.run, &frames);
+                if let Err(problem) = self.follow(&news.run, from).await {
+                    tracing::warn!(run = %news.run, problem = problem.message(), "cannot follow a run");
+                    self.fall_behind();
+                }
+            }
+        }
+        if self.feed.is_empty() {
+            self.places.forget_ended();
+        }
+    }
+
+    fn show(&mut self, run: &Arc<str>, frames: &[Frame]) {
+        let batch = frames.iter().filter(|frame| self.wants(run, frame)).map(|frame| item(run, frame)).collect();
+        self.outbox.push(batch);
+        if frames.iter().any(|frame| matches!(frame, Frame::Result { .. })) {
+            self.submitted.remove(run);
+        }
+    }
+
+    fn wants(&self, run: &Arc<str>, frame: &Frame) -> bool {
+        match frame {
+            Frame::Result { .. } => self.submitted.contains(run) || self.wanted.admits_result(run),
+            Frame::Event { text, .. } | Frame::Delta { text, .. } => self.wanted.admits(kind(text), Some(run)),
+        }
+    }
+
+    fn show_stored(&mut self, frame: Option<(Arc<str>, Result<Frame, log::Error>)>) {
+        let Some((run, frame)) = frame else { return };
+        match frame {
+            Ok(frame) => {
+                self.show(&run, std::slice::from_ref(&frame));
+                if matches!(frame, Frame::Result { .. }) {
+                    self.places.set(run, Place::Over);
+                }
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.tell(json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": message, "runId": run }));
+                self.places.set(run, Place::Over);
+            }
+        }
+    }
+
+    /// Notices are rare: who misses one is far behind in everything.
+    fn show_notice(&mut self, notice: Option<Arc<str>>) {
+        match notice {
+            Some(text) if self.wanted.admits(kind(&text), None) => {
+                self.outbox.push(vec![Item { text, position: None }])
+            }
+            Some(_) => {}
+            None => self.fall_behind(),
+        }
+    }
+
+    fn beat(&mut self) {
+        self.silent += 1;
+        if self.silent > SILENT_MAX {
+            return self.outbox.close(GOING_AWAY, "no sign of life");
+        }
+        self.outbox.ping();
+        if self.wanted.admits("heartbeat", None) {
+            let now = self.site.engine().seams().clock.now();
+            self.tell(json!({ "type": "heartbeat", "serverTimeMs": now }));
+        }
+    }
+}
+
+fn item(run: &Arc<str>, frame: &Frame) -> Item {
+    let position = match frame {
+        Frame::Event { seq, .. } => Some((run.clone(), *seq)),
+        Frame::Delta { .. } | Frame::Result { .. } => None,
+    };
+    Item { text: frame.text().clone(), position }
+}

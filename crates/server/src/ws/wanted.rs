@@ -1,0 +1,93 @@
+//! Which frames a client wants. Frames addressed to it are never held back, so
+//! only what everybody could see is asked about here.
+
+use serde_json::Value;
+
+use crate::body::Sent;
+use crate::problem::Problem;
+
+/// Names in a list at most; there are fewer types of frames.
+const NAMES_MAX: usize = 200;
+
+/// What a client wants: everything, to begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Of these types only.
+    pub(super) types: Option<Vec<String>>,
+    /// Of this run only.
+    pub(super) run: Option<String>,
+}
+
+impl Wanted {
+    /// What a `subscribe` frame asks for. Everything, of everything, unless it
+    /// lists types; naming where to begin keeps the run.
+    pub(super) fn read(sent: &Sent) -> Result<Wanted, Problem> {
+        let run = sent.optional_text("runId")?.map(str::to_owned);
+        let begins = sent.object()?.get("from").is_some_and(|from| !from.is_null());
+        let types = types(sent)?;
+        let run = run.filter(|_| begins || types.is_some());
+        Ok(Wanted { types, run })
+    }
+
+    /// Whether a frame everybody may see is wanted.
+    pub(super) fn admits(&self, kind: &str, run: Option<&str>) -> bool {
+        self.lists(kind).unwrap_or(true) && self.of(run)
+    }
+
+    /// Whether the result of somebody else's run is wanted.
+    pub(super) fn admits_result(&self, run: &str) -> bool {
+        self.run.as_deref() == Some(run) || (self.lists("run_result").unwrap_or(false) && self.of(Some(run)))
+    }
+
+    fn of(&self, run: Option<&str>) -> bool {
+        match (&self.run, run) {
+            (Some(wanted), Some(run)) => wanted == run,
+            (Some(_), None) | (None, _) => true,
+        }
+    }
+
+    /// Whether its types include this one, if it has any.
+    fn lists(&self, kind: &str) -> Option<bool> {
+        self.types.as_ref().map(|types| types.iter().any(|name| name == kind))
+    }
+}
+
+fn types(sent: &Sent) -> Result<Option<Vec<String>>, Problem> {
+    let wrong = || Problem::bad_request(format!("`events` must be a list of at most {NAMES_MAX} names of frames"));
+    let names = match sent.object()?.get("events") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(names)) if names.len() <= NAMES_MAX => names,
+        Some(_) => return Err(wrong()),
+    };
+    let names: Option<Vec<String>> = names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    let names = names.ok_or_else(wrong)?;
+    Ok(if names.is_empty() || names.iter().any(|name| name == "*") { None } else { Some(names) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_replaces_the_filter_and_a_star_removes_it_with_its_run() {
+        let read = |frame: Value| Wanted::read(&Sent(frame)).map_err(|problem| problem.code());
+        let one = Wanted { types: Some(vec!["task_started".to_owned()]), run: Some("r".to_owned()) };
+        assert_eq!(read(json!({ "events": ["task_started"], "runId": "r" })), Ok(one.clone()));
+        for all in [json!({ "runId": "r" }), json!({ "events": [], "runId": "r" }), json!({ "events": ["x", "*"] })] {
+            assert_eq!(read(all), Ok(Wanted::default()));
+        }
+        let from = read(json!({ "events": ["*"], "runId": "r", "from": 3 }));
+        assert_eq!(from, Ok(Wanted { types: None, run: Some("r".to_owned()) }));
+        assert_eq!(read(json!({ "events": "task_started" })), Err("BAD_REQUEST"));
+        assert_eq!(read(json!({ "events": [1] })), Err("BAD_REQUEST"));
+
+        assert!(one.admits("task_started", Some("r")) && !one.admits("task_started", Some("s")));
+        assert!(!one.admits("heartbeat", None) && Wanted::default().admits("heartbeat", None));
+        assert!(one.admits_result("r"), "who names a run gets its result");
+        assert!(!one.admits_result("s") && !Wanted::default().admits_result("r"));
+        let results = Wanted { types: Some(vec!["run_result".to_owned()]), run: None };
+        assert!(results.admits_result("r") && results.admits_result("s"));
+    }
+}

@@ -1,0 +1,114 @@
+//! Who may open a socket, and what for.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use consort_runtime::admission::Capacity;
+use consort_server::access::{Key, Scope};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{kinds, request};
+use crate::client::{Got, Here, engine, server, start, task};
+use crate::{says, talking};
+
+/// A server with a key for each of these, named after what it allows.
+async fn guarded() -> Here {
+    let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
+    let key = |(name, scope): (&str, Scope)| Key {
+        name: name.to_owned(),
+        sha256: Sha256::digest(format!("secret-{name}")).into(),
+        scopes: vec![scope],
+    };
+    let keys = [("read", Scope::Read), ("run", Scope::Run), ("review", Scope::Review), ("admin", Scope::Admin)];
+    guarded.access.keys = keys.map(key).into();
+    start(guarded).await
+}
+
+#[tokio::test]
+async fn a_foreign_page_or_host_is_refused_before_the_upgrade() {
+    let here = talking().await;
+    assert_eq!(here.try_socket(&[("origin", "https://evil.example")]).await.err(), Some(403));
+    assert_eq!(here.try_socket(&[("host", "evil.example")]).await.err(), Some(403));
+    assert_eq!(here.try_socket(&[("origin", "null")]).await.err(), Some(403));
+    let mut socket = here.try_socket(&[("origin", "http://localhost:5173")]).await.unwrap();
+    assert_eq!(socket.frame().await["type"], "hello");
+    assert_eq!(here.get("/api/status").await.json()["clients"], 1);
+    assert_eq!(here.get("/ws").await.problem(), (400, "BAD_REQUEST".to_owned()));
+}
+
+#[tokio::test]
+async fn a_key_is_shown_in_a_header_in_a_protocol_or_in_the_first_frame() {
+    let here = guarded().await;
+    let mut bearer = here.try_socket(&[("authorization", "Bearer secret-read")]).await.unwrap();
+    assert_eq!(bearer.frame().await["type"], "hello");
+    let offered = format!("consort, key.{}", URL_SAFE_NO_PAD.encode("secret-read"));
+    let mut protocol = here.try_socket(&[("sec-websocket-protocol", &offered)]).await.unwrap();
+    assert_eq!(protocol.frame().await["type"], "hello");
+    let mut first = here.socket().await;
+    assert_eq!(first.ask(json!({ "type": "auth", "key": "secret-read" })).await["type"], "hello");
+
+    assert_eq!(here.try_socket(&[("authorization", "Bearer wrong")]).await.err(), Some(401));
+    let wrong = format!("consort, key.{}", URL_SAFE_NO_PAD.encode("wrong"));
+    assert_eq!(here.try_socket(&[("sec-websocket-protocol", &wrong)]).await.err(), Some(401));
+    for refused in [json!({ "type": "auth", "key": "wrong" }), json!({ "type": "ping" }), json!([])] {
+        let mut socket = here.socket().await;
+        let error = socket.ask(refused).await;
+        assert!(error["type"] == "error" && error["message"].is_string(), "{error}");
+        assert_eq!(socket.closed().await.0, 1008);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_shows_no_key_in_five_seconds_is_sent_away() {
+    let here = guarded().await;
+    let began = tokio::time::Instant::now();
+    let mut socket = here.socket().await;
+    let Got::Frame(error) = socket.got().await else { panic!("no reason was given") };
+    assert_eq!((&error["code"], began.elapsed().as_secs()), (&json!("UNAUTHORIZED"), 5));
+    assert_eq!(socket.closed().await.0, 1008);
+}
+
+#[tokio::test]
+async fn every_frame_needs_its_scope_and_a_better_key_can_be_shown_later() {
+    let here = guarded().await;
+    let control = json!({ "type": "run_control", "runId": "run-0", "action": "cancel" });
+    let directive = json!({ "type": "directive", "content": "x" });
+    let review = json!({ "type": "review_decision", "reviewId": "x", "decision": "CONTINUE" });
+    let frames = [request("r"), control, directive, review, json!({ "type": "state_query", "query": "runs" })];
+    let cases = [
+        ("read", ["error", "error", "error", "error", "state_response"]),
+        ("run", ["run_ack", "run_control_ack", "directive_ack", "error", "state_response"]),
+        ("review", ["error", "error", "error", "error", "state_response"]),
+    ];
+    for (name, expected) in cases {
+        let (key, mut forbidden) = (format!("Bearer secret-{name}"), Vec::new());
+        let mut socket = here.try_socket(&[("authorization", &key)]).await.unwrap();
+        socket.say(json!({ "type": "subscribe", "events": ["nothing"] })).await;
+        socket.until("subscribe_ack").await;
+        for (frame, kind) in frames.iter().zip(expected) {
+            socket.say(frame.clone()).await;
+            let answer = loop {
+                let answer = socket.frame().await;
+                if answer["type"] != "run_result" {
+                    break answer;
+                }
+            };
+            assert_eq!(answer["type"], kind, "{name}: {answer}");
+            forbidden.extend((answer["code"] == "FORBIDDEN").then(|| frame["type"].clone()));
+        }
+        let may_not = match name {
+            "read" => vec!["run_request", "run_control", "directive", "review_decision"],
+            "run" => vec!["review_decision"],
+            _ => vec!["run_request", "run_control", "directive"],
+        };
+        assert_eq!(forbidden, may_not, "{name}");
+    }
+    let mut socket = here.try_socket(&[("authorization", "Bearer secret-read")]).await.unwrap();
+    socket.frame().await;
+    assert_eq!(socket.ask(json!({ "type": "auth", "key": "wrong" })).await["code"], "UNAUTHORIZED");
+    assert_eq!(socket.ask(request("r")).await["code"], "FORBIDDEN");
+    let ack = json!({ "type": "auth_ack", "name": "admin" });
+    assert_eq!(socket.ask(json!({ "type": "auth", "key": "secret-admin" })).await, ack);
+    socket.say(request("r")).await;
+    assert_eq!(kinds(&socket.until("run_ack").await), ["run_ack"]);
+}
