@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -43,6 +43,10 @@ const AUTH_PATIENCE: Duration = Duration::from_secs(5);
 /// Frames this many times too large are still read, so that the client can be
 /// told; larger ones break the connection.
 const OVERSIZE: usize = 2;
+/// Bytes read at once; every client has a buffer of this size, most are idle.
+const READ_BUFFER: usize = 4096;
+/// Bytes collected before they are written.
+const WRITE_BUFFER: usize = 16 * 1024;
 /// How long a client may take to answer a close.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The close code for what a client must not do.
@@ -70,6 +74,7 @@ async fn upgrade(
 ) -> Response {
     let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
     upgrade.on_upgrade(|socket| serve(site, knock, socket))
 }
 
@@ -99,11 +104,21 @@ async fn talk(site: Arc<Site>, pass: Pass, stream: &mut SplitStream<WebSocket>, 
     }
 }
 
-/// The key in the first frame.
+/// Who shows a key in the first frame.
 async fn authenticated(site: &Site, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
-    let first = tokio::time::timeout(AUTH_PATIENCE, stream.next()).await;
-    let Ok(Some(Ok(Message::Text(text)))) = first else { return site.terms.access.borrow().pass(None) };
-    site.terms.access.borrow().pass(Said::read(&text).auth_key())
+    let first = tokio::time::timeout(AUTH_PATIENCE, first_text(stream)).await.ok().flatten();
+    site.terms.access.borrow().pass(first.as_deref().map(Said::read).as_ref().and_then(Said::auth_key))
+}
+
+/// The first frame that says something.
+async fn first_text(stream: &mut SplitStream<WebSocket>) -> Option<Utf8Bytes> {
+    loop {
+        match stream.next().await?.ok()? {
+            Message::Text(text) => return Some(text),
+            Message::Ping(_) | Message::Pong(_) => {}
+            Message::Binary(_) | Message::Close(_) => return None,
+        }
+    }
 }
 
 fn refuse(outbox: &Outbox, problem: &Problem) -> Hearing {
