@@ -10,6 +10,7 @@ use consort_core::template;
 use serde_json::{Value, json};
 
 use crate::Site;
+use crate::share::Sort;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/capabilities", get(capabilities))
@@ -26,7 +27,12 @@ pub(crate) fn told(site: &Site) -> Value {
     let models = catalog.models.iter().map(|model| json!({ "alias": model.alias, "provider": model.provider }));
     let tasks: Vec<Value> = site.server.ensemble.tasks.iter().map(task).collect();
     json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
-        "preconfiguredTasks": tasks, "sharedTasks": [], "sharedTools": [] })
+        "preconfiguredTasks": tasks, "sharedTasks": shared(site, Sort::Task), "sharedTools": shared(site, Sort::Tool) })
+}
+
+fn shared(site: &Site, sort: Sort) -> Vec<Value> {
+    let of_sort = site.server.shared.iter().filter(|shared| shared.kind == sort);
+    of_sort.map(|shared| json!({ "name": shared.name, "description": shared.description })).collect()
 }
 
 fn task(task: &Draft) -> Value {

@@ -158,7 +158,7 @@ fn size(frames: &[Told]) -> usize {
 fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
     let newest = traces.iter().find_map(|trace| Some(&trace.kept.iter().find(|_| trace.started.is_some())?.at));
     let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, newest) {
-        (Some(ended), Some(newest)) => ended >= newest,
+        (Some(ended), Some(newest)) => ended > newest,
         (None, _) | (_, None) => true,
     };
     let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();

@@ -20,7 +20,9 @@ async fn narrow(here: &Here) -> Socket {
     socket.set_recv_buffer_size(4096).unwrap();
     let stream = socket.connect(here.address).await.unwrap();
     let (socket, _) = client_async(format!("ws://{}/ws", here.address), stream).await.unwrap();
-    Socket(socket)
+    let mut socket = Socket(socket);
+    assert_eq!(socket.frame().await["type"], "hello");
+    socket
 }
 
 #[tokio::test(flavor = "multi_thread")]

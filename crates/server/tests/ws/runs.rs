@@ -137,6 +137,9 @@ async fn shared_capabilities_are_found_by_every_filter_at_once() {
     let (mut socket, hello) = here.greeted().await;
     let cook = json!({ "name": "cook", "description": "", "type": "TASK", "tags": ["food", "hot"] });
     assert_eq!(hello["sharedCapabilities"][1], cook);
+    let listed = here.get("/api/capabilities").await.json();
+    assert_eq!(listed["sharedTasks"], json!([{ "name": "cook", "description": "" }]));
+    assert_eq!(listed["sharedTools"], json!([{ "name": "stock", "description": "" }]));
     let cases = [
         (json!({}), 2),
         (json!({ "tag": "food" }), 2),

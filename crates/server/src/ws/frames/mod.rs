@@ -10,7 +10,7 @@ mod talk;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use crate::access::Scope;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::ws::session::Session;
@@ -63,6 +63,10 @@ impl Said {
         let told = |problem: Problem| error(&problem, &self.sent.0);
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
         session.pass.check(row.scope).map_err(told)?;
+        if row.scope != Scope::Read {
+            let Caller(by) = &session.pass.caller;
+            tracing::info!(frame = row.kind, run = ?self.sent.0.get("runId"), by, "asked over a socket");
+        }
         (row.act)(session, &self.sent).await.map_err(told)
     }
 }
