@@ -153,12 +153,13 @@ fn size(frames: &[Told]) -> usize {
     frames.iter().map(|told| told.text.len() + 1).sum()
 }
 
-/// The newest model calls of runs that were still under way when the newest
-/// run started: those before it are history.
+/// The newest model calls of the newest run, and of those that still went on
+/// when it started: what was over by then is history.
 fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
-    let newest = traces.iter().find_map(|trace| Some(&trace.kept.iter().find(|_| trace.started.is_some())?.at));
-    let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, newest) {
-        (Some(ended), Some(newest)) => ended > newest,
+    let newest = traces.iter().find(|trace| trace.started.is_some());
+    let began = newest.and_then(|trace| trace.kept.first()).map(|told| &told.at);
+    let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, began) {
+        (Some(ended), Some(began)) => ended > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
         (None, _) | (_, None) => true,
     };
     let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();
