@@ -90,7 +90,6 @@ pub(crate) async fn decided(
     let sent = sent?;
     let decision = decision(sent)?;
     site.engine().command(run, Command::Review { review, decision, by: caller.0.clone() }).await?;
-    tracing::info!(review = id, by = caller.0, "reviewed");
     Ok(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" }))
 }
 

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::access::{Caller, Scope};
+use crate::audit::Change;
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::ws::session::Session;
@@ -63,11 +64,19 @@ impl Said {
         let told = |problem: Problem| error(&problem, &self.sent.0);
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
         session.pass.check(row.scope).map_err(told)?;
+        let caller = session.pass.caller.clone();
+        let outcome = (row.act)(session, &self.sent).await;
         if row.scope != Scope::Read {
-            let Caller(by) = &session.pass.caller;
-            tracing::info!(frame = row.kind, run = ?self.sent.0.get("runId"), by, "asked over a socket");
+            self.record(row.kind, &caller, outcome.as_ref().map_or_else(Problem::code, |()| "OK"));
         }
-        (row.act)(session, &self.sent).await.map_err(told)
+        outcome.map_err(told)
+    }
+
+    /// Who asked for a change, for the record.
+    fn record(&self, kind: &str, caller: &Caller, status: &str) {
+        let text = |name| self.sent.0.get(name).and_then(Value::as_str);
+        let request_id = text("requestId").unwrap_or_default();
+        Change { request_id, caller: &caller.0, method: "WS", route: kind, run: text("runId"), status }.record();
     }
 }
 
