@@ -1,7 +1,7 @@
 //! `/ws`: everything that happens, and everything that can be asked, over one
 //! socket. The first frame is `hello`; what it does not hold comes live.
 //! In reading order: `session` (the loop), `frames` (what clients send),
-//! `wanted` and `places` (who gets what, once), `hello` with `trace`, `outbox`.
+//! `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace`, `outbox`.
 
 mod frames;
 mod hello;
@@ -9,6 +9,7 @@ mod outbox;
 mod pace;
 mod places;
 mod session;
+mod talks;
 mod trace;
 mod wanted;
 

@@ -29,6 +29,7 @@ use crate::ws::hello::Hello;
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
 use crate::ws::pace::{FRAMES_MAX, Pace};
 use crate::ws::places::{Meaning, Place, Places};
+use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
 
 /// How often every client hears that the server is there.
@@ -56,6 +57,8 @@ pub(super) struct Session {
     notices: broadcast::Receiver<Arc<str>>,
     /// Runs it follows in the log.
     tails: SelectAll<Tail>,
+    /// Threads it takes part in.
+    pub(super) talks: Talks,
     outbox: Outbox,
     beat: Interval,
     /// Heartbeats since it was last heard of.
@@ -79,6 +82,7 @@ enum Wake {
     News(Result<News, Behind>),
     Notice(Option<Arc<str>>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
+    Talk(Option<Spoken>),
     Eased,
     Beat,
     Revoked,
@@ -105,6 +109,7 @@ impl Session {
             feed,
             notices,
             tails: SelectAll::new(),
+            talks: Talks::default(),
             outbox,
             beat,
             silent: 0,
@@ -138,6 +143,7 @@ impl Session {
                 Wake::News(news) => self.show_news(news).await,
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
+                Wake::Talk(spoken) => self.show_spoken(spoken),
                 Wake::Eased => {}
                 Wake::Beat => self.beat(),
                 Wake::Revoked => self.outbox.close(POLICY, "the key is not valid any more"),
@@ -149,13 +155,14 @@ impl Session {
 
     async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
         // Stored frames wait for the client, live ones do not.
-        let (follows, calm) = (!self.tails.is_empty(), self.outbox.is_calm());
+        let (follows, talks, calm) = (!self.tails.is_empty(), !self.talks.is_empty(), self.outbox.is_calm());
         tokio::select! {
             said = stream.next() => Wake::Said(said),
             news = self.feed.next() => Wake::News(news),
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
-            () = self.outbox.eased(), if follows && !calm => Wake::Eased,
+            spoken = self.talks.next(), if talks && calm => Wake::Talk(spoken),
+            () = self.outbox.eased(), if (follows || talks) && !calm => Wake::Eased,
             _tick = self.beat.tick() => Wake::Beat,
             () = &mut self.revoked => Wake::Revoked,
         }
@@ -290,6 +297,20 @@ impl Session {
                 self.tell(json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": message, "runId": run }));
                 self.places.set(run, Place::Over);
             }
+        }
+    }
+
+    /// A frame of a thread, which only those who take part in it are sent.
+    fn show_spoken(&mut self, spoken: Option<Spoken>) {
+        match spoken {
+            Some((_, Some(Ok((_, text))))) => self.outbox.push(vec![Item { text, position: None }]),
+            Some((thread, Some(Err(error)))) => {
+                let message = error.to_string();
+                self.tell(
+                    json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": message, "thread_id": thread }),
+                );
+            }
+            Some((_, None)) | None => {}
         }
     }
 

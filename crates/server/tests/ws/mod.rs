@@ -1,5 +1,6 @@
 //! `/ws` through real sockets.
 
+mod chat;
 mod door;
 mod fold;
 mod late;

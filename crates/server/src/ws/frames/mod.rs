@@ -1,6 +1,7 @@
 //! What clients can send: a table of types, one file per group. To add one,
 //! write its row; scopes, unknown types and errors are dealt with here.
 
+mod chat;
 mod directives;
 mod reviews;
 mod runs;
@@ -17,9 +18,9 @@ use crate::problem::Problem;
 use crate::ws::session::Session;
 
 /// Everything a client can send.
-const TABLE: [&[Row]; 5] = [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS];
+const TABLE: [&[Row]; 6] = [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS, chat::ROWS];
 /// What an error repeats of the frame it is about.
-const ECHOED: [&str; 4] = ["requestId", "runId", "thread_id", "turn_id"];
+const ECHOED: [&str; 5] = ["requestId", "request_id", "runId", "thread_id", "turn_id"];
 
 /// What is done with a frame; what is wrong with it is told by the caller.
 type Act = for<'a> fn(&'a mut Session, &'a Sent) -> BoxFuture<'a, Result<(), Problem>>;

@@ -1,0 +1,86 @@
+//! The threads a client takes part in: their frames, and that it stays.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
+use consort_runtime::chats::{Attachment, Chats, Numbered, Start};
+use consort_runtime::log;
+use futures::StreamExt;
+use futures::stream::{AbortHandle, BoxStream, SelectAll, abortable};
+
+use crate::access::Caller;
+use crate::problem::Problem;
+
+/// Threads one client may follow at once.
+const THREADS_MAX: usize = 64;
+
+/// A frame of a thread; none when the thread is gone.
+pub(super) type Spoken = (Arc<str>, Option<Result<Numbered, log::Error>>);
+
+/// What a client follows and offers.
+#[derive(Default)]
+pub(super) struct Talks {
+    streams: SelectAll<BoxStream<'static, Spoken>>,
+    followed: HashMap<Arc<str>, Followed>,
+    /// Tools it will run when asked.
+    pub(super) tools: Vec<ToolInfo>,
+}
+
+struct Followed {
+    stream: AbortHandle,
+    _stays: Attachment,
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        self.stream.abort();
+    }
+}
+
+impl Talks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// The threads it follows.
+    pub(super) fn threads(&self) -> Vec<Arc<str>> {
+        self.followed.keys().cloned().collect()
+    }
+
+    pub(super) fn follows(&self, thread: &str) -> bool {
+        self.followed.contains_key(thread)
+    }
+
+    /// The next frame of any of its threads.
+    pub(super) async fn next(&mut self) -> Option<Spoken> {
+        let spoken = self.streams.next().await?;
+        if spoken.1.is_none() {
+            self.followed.remove(&spoken.0);
+        }
+        Some(spoken)
+    }
+
+    /// Follows a thread from somewhere on, instead of where it did before.
+    pub(super) async fn follow(
+        &mut self,
+        chats: &Chats,
+        caller: &Caller,
+        thread: &str,
+        from: Start,
+    ) -> Result<(), Problem> {
+        if self.followed.len() >= THREADS_MAX && !self.follows(thread) {
+            return Err(Problem::bad_request(format!("at most {THREADS_MAX} threads can be followed at once")));
+        }
+        let frames = chats.follow(&caller.0, thread, from).await?;
+        let thread: Arc<str> = thread.into();
+        let name = thread.clone();
+        let ended = futures::stream::once(std::future::ready(None));
+        let (frames, stream) = abortable(frames.map(Some).chain(ended).map(move |frame| (name.clone(), frame)));
+        self.streams.push(frames.boxed());
+        // Who stays comes before who left: the thread is attended without a gap.
+        let stays = chats.attend(&caller.0, &thread);
+        self.followed.insert(thread, Followed { stream, _stays: stays });
+        Ok(())
+    }
+}
