@@ -13,6 +13,7 @@ mod crash;
 mod embedding;
 mod examples;
 mod laws;
+mod mcp;
 mod smoke;
 mod steering;
 mod storage;

@@ -7,6 +7,7 @@ mod fetch;
 mod files;
 mod http;
 mod json;
+pub mod mcp;
 mod memory;
 mod own_thread;
 mod pipeline;
@@ -71,4 +72,21 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Does the work. The caller enforces the time limit by dropping this.
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer>;
+
+    /// Why it cannot be called at the moment; a call is answered with the same.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Tools that come and go while the program runs.
+pub trait Source: Send + Sync + 'static {
+    /// What it is called in the configuration.
+    fn name(&self) -> &str;
+
+    /// What it has now, those included that cannot be called at the moment.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Why nothing of it can be called at the moment, if so.
+    fn trouble(&self) -> Option<String>;
 }

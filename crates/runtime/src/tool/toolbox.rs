@@ -1,5 +1,6 @@
-//! The tools of one server, in the order they were registered, and how one
-//! call is performed: within its time limit, and whatever breaks inside a tool
+//! The tools of one server: those that are always there, in the order they
+//! were registered, and those of sources, which come and go. And how one call
+//! is performed: within its time limit, and whatever breaks inside a tool
 //! stays inside its answer.
 
 use std::any::Any;
@@ -12,14 +13,17 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Answer, Invocation, Tool};
+use super::{Answer, Invocation, Source, Tool};
 
 /// Names suggested for an unknown one; more would not help anybody.
 const SUGGESTIONS_MAX: usize = 3;
 
 /// Tools by name. Clones share them.
 #[derive(Clone, Default)]
-pub struct Toolbox(Arc<Vec<Arc<dyn Tool>>>);
+pub struct Toolbox {
+    tools: Arc<Vec<Arc<dyn Tool>>>,
+    sources: Arc<Vec<Arc<dyn Source>>>,
+}
 
 /// Why a tool cannot be in a toolbox.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,39 +46,63 @@ impl Toolbox {
         if self.get(name).is_some() {
             return Err(Unfit::Taken(name.clone()));
         }
-        Arc::make_mut(&mut self.0).push(Arc::new(tool));
+        Arc::make_mut(&mut self.tools).push(Arc::new(tool));
         Ok(self)
     }
 
-    /// The tool of this name.
+    /// The same toolbox with whatever this source has, whenever it has it. A
+    /// tool that is always there goes before one of a source.
+    pub fn with_source(mut self, source: Arc<dyn Source>) -> Toolbox {
+        Arc::make_mut(&mut self.sources).push(source);
+        self
+    }
+
+    /// The tool of this name, among those that are always there.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.0.iter().find(|tool| tool.info().name == name)
+        self.tools.iter().find(|tool| tool.info().name == name)
     }
 
-    /// All names, in order of registration.
+    /// The tool of this name, wherever it comes from.
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.get(name).cloned().or_else(|| self.live().find(|tool| tool.info().name == name))
+    }
+
+    /// Names of the tools that are always there, in order of registration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|tool| tool.info().name.as_str())
+        self.tools.iter().map(|tool| tool.info().name.as_str())
     }
 
-    /// What is known about each tool, in order of registration.
+    /// What is known about the tools that are always there, in order of registration.
     pub fn infos(&self) -> impl Iterator<Item = &Arc<ToolInfo>> {
-        self.0.iter().map(|tool| tool.info())
+        self.tools.iter().map(|tool| tool.info())
+    }
+
+    /// Where tools come from that are not always there.
+    pub fn sources(&self) -> impl Iterator<Item = &Arc<dyn Source>> {
+        self.sources.iter()
+    }
+
+    /// What the sources have now.
+    pub fn live(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.sources.iter().flat_map(|source| source.tools())
     }
 
     /// Names somebody who typed `name` may have meant, the likeliest first.
-    pub fn nearest(&self, name: &str) -> Vec<&str> {
+    pub fn nearest(&self, name: &str) -> Vec<String> {
         let typed = name.to_lowercase();
         let slips_max = (typed.chars().count() / 3).max(1);
         let rank = |known: &str| rank(&typed, &known.to_lowercase(), slips_max);
-        let mut near: Vec<_> = self.names().filter_map(|known| Some((rank(known)?, known))).collect();
+        let live: Vec<_> = self.live().map(|tool| tool.info().name.clone()).collect();
+        let known = self.names().chain(live.iter().map(String::as_str));
+        let mut near: Vec<_> = known.filter_map(|known| Some((rank(known)?, known))).collect();
         near.sort_by_key(|(rank, _)| *rank);
-        near.into_iter().take(SUGGESTIONS_MAX).map(|(_, known)| known).collect()
+        near.into_iter().take(SUGGESTIONS_MAX).map(|(_, known)| known.to_owned()).collect()
     }
 
     /// Performs one call. Dropping this drops the tool's own future at once,
     /// so nothing of the call goes on behind the caller's back.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
-        match self.get(name) {
+        match self.find(name) {
             Some(tool) => perform(tool.as_ref(), invocation).await,
             None => Answer::Failed(self.missing(name)),
         }
@@ -107,10 +135,14 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
         (**self).call(invocation)
     }
+
+    fn trouble(&self) -> Option<String> {
+        (**self).trouble()
+    }
 }
 
 /// A read that was cut short has done no harm; anything else may have happened.
-fn in_doubt(effect: EffectClass, why: String) -> Answer {
+pub(super) fn in_doubt(effect: EffectClass, why: String) -> Answer {
     match effect {
         EffectClass::Read => Answer::Failed(why),
         EffectClass::Idempotent | EffectClass::Once => Answer::Unknown(why),

@@ -1,0 +1,102 @@
+//! From what a server says about its tools, and what the configuration adds,
+//! to what a run knows about them. A tool that cannot be used is listed with
+//! the reason, so that nobody looks for it in vain.
+
+use std::sync::Arc;
+
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::schema::Schema;
+use serde_json::{Value, json};
+
+use super::answer::cut;
+use super::line::Line;
+use super::names::Names;
+use super::tool::McpTool;
+use super::{ServerOptions, Tool};
+
+/// Bytes of a description; more would only fill the model's context.
+const DESCRIPTION_MAX: usize = 16 * 1024;
+
+/// What a server says about one of its tools.
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) schema: Value,
+    pub(super) read_only: bool,
+}
+
+impl From<rmcp::model::Tool> for Listed {
+    fn from(tool: rmcp::model::Tool) -> Listed {
+        Listed {
+            description: tool.description.map(|words| words.into_owned()).or(tool.title).unwrap_or_default(),
+            schema: Value::Object(tool.input_schema.as_ref().clone()),
+            read_only: tool.annotations.is_some_and(|hints| hints.read_only_hint == Some(true)),
+            name: tool.name.into_owned(),
+        }
+    }
+}
+
+/// The tools of a server that has listed them.
+pub(super) fn tools(
+    listed: Vec<Listed>,
+    options: &ServerOptions,
+    names: &Names,
+    line: &Arc<Line>,
+) -> Vec<Arc<dyn Tool>> {
+    for name in options.tools.keys().filter(|name| !listed.iter().any(|tool| tool.name == **name)) {
+        tracing::warn!(server = options.name, tool = name, "configured, but the MCP server has no such tool");
+    }
+    listed.into_iter().filter_map(|tool| offered(tool, options, names, line)).collect()
+}
+
+/// The tools that the configuration names, as long as the server has said
+/// nothing about them.
+pub(super) fn expected(options: &ServerOptions, names: &Names, line: &Arc<Line>) -> Vec<Arc<dyn Tool>> {
+    let unknown = |name: &String| Listed {
+        name: name.clone(),
+        description: String::new(),
+        schema: json!({ "type": "object" }),
+        read_only: false,
+    };
+    options.tools.keys().map(unknown).filter_map(|tool| offered(tool, options, names, line)).collect()
+}
+
+fn offered(tool: Listed, options: &ServerOptions, names: &Names, line: &Arc<Line>) -> Option<Arc<dyn Tool>> {
+    let Some(name) = names.give(&options.name, &tool.name) else {
+        tracing::warn!(server = options.name, tool = tool.name, "left out: it has no name of its own here");
+        return None;
+    };
+    let (remote, line) = (tool.name.clone(), line.clone());
+    let (info, defect) = info(tool, &name, options);
+    if let Some(defect) = &defect {
+        tracing::warn!(server = options.name, tool = remote, defect, "the tool cannot be used");
+    }
+    Some(Arc::new(McpTool { info: Arc::new(info), line, remote, defect }))
+}
+
+/// What a run knows about the tool, and why it cannot be used if so.
+fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<String>) {
+    let traits = options.tools.get(&tool.name).cloned().unwrap_or_default();
+    let by_server = if tool.read_only { EffectClass::Read } else { EffectClass::Once };
+    let effect = traits.effect.unwrap_or(by_server);
+    let (schema, defect) = match Schema::parse(tool.schema) {
+        Ok(schema) => (schema, None),
+        Err(reason) => {
+            let defect = format!("what the server says about its arguments cannot be used: {reason}");
+            (Schema::new(json!({ "type": "object" })), Some(defect))
+        }
+    };
+    let info = ToolInfo {
+        description: cut(&tool.description, DESCRIPTION_MAX).to_owned(),
+        schema,
+        permission: traits.permission.unwrap_or(Permission::Network),
+        effect,
+        parallel_safe: traits.parallel_safe.unwrap_or(tool.read_only),
+        lock: traits.lock,
+        timeout_ms: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
+        // Half of what must happen once is worse than a short wait.
+        cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
+        ..ToolInfo::new(name, "")
+    };
+    (info, defect)
+}

@@ -1,0 +1,264 @@
+//! Tools of MCP servers. Each server has one owner, which connects, lists the
+//! tools, notices when the connection is lost and connects again; tools reach
+//! it through a `line` and never wait for more than one attempt to connect.
+
+mod answer;
+mod line;
+mod listed;
+mod names;
+mod owner;
+mod program;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use consort_core::catalog::{EffectClass, Permission};
+use reqwest::Client;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use self::line::Line;
+use self::names::Names;
+use self::owner::Owner;
+use super::{HttpToolError, Source, Tool, http_client};
+
+/// What a configuration says about an MCP server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// What it is called here.
+    pub name: String,
+    /// How to reach it.
+    pub transport: Transport,
+    /// How long connecting may take, and each call.
+    pub timeout: Duration,
+    /// What the server does not say about its tools, by their names there.
+    pub tools: BTreeMap<String, Traits>,
+}
+
+/// How to reach a server.
+#[derive(Clone)]
+pub enum Transport {
+    /// A program of ours, which speaks over its standard input and output.
+    Command {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its whole environment: nothing of ours is handed on.
+        env: BTreeMap<String, String>,
+        /// The folder it runs in.
+        folder: PathBuf,
+    },
+    /// A server of somebody, over streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// What is sent along with every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// Arguments, environment, address and headers may hold secrets, so they are not shown.
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Transport::Command { command, .. } => write!(out, "Command({command} …)"),
+            Transport::Http { .. } => out.write_str("Http(…)"),
+        }
+    }
+}
+
+/// What is said about a tool here; the server's own word holds for the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traits {
+    /// What doing it twice would mean.
+    pub effect: Option<EffectClass>,
+    /// What kind of thing it touches.
+    pub permission: Option<Permission>,
+    /// Whether it may run beside other calls of the same reply.
+    pub parallel_safe: Option<bool>,
+    /// A lock it holds while it runs.
+    pub lock: Option<String>,
+}
+
+/// Why there are no MCP servers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Correct this header.
+    #[error("mcp.{server}.headers.{header}: {reason}")]
+    Header {
+        /// Whose header it is.
+        server: String,
+        /// The header.
+        header: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The client could not be made.
+    #[error(transparent)]
+    Client(#[from] HttpToolError),
+}
+
+/// The servers of a configuration. Dropping this ends their programs at once;
+/// [`Servers::stop`] lets them end by themselves first.
+pub struct Servers {
+    servers: Vec<Arc<Server>>,
+    owners: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+/// One server: what it has, as far as it has said so.
+pub struct Server {
+    line: Arc<Line>,
+    tools: Mutex<Vec<Arc<dyn Tool>>>,
+}
+
+/// Something a person should know about a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The server.
+    pub server: String,
+    /// The tool, unless it is about the server as a whole.
+    pub tool: Option<String>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Servers {
+    /// Begins to connect to all of them. Their tools never get a name that is
+    /// `taken`. Must be called where tasks can be spawned.
+    pub fn start(options: Vec<ServerOptions>, taken: Vec<String>) -> Result<Servers, Error> {
+        let (client, names) = (http_client()?, Arc::new(Names::new(taken)));
+        let prepared: Vec<_> = options
+            .into_iter()
+            .map(|options| Ok((headers(&options)?, Arc::new(options))))
+            .collect::<Result<_, Error>>()?;
+        let mut started = Servers { servers: Vec::new(), owners: Vec::new() };
+        for (headers, options) in prepared {
+            started.add(options, client.clone(), headers, names.clone());
+        }
+        Ok(started)
+    }
+
+    fn add(&mut self, options: Arc<ServerOptions>, client: Client, headers: HeaderMap, names: Arc<Names>) {
+        let line = Arc::new(Line::new(&options.name));
+        let expected = listed::expected(&options, &names, &line);
+        let server = Arc::new(Server { line, tools: Mutex::new(expected) });
+        let owner = Owner { options, client, headers, names, server: server.clone() };
+        let (stop, stopped) = oneshot::channel();
+        self.owners.push((stop, tokio::spawn(owner.run(stopped))));
+        self.servers.push(server);
+    }
+
+    /// Each of them as a source of tools.
+    pub fn sources(&self) -> impl Iterator<Item = Arc<dyn Source>> {
+        self.servers.iter().cloned().map(|server| -> Arc<dyn Source> { server })
+    }
+
+    /// Returns when every server is connected or has failed to, at the latest
+    /// after `within`. Those that need longer get there by themselves.
+    pub async fn settled(&self, within: Duration) {
+        let all = futures::future::join_all(self.servers.iter().map(|server| server.line.settled()));
+        let _late = tokio::time::timeout(within, all).await;
+    }
+
+    /// Servers that are not connected, and tools that cannot be used.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        self.servers.iter().flat_map(|server| server.troubles()).collect()
+    }
+
+    /// Ends the connections, and waits until the programs are gone.
+    pub async fn stop(mut self) {
+        let (stops, ends): (Vec<_>, Vec<_>) = self.owners.drain(..).unzip();
+        drop(stops);
+        futures::future::join_all(ends).await;
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for (_, owner) in &self.owners {
+            owner.abort();
+        }
+    }
+}
+
+impl Server {
+    /// What it has from now on.
+    fn put(&self, tools: Vec<Arc<dyn Tool>>) {
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+    }
+
+    fn troubles(&self) -> Vec<Trouble> {
+        let trouble = |tool, reason| Trouble { server: self.name().to_owned(), tool, reason };
+        match self.trouble() {
+            Some(reason) => vec![trouble(None, reason)],
+            None => self
+                .tools()
+                .iter()
+                .filter_map(|tool| Some(trouble(Some(tool.info().name.clone()), tool.trouble()?)))
+                .collect(),
+        }
+    }
+}
+
+impl Source for Server {
+    fn name(&self) -> &str {
+        self.line.server()
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.line.trouble()
+    }
+}
+
+fn headers(options: &ServerOptions) -> Result<HeaderMap, Error> {
+    let Transport::Http { headers, .. } = &options.transport else { return Ok(HeaderMap::new()) };
+    let mut checked = HeaderMap::new();
+    for (header, value) in headers {
+        let wrong = |reason| Error::Header { server: options.name.clone(), header: header.clone(), reason };
+        let name = HeaderName::try_from(header).map_err(|_| wrong("is not the name of a header"))?;
+        if owner::OUR_HEADERS.contains(&name.as_str()) {
+            return Err(wrong("is set by the protocol itself"));
+        }
+        let mut value =
+            HeaderValue::try_from(value).map_err(|_| wrong("its value holds characters that cannot be sent"))?;
+        value.set_sensitive(true);
+        checked.insert(name, value);
+    }
+    Ok(checked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_cannot_be_sent_are_named_and_secrets_are_not_shown() {
+        let options = |name: &str, value: &str| ServerOptions {
+            name: "wiki".to_owned(),
+            transport: Transport::Http {
+                url: "http://127.0.0.1:1/mcp?token=hush".to_owned(),
+                headers: BTreeMap::from([(name.to_owned(), value.to_owned())]),
+            },
+            timeout: Duration::from_secs(1),
+            tools: BTreeMap::new(),
+        };
+        for (name, value, mistake) in [
+            ("x y", "1", "mcp.wiki.headers.x y: is not the name of a header"),
+            ("Authorization", "a\nb", "mcp.wiki.headers.Authorization: its value holds characters that cannot be sent"),
+            ("Mcp-Session-Id", "1", "mcp.wiki.headers.Mcp-Session-Id: is set by the protocol itself"),
+        ] {
+            assert_eq!(headers(&options(name, value)).unwrap_err().to_string(), mistake);
+        }
+        let good = options("Authorization", "Bearer hush");
+        assert!(!format!("{:?} {good:?}", headers(&good).unwrap()).contains("hush"));
+    }
+}

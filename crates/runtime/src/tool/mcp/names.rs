@@ -1,0 +1,64 @@
+//! What tools of servers are called here: by their own names, or after their
+//! server where a name is taken. A name once given stays with its tool, so
+//! that a run never finds another tool behind a name it knows.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// The names in use.
+pub(super) struct Names(Mutex<Given>);
+
+struct Given {
+    taken: HashSet<String>,
+    names: HashMap<(String, String), String>,
+}
+
+impl Names {
+    /// Names that are not given to anybody.
+    pub(super) fn new(taken: Vec<String>) -> Names {
+        Names(Mutex::new(Given { taken: taken.into_iter().collect(), names: HashMap::new() }))
+    }
+
+    /// The name of a server's tool; none when nothing is left of it that could be one.
+    pub(super) fn give(&self, server: &str, tool: &str) -> Option<String> {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (server.to_owned(), tool.to_owned());
+        if let Some(name) = given.names.get(&key) {
+            return Some(name.clone());
+        }
+        let (own, server) = (plain(tool), plain(server));
+        let wanted = [own.clone(), format!("{server}_{own}")];
+        let name = wanted.into_iter().find(|name| !own.is_empty() && !given.taken.contains(name))?;
+        given.taken.insert(name.clone());
+        given.names.insert(key, name.clone());
+        Some(name)
+    }
+}
+
+/// The name with nothing in it that needs quoting; a dot would mean a peer's tool.
+fn plain(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    name.trim().chars().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_keeps_its_name_and_a_taken_one_is_told_apart_by_its_server() {
+        let names = Names::new(vec!["json".to_owned()]);
+        for (server, tool, name) in [
+            ("files", "read", Some("read")),
+            ("wiki", "read", Some("wiki_read")),
+            ("files", "read", Some("read")),
+            ("wiki", "json", Some("wiki_json")),
+            ("wiki", "pages.find/all", Some("pages_find_all")),
+            ("wiki", "pages_find_all", Some("wiki_pages_find_all")),
+            ("wiki", " ", None),
+            ("wiki", "pages find/all", None),
+        ] {
+            assert_eq!(names.give(server, tool).as_deref(), name, "{server} {tool}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Servers that others wrote, as published: the Python library over standard
+//! input and output and over HTTP, and the reference server of the protocol.
+//! `scripts/mcp` installs them; without them these tests say that they were
+//! skipped.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use consort_core::catalog::EffectClass;
+use consort_runtime::tool::Answer;
+use consort_runtime::tool::mcp::{ServerOptions, Transport};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::{PATIENCE, Stage, done, until};
+
+fn installed(file: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mcp").join(file);
+    if !path.exists() {
+        println!("skipped: `scripts/mcp` installs {file}");
+    }
+    path.exists().then_some(path)
+}
+
+fn options(name: &str, transport: Transport) -> ServerOptions {
+    ServerOptions { name: name.to_owned(), transport, timeout: PATIENCE, tools: BTreeMap::new() }
+}
+
+fn command(program: &Path, args: &[&str], folder: &Path) -> Transport {
+    Transport::Command {
+        command: program.to_str().unwrap().to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+        folder: folder.to_owned(),
+    }
+}
+
+fn script() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp_python.py").to_str().unwrap().to_owned()
+}
+
+/// The Python server over HTTP, on this port or any free one, and the port.
+async fn http_server(python: &Path, folder: &Path, port: u16) -> (Child, u16) {
+    let mut command = Command::new(python);
+    command.args([script(), "http".to_owned(), port.to_string()]).current_dir(folder);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let port = lines.next_line().await.unwrap().unwrap().parse().unwrap();
+    (server, port)
+}
+
+fn http(port: u16) -> ServerOptions {
+    let headers = BTreeMap::from([("Authorization".to_owned(), "Bearer key".to_owned())]);
+    options("python", Transport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
+}
+
+#[tokio::test]
+async fn a_real_python_server_lists_its_tools_and_answers() {
+    let Some(python) = installed("venv/bin/python") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let transport = command(&python, &[&script(), "stdio"], folder.path());
+    let stage = Stage::of(vec![options("python", transport)], folder);
+    stage.servers.settled(PATIENCE).await;
+    assert_eq!(stage.servers.troubles(), []);
+    let add = stage.call("add", json!({ "left": 2, "right": 3 })).await;
+    assert_eq!(add, Answer::Done { text: "5".to_owned(), data: Some(json!({ "result": 5 })) });
+    assert_eq!(stage.tool("add").info().effect, EffectClass::Read);
+    assert_eq!(stage.tool("append_line").info().effect, EffectClass::Once);
+    let Answer::Failed(why) = stage.call("refuses", json!({})).await else { panic!() };
+    assert!(why.contains("refuses"), "{why}");
+    let _answer = stage.call("append_line", json!({ "line": "one" })).await;
+    assert!(matches!(stage.call("dies", json!({})).await, Answer::Unknown(_)));
+    let _answer = stage.call("append_line", json!({ "line": "two" })).await;
+    assert_eq!(std::fs::read_to_string(stage.folder.path().join("lines")).unwrap(), "one\ndies\ntwo\n");
+}
+
+#[tokio::test]
+async fn a_real_python_server_over_http_is_found_again_after_it_was_killed_in_a_call() {
+    let Some(python) = installed("venv/bin/python") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, port) = http_server(&python, folder.path(), 0).await;
+    let stage = Stage::of(vec![http(port)], folder);
+    stage.servers.settled(PATIENCE).await;
+    assert_eq!(stage.servers.troubles(), []);
+    let add = stage.call("add", json!({ "left": 2, "right": 3 })).await;
+    assert_eq!(add, Answer::Done { text: "5".to_owned(), data: Some(json!({ "result": 5 })) });
+    assert!(matches!(stage.call("dies", json!({})).await, Answer::Unknown(_)), "it may have happened");
+    server.wait().await.unwrap();
+    until("it is known to be gone", || stage.tool("add").trouble().is_some()).await;
+    let (_server, _) = http_server(&python, stage.folder.path(), port).await;
+    until("it is there again", || stage.tool("add").trouble().is_none()).await;
+    let add = stage.call("add", json!({ "left": 1, "right": 1 })).await;
+    assert_eq!(add, Answer::Done { text: "2".to_owned(), data: Some(json!({ "result": 2 })) });
+    assert_eq!(std::fs::read_to_string(stage.folder.path().join("lines")).unwrap(), "dies\n");
+}
+
+#[tokio::test]
+async fn the_reference_server_lists_its_tools_and_answers() {
+    let Some(everything) = installed("node/node_modules/.bin/mcp-server-everything") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let stage = Stage::of(vec![options("everything", command(&everything, &[], folder.path()))], folder);
+    stage.servers.settled(PATIENCE).await;
+    assert_eq!(stage.servers.troubles(), []);
+    assert_eq!(stage.call("echo", json!({ "message": "hi" })).await, done("Echo: hi"));
+    let Answer::Done { text, .. } = stage.call("get-tiny-image", json!({})).await else { panic!() };
+    assert!(text.contains("[an image, image/png, "), "{text}");
+}
