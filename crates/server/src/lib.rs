@@ -56,7 +56,8 @@ pub struct Server {
     pub engine: Engine,
     /// What a request without tasks of its own runs; none when it has no tasks.
     pub ensemble: Ensemble,
-    /// What requests can choose from.
+    /// What requests can choose from, beside what the engine's toolbox gets from
+    /// its sources.
     pub catalog: Catalog,
     /// Conversations.
     pub chats: Chats,
@@ -129,6 +130,13 @@ impl Site {
 
     pub(crate) fn now(&self) -> Millis {
         self.engine().seams().clock.now()
+    }
+
+    /// What requests can choose from at this moment.
+    pub(crate) fn catalog(&self) -> Catalog {
+        let mut catalog = self.server.catalog.clone();
+        catalog.tools.extend(self.engine().seams().tools.live().map(|tool| tool.info().clone()));
+        catalog
     }
 }
 

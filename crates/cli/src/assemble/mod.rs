@@ -1,6 +1,7 @@
 //! From a configuration to what does its work: a request compiled into a run
 //! (`plan`), and an engine over the configured `models`, `tools` and store.
 
+mod mcp;
 mod models;
 mod plan;
 mod tools;
@@ -23,6 +24,7 @@ use consort_runtime::model;
 use consort_runtime::model::OptionsError;
 use consort_runtime::tool::{self, HttpToolError, Toolbox};
 
+pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
 pub(crate) use self::plan::{catalog, ensemble, plan};
 pub(crate) use self::tools::tools;
@@ -62,6 +64,9 @@ pub(crate) enum Error {
     /// A tool's entry.
     #[error("tools: {0}")]
     Tool(#[from] HttpToolError),
+    /// An MCP server's entry.
+    #[error(transparent)]
+    Mcp(#[from] tool::mcp::Error),
     /// Two tools have one name.
     #[error(transparent)]
     Toolbox(#[from] tool::Unfit),
@@ -192,17 +197,28 @@ mod tests {
 
     #[test]
     fn tools_that_are_elsewhere_are_told_apart_from_tools_that_do_not_exist() {
-        let tools = "['calculator', 'memory_read', 'kitchen.stock', 'append_line', 'datetime']";
+        let tools = "['calculator', 'memory_read', 'kitchen.stock', 'datetime']";
         let task = format!(
             "[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = {tools}\nhandler = 'json'\n"
         );
-        let config = config(&format!("{MODELS}[mcp.files]\ncommand = 'x'\n{task}"));
+        let config = config(&format!("{MODELS}{task}"));
         let expected = [
             "tasks[0].tools[1]: the tool `memory_read` is not in this version of Consort yet",
             "tasks[0].tools[2]: `kitchen.stock` is a tool of another ensemble; those are not in this version of Consort yet",
-            "tasks[0].tools[3]: `append_line` can only be a tool of an MCP server (files); those are not in this version of Consort yet",
         ];
         assert_eq!(said(plan(&config, Request::default()).unwrap_err()), expected);
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_may_be_on_a_server_that_is_away_is_told_with_the_reason() {
+        let task = "[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = ['append_line']\n";
+        let config = config(&format!("{MODELS}[mcp.files]\ncommand = 'no-such-program'\n{task}"));
+        let (servers, tools) = connect(&config, &|_| None, Toolbox::default()).unwrap();
+        servers.settled(START_MAX).await;
+        let mistakes = said(super::plan(&config, &tools, Request::default()).unwrap_err());
+        let away = "the MCP server `files` is not available: it could not be started: ";
+        let expected = format!("tasks[0].tools[0]: there is no tool `append_line` at the moment; {away}");
+        assert!(mistakes.len() == 1 && mistakes[0].starts_with(&expected), "{mistakes:?}");
     }
 
     #[test]

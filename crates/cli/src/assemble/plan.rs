@@ -20,7 +20,7 @@ const NAMELESS: &str = "run";
 /// Turns a request into a run of the configured ensemble, or of its own tasks.
 pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result<Compiled, Vec<Mistake>> {
     let ensemble = ensemble(config);
-    let absent = absent_tools(config, tools, &ensemble, &request);
+    let absent = absent_tools(tools, &ensemble, &request);
     let compiled = compile(&ensemble, request, &catalog_with(config, tools, absent.keys()))?;
     let mistakes = needed_but_absent(&compiled.spec, &absent);
     if mistakes.is_empty() { Ok(compiled) } else { Err(mistakes) }
@@ -32,9 +32,10 @@ pub(crate) fn ensemble(config: &Config) -> Ensemble {
     template.map_or_else(|| nameless(config), |template| template.ensemble.clone())
 }
 
-/// What requests can choose from.
+/// What requests can always choose from.
 pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
-    catalog_with(config, tools, std::iter::empty())
+    let models = config.models.iter().map(|model| model.info.clone()).collect();
+    Catalog { models, tools: tools.infos().cloned().collect() }
 }
 
 /// What holds for requests that bring their own tasks when there is no ensemble.
@@ -48,37 +49,38 @@ fn nameless(config: &Config) -> Ensemble {
 }
 
 /// The tools that are named and that this version does not have, and why.
-fn absent_tools(config: &Config, tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTreeMap<String, String> {
+fn absent_tools(tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTreeMap<String, String> {
     let tasks = ensemble.tasks.iter().chain(request.tasks.iter().flatten());
     let changes = request.overrides.iter().flatten();
     let changed = changes.flat_map(|(_, change)| change.add_tools.iter().chain(&change.remove_tools));
     let named = tasks.flat_map(|task: &Draft| {
         task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
     });
-    let named = named.chain(changed).filter(|name| tools.get(name).is_none());
-    named.filter_map(|name| Some((name.clone(), absent_tool(config, name)?))).collect()
+    let named = named.chain(changed).filter(|name| tools.find(name).is_none());
+    named.filter_map(|name| Some((name.clone(), absent_tool(tools, name)?))).collect()
 }
 
 /// Everything that may be named, present or not, so that naming what is absent
 /// is told apart from naming what does not exist.
 fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item = &'a String>) -> Catalog {
     let absent = absent.map(|name| Arc::new(ToolInfo::new(name, "")));
-    let tools = tools.infos().cloned().chain(absent).collect();
-    Catalog { models: config.models.iter().map(|model| model.info.clone()).collect(), tools }
+    let mut catalog = catalog(config, tools);
+    catalog.tools.extend(tools.live().map(|tool| tool.info().clone()).chain(absent));
+    catalog
 }
 
 /// Why a tool that the file allows is not there.
-fn absent_tool(config: &Config, name: &str) -> Option<String> {
+fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
     let not_yet = |what: &str| Some(format!("{what} not in this version of Consort yet"));
-    let servers: Vec<&str> = config.mcp.iter().map(|server| server.name.as_str()).collect();
+    let troubles: Vec<String> = tools.sources().filter_map(|source| source.trouble()).collect();
     match Builtin::named(name) {
         // People are asked by the run itself, and what is switched off is unknown.
         Some(_) => None,
         None if name == subtask::RUN => None,
         None if GIVEN.contains(&name) => not_yet(&format!("the tool `{name}` is")),
         None if is_remote(name) => not_yet(&format!("`{name}` is a tool of another ensemble; those are")),
-        None if servers.is_empty() => None,
-        None => not_yet(&format!("`{name}` can only be a tool of an MCP server ({}); those are", servers.join(", "))),
+        None if troubles.is_empty() => None,
+        None => Some(format!("there is no tool `{name}` at the moment; {}", troubles.join("; "))),
     }
 }
 

@@ -1,7 +1,11 @@
 //! `consort check`: says whether a configuration is one.
 
+use std::io::Write;
 use std::path::Path;
 
+use consort_runtime::tool::Toolbox;
+
+use crate::assemble;
 use crate::commands::Output;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
@@ -15,6 +19,7 @@ pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> any
                 None => format!("no {FILE_NAME}, so the built-in demo"),
             };
             writeln!(output.out, "{name}: ok ({})", summary(&config))?;
+            call_on(&config, env, output.err)?;
             Ok(Exit::Done)
         }
         Err(mistakes) => {
@@ -22,6 +27,24 @@ pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> any
             Ok(Exit::Usage)
         }
     }
+}
+
+/// Says which MCP servers cannot be reached from here, and which of their
+/// tools cannot be used. They may be elsewhere later, so this is no mistake.
+fn call_on(config: &Config, env: &Env<'_>, err: &mut dyn Write) -> anyhow::Result<()> {
+    if config.mcp.is_empty() {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (servers, _tools) = assemble::connect(config, env, Toolbox::default())?;
+        servers.settled(assemble::START_MAX).await;
+        for warning in assemble::warnings(&servers) {
+            writeln!(err, "{warning}")?;
+        }
+        servers.stop().await;
+        Ok(())
+    })
 }
 
 fn summary(config: &Config) -> String {
@@ -60,7 +83,10 @@ mod tests {
     fn a_good_file_is_summed_up() {
         let text = "[models.a]\nprovider = 'demo'\nmodel = 'm'\n[tools]\nbuiltin = ['json']\n[mcp.x]\ncommand = 'y'\n";
         let ok = "consort.toml: ok (1 model, 1 tool, 0 tasks, 1 MCP server)\n";
-        assert_eq!(check(text), (Exit::Done, ok.to_owned(), String::new()));
+        let (exit, out, err) = check(text);
+        assert_eq!((exit, out.as_str()), (Exit::Done, ok));
+        let warning = "warning: mcp.x: the MCP server `x` is not available: it could not be started: ";
+        assert!(err.starts_with(warning) && err.lines().count() == 1, "{err}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use consort_runtime::clock::Clock;
 use consort_runtime::engine::Engine;
+use consort_runtime::tool::mcp::Servers;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
@@ -61,15 +62,17 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
-    let server = match server(&config, &Store::Folder(config.store.clone()), PACE) {
-        Ok(server) => server,
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let entered = runtime.enter();
+    let (server, servers) = match everything(&config, env) {
+        Ok(both) => both,
         Err(error) => return wrong(output, &error.to_string()),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    drop(entered);
     let exit = runtime.block_on(async {
         let (access, changes) = watch::channel(server.access.clone());
         tokio::select! {
-            ended = serve(&config, server, changes, output) => ended,
+            ended = serve(&config, server, servers, changes, output) => ended,
             failed = keys::follow(file.as_deref(), env, access) => match failed? {},
         }
     });
@@ -82,12 +85,18 @@ fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Usage)
 }
 
-/// A server over everything the configuration names.
-pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<Server, assemble::Error> {
+/// The server, and the MCP servers it uses.
+fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assemble::Error> {
     let clock = Clock::system();
-    let tools = assemble::tools(config, clock)?;
-    let catalog = assemble::catalog(config, &tools);
-    let engine = assemble::server_engine(config, store, Surroundings { tools, clock, pace })?;
+    let (servers, tools) = assemble::connect(config, env, assemble::tools(config, clock)?)?;
+    let store = Store::Folder(config.store.clone());
+    Ok((server(config, &store, Surroundings { tools, clock, pace: PACE })?, servers))
+}
+
+/// A server over everything the configuration names.
+pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Result<Server, assemble::Error> {
+    let catalog = assemble::catalog(config, &with.tools);
+    let engine = assemble::server_engine(config, store, with)?;
     Ok(Server {
         chats: assemble::chats(config, engine.clone(), catalog.clone()),
         engine,
@@ -110,6 +119,7 @@ pub(super) fn server(config: &Config, store: &Store, pace: Duration) -> Result<S
 async fn serve(
     config: &Config,
     server: Server,
+    servers: Servers,
     access: watch::Receiver<Access>,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
@@ -124,6 +134,10 @@ async fn serve(
     let address = listener.local_addr()?;
     let (done, started) = watch::channel(false);
     let starting = async {
+        servers.settled(assemble::START_MAX).await;
+        for warning in assemble::warnings(&servers) {
+            writeln!(output.err, "{warning}")?;
+        }
         recover(&engine).await?;
         chats.resume().await?;
         done.send_replace(true);
@@ -136,6 +150,7 @@ async fn serve(
         failed = starting => return failed,
     }
     engine.stop().await;
+    servers.stop().await;
     Ok(Exit::Done)
 }
 

@@ -105,6 +105,11 @@ pub(crate) const GIVEN: &[&str] =
 /// Names of tools that only chat has.
 const CHAT_ONLY: &[&str] = &["finish_subtask", "build_workflow"];
 
+/// Names that no tool of an MCP server gets, whether they are in use or not.
+pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(name, _)| *name).chain(GIVEN.iter().chain(CHAT_ONLY).copied())
+}
+
 impl Builtin {
     /// The tool of this name.
     pub(crate) fn named(name: &str) -> Option<Builtin> {

@@ -148,3 +148,64 @@ fn a_run_here_can_be_seen_and_stopped_by_others_while_it_lasts() {
     assert_eq!(runner.wait().unwrap().code(), Some(1));
     assert_eq!(consort(&["runs", "list"]).0, Some(3), "the server is gone with the run");
 }
+
+/// A configuration with an MCP server, which keeps a ledger in its folder.
+#[cfg(test)]
+fn with_mcp(folder: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp_server.py");
+    let server = format!("[mcp.files]\ncommand = 'python3'\nargs = ['{}', 'ledger']\n", script.display());
+    let ensemble = "[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'hello'\nhandler = 'echo'\n";
+    std::fs::write(
+        folder.join("consort.toml"),
+        format!(
+            "{server}[mcp.away]\ncommand = 'no-such-program'\n\
+        [mcp.away.tools.fetch_page]\neffect = 'read'\n{ensemble}"
+        ),
+    )
+    .unwrap();
+}
+
+#[cfg(test)]
+fn post(address: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    let mut socket = TcpStream::connect(address).unwrap();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}");
+    write!(socket, "{head}\r\nContent-Type: application/json\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_server_offers_the_tools_of_its_mcp_servers_and_ends_them_with_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    with_mcp(folder.path());
+    let (mut server, address) = serve(folder.path());
+    let listed = send(&address, "GET /api/capabilities HTTP/1.1");
+    assert!(listed.contains(r#"{"name":"echo","description":"Says it again"}"#), "{listed}");
+    assert!(listed.contains(r#"{"name":"fetch_page","description":"","unavailable":"the MCP server `away` is not"#));
+    let answer = post(&address, "/api/tools/echo/invoke", r#"{"input":"hi"}"#);
+    assert!(answer.contains(r#""status":"SUCCESS","output":"hi""#), "{answer}");
+    let answer = post(&address, "/api/tools/fetch_page/invoke", r#"{"input":{}}"#);
+    assert!(answer.contains(r#""status":"FAILED""#) && answer.contains("it could not be started"), "{answer}");
+    let run = send(&address, "POST /api/runs HTTP/1.1\r\nPrefer: wait=60");
+    assert!(run.contains(r#""status":"COMPLETED""#), "{run}");
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    let ledger = std::fs::read_to_string(folder.path().join("ledger")).unwrap();
+    assert_eq!(ledger, "start\ncall echo hi\ncall echo hello\nend\n");
+}
+
+#[test]
+fn a_run_in_the_terminal_uses_them_too_and_says_which_are_away() {
+    let folder = tempfile::tempdir().unwrap();
+    with_mcp(folder.path());
+    let (code, out, err) = run(folder.path(), &["run"]);
+    assert_eq!((code, out.as_str()), (Some(0), "hello\n"), "{err}");
+    assert!(
+        err.contains("warning: mcp.away: the MCP server `away` is not available: it could not be started"),
+        "{err}"
+    );
+    let ledger = std::fs::read_to_string(folder.path().join("ledger")).unwrap();
+    assert_eq!(ledger, "start\ncall echo hello\nend\n");
+}

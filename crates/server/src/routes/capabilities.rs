@@ -7,6 +7,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::draft::Draft;
 use consort_core::template;
+use consort_runtime::tool::Tool;
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -24,6 +25,7 @@ async fn capabilities(State(site): State<Arc<Site>>) -> Json<Value> {
 pub(crate) fn told(site: &Site) -> Value {
     let catalog = &site.server.catalog;
     let tools = catalog.tools.iter().map(|tool| json!({ "name": tool.name, "description": tool.description }));
+    let tools = tools.chain(site.engine().seams().tools.live().map(|tool| live(&*tool)));
     let models = catalog.models.iter().map(|model| json!({ "alias": model.alias, "provider": model.provider }));
     let tasks: Vec<Value> = site.server.ensemble.tasks.iter().map(task).collect();
     json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
@@ -33,6 +35,15 @@ pub(crate) fn told(site: &Site) -> Value {
 fn shared(site: &Site, sort: Sort) -> Vec<Value> {
     let of_sort = site.server.shared.iter().filter(|shared| shared.kind == sort);
     of_sort.map(|shared| json!({ "name": shared.name, "description": shared.description })).collect()
+}
+
+/// A tool that comes and goes, with why it cannot be called at the moment if so.
+fn live(tool: &dyn Tool) -> Value {
+    let mut view = json!({ "name": tool.info().name, "description": tool.info().description });
+    if let (Some(reason), Value::Object(view)) = (tool.trouble(), &mut view) {
+        view.insert("unavailable".to_owned(), json!(reason));
+    }
+    view
 }
 
 fn task(task: &Draft) -> Value {

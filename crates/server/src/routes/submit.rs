@@ -61,7 +61,7 @@ pub(crate) enum Taken {
 /// Starts what a request asks for.
 pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
-    let read = submission::read(&sent.0, &server.ensemble, &server.catalog);
+    let read = submission::read(&sent.0, &server.ensemble, &site.catalog());
     // A run that was made before counts, whatever has been configured since.
     if let Some(run) = first(site, from.once.as_ref()).await? {
         let warnings = match read {

@@ -32,7 +32,7 @@ async fn invoke(
 ) -> Result<Json<Value>, Problem> {
     let tool = allowed(&site, &name)?;
     let sent = sent?;
-    let args = arguments(tool, sent.object()?.get("input"))?;
+    let args = arguments(&tool, sent.object()?.get("input"))?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
     let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args };
     let began = Instant::now();
@@ -60,8 +60,8 @@ async fn invoke(
 }
 
 /// The tool, when there is one and it may be called directly.
-fn allowed<'a>(site: &'a Site, name: &str) -> Result<&'a Arc<ToolInfo>, Problem> {
-    let tools = &site.server.catalog.tools;
+fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
+    let tools = site.catalog().tools;
     if tools.is_empty() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
     }
@@ -74,7 +74,7 @@ fn allowed<'a>(site: &'a Site, name: &str) -> Result<&'a Arc<ToolInfo>, Problem>
         let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
         return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
     }
-    Ok(tool)
+    Ok(tool.clone())
 }
 
 /// What the tool is called with: a bare text stands for its only required

@@ -38,6 +38,17 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Ok(tools) => tools,
         Err(error) => return wrong(output, &[error.to_string()]),
     };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let entered = runtime.enter();
+    let (servers, tools) = match assemble::connect(&config, env, tools) {
+        Ok(connected) => connected,
+        Err(error) => return wrong(output, &[error.to_string()]),
+    };
+    drop(entered);
+    runtime.block_on(servers.settled(assemble::START_MAX));
+    for warning in assemble::warnings(&servers) {
+        writeln!(output.err, "{warning}")?;
+    }
     let compiled = match plan(args, &config, &tools) {
         Ok(compiled) => compiled,
         Err(mistakes) => return wrong(output, &mistakes),
@@ -57,7 +68,7 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     let surroundings = Surroundings { tools, clock, pace };
     let place = match args.serve {
         None => assemble::engine(&config, &compiled, &store, surroundings).map(|engine| (engine, None)),
-        Some(port) => Shown::at(port, &config, &store, pace).map(|shown| (shown.engine(), Some(shown))),
+        Some(port) => Shown::at(port, &config, &store, surroundings).map(|shown| (shown.engine(), Some(shown))),
     };
     let (engine, shown) = match place {
         Ok(place) => place,
@@ -65,9 +76,9 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Err(error) => return Err(error.into()),
     };
     let keep = config.server.max_retained_completed_runs;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit =
         runtime.block_on(Job { engine, shown, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
+    runtime.block_on(servers.stop());
     // A line of the keyboard that nobody types any more must not be waited for.
     runtime.shutdown_background();
     exit

@@ -2,7 +2,6 @@
 //! lasts. The server is for this run alone, and on this machine alone.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use consort_runtime::engine::Engine;
 use consort_server::Server;
@@ -10,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::assemble::{self, Store};
+use crate::assemble::{self, Store, Surroundings};
 use crate::commands::serve;
 use crate::config::Config;
 
@@ -32,11 +31,11 @@ pub(super) struct Showing {
 
 impl Shown {
     /// A server over the store of the run, with room for nothing else.
-    pub(super) fn at(port: u16, config: &Config, store: &Store, pace: Duration) -> Result<Shown, assemble::Error> {
+    pub(super) fn at(port: u16, config: &Config, store: &Store, with: Surroundings) -> Result<Shown, assemble::Error> {
         let mut config = config.clone();
         HOST.clone_into(&mut config.server.host);
         (config.server.max_concurrent_runs, config.server.max_queued_runs) = (1, 0);
-        Ok(Shown { server: serve::server(&config, store, pace)?, port })
+        Ok(Shown { server: serve::server(&config, store, with)?, port })
     }
 
     /// Where the run takes place.
