@@ -16,13 +16,15 @@
 //! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
-//! - [`memory`]: what runs remember for later ones
+//! - [`memory`]: what runs remember for later ones; [`collections`]: documents
+//!   to be searched
 //! - [`engine`]: the only public handle
 
 pub mod admission;
 pub mod chats;
 pub mod clock;
 mod codec;
+pub mod collections;
 pub mod effects;
 pub mod engine;
 pub mod feed;

@@ -36,7 +36,9 @@ use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
 use consort_runtime::chats::Chats;
+use consort_runtime::collections::Collections;
 use consort_runtime::engine::Engine;
+use consort_runtime::tool::SearchCollections;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 
@@ -57,7 +59,7 @@ pub struct Server {
     /// What a request without tasks of its own runs; none when it has no tasks.
     pub ensemble: Ensemble,
     /// What requests can choose from, beside what the engine's toolbox gets from
-    /// its sources.
+    /// its sources and what comes with the store.
     pub catalog: Catalog,
     /// Conversations.
     pub chats: Chats,
@@ -95,6 +97,8 @@ pub(crate) struct Site {
     /// Closed when the server is told to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
     pub(crate) terms: Terms,
+    /// Documents to be searched.
+    pub(crate) collections: Collections,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
     /// The idempotency keys in use just now.
@@ -134,8 +138,9 @@ impl Site {
 
     /// What requests can choose from at this moment.
     pub(crate) fn catalog(&self) -> Catalog {
-        let mut catalog = self.server.catalog.clone();
-        catalog.tools.extend(self.engine().seams().tools.live().map(|tool| tool.info().clone()));
+        let (mut catalog, tools) = (self.server.catalog.clone(), &self.engine().seams().tools);
+        let stored = tools.get(SearchCollections::NAME).cloned();
+        catalog.tools.extend(tools.live().chain(stored).map(|tool| tool.info().clone()));
         catalog
     }
 }
@@ -158,11 +163,13 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
+        let collections = Collections::new(self.engine.seams().log.clone());
         let site = Arc::new(Site {
             server: self,
             port,
             open: open.clone(),
             terms,
+            collections,
             streams: Arc::default(),
             keys: Keys::default(),
             notices: broadcast::Sender::new(NOTICES_MAX),

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use consort_core::decide::Refused;
 use consort_core::mistake::{Code, Mistake};
 use consort_runtime::chats;
-use consort_runtime::engine;
 use consort_runtime::log;
+use consort_runtime::{collections, engine};
 use serde_json::{Map, Value, json};
 use tracing::{Instrument, Span, field};
 
@@ -222,6 +222,18 @@ impl Problem {
 }
 
 /// The first mistake gives the code; all of them are told.
+impl From<collections::Error> for Problem {
+    fn from(error: collections::Error) -> Problem {
+        let message = error.to_string();
+        match error {
+            collections::Error::Invalid(_) => Problem::bad_request(message),
+            collections::Error::Exists(_) => Problem::new(StatusCode::CONFLICT, "COLLECTION_EXISTS", message),
+            collections::Error::Unknown { .. } => Problem::new(StatusCode::NOT_FOUND, "COLLECTION_NOT_FOUND", message),
+            collections::Error::Log(error) => engine::Error::Log(error).into(),
+        }
+    }
+}
+
 impl From<Vec<Mistake>> for Problem {
     fn from(mistakes: Vec<Mistake>) -> Problem {
         let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code);

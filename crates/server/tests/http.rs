@@ -297,3 +297,35 @@ async fn keys_are_needed_where_there_are_some_and_pages_are_told_what_they_may_r
     let refused = here.send(&format!("{preflight}http://evil.example"), b"").await;
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
 }
+
+#[tokio::test]
+async fn documents_are_put_into_collections_and_found_by_their_words() {
+    let here = talking().await;
+    let made = here.post("/api/collections", json!({ "name": "kitchen" })).await;
+    assert_eq!((made.status, &made.json()["documents"]), (201, &json!(0)), "{made:?}");
+    let soup = json!({ "title": "Soup", "content": "Boil water.\n\nAdd salt." });
+    let added = here.post("/api/collections/kitchen/documents", soup.clone()).await;
+    assert_eq!((added.status, added.json()), (201, json!({ "id": 1, "collection": "kitchen", "title": "Soup" })));
+    let listed = here.get("/api/collections").await.json();
+    assert_eq!(
+        (&listed["collections"][0]["name"], &listed["collections"][0]["documents"]),
+        (&json!("kitchen"), &json!(1))
+    );
+    let found = here.get("/api/collections/kitchen/search?q=salty%20water&limit=3").await.json();
+    let hit = &found["results"][0];
+    assert_eq!((&hit["title"], &hit["documentId"], &hit["snippet"]), (&json!("Soup"), &json!(1), &soup["content"]));
+    assert_eq!(here.get("/api/collections/kitchen/search?q=flour").await.json(), json!({ "results": [] }));
+
+    for (answer, problem) in [
+        (here.post("/api/collections", json!({ "name": "kitchen" })).await, (409, "COLLECTION_EXISTS")),
+        (here.post("/api/collections", json!({ "name": "../x" })).await, (400, "BAD_REQUEST")),
+        (here.post("/api/collections", json!({})).await, (400, "BAD_REQUEST")),
+        (here.post("/api/collections/cellar/documents", soup).await, (404, "COLLECTION_NOT_FOUND")),
+        (here.post("/api/collections/kitchen/documents", json!({ "title": "t" })).await, (400, "BAD_REQUEST")),
+        (here.get("/api/collections/cellar/search?q=salt").await, (404, "COLLECTION_NOT_FOUND")),
+        (here.get("/api/collections/kitchen/search").await, (400, "BAD_REQUEST")),
+        (here.get("/api/collections/kitchen/search?q=salt&limit=0").await, (400, "BAD_REQUEST")),
+    ] {
+        assert_eq!(answer.problem(), (problem.0, problem.1.to_owned()));
+    }
+}

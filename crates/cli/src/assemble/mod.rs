@@ -15,6 +15,7 @@ use consort_core::compile::{Catalog, Compiled};
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
+use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
@@ -22,7 +23,7 @@ use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
 use consort_runtime::model;
 use consort_runtime::model::OptionsError;
-use consort_runtime::tool::{self, HttpToolError, Toolbox};
+use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
@@ -137,10 +138,11 @@ fn seams<'a>(
     let limit = |model: &Model| (model.info.alias.clone(), model_limit(model));
     let rate = config.template.as_ref().and_then(|template| template.rate);
     let log = open(store)?;
+    let search = SearchCollections::new(Collections::new(log.clone()));
     let (recall, remember) = tool::memory_tools(&Memory::new(log.clone()), with.clock);
     Ok(Seams {
         models: models(used, with.pace)?,
-        tools: with.tools.with(recall)?.with(remember)?,
+        tools: with.tools.with(recall)?.with(remember)?.with(search)?,
         limits: Limits::new(config.models.iter().map(limit), rate.and_then(shared_rate)),
         log,
         clock: with.clock,
@@ -241,8 +243,8 @@ mod tests {
         let run = plan(&good, Request::default()).unwrap();
         let built = build(&good, &run).unwrap();
         let names: Vec<&str> = built.seams().tools.names().collect();
-        let expected =
-            ["calculator", "datetime", "json", "http_fetch", "stock", "other", "memory_recall", "memory_store"];
+        let always = ["memory_recall", "memory_store", "search_collections"];
+        let expected = [&["calculator", "datetime", "json", "http_fetch", "stock", "other"][..], &always].concat();
         assert_eq!(names, expected, "without a workspace there are no file tools, without a service no search");
         let stock = built.seams().tools.get("stock").unwrap().info();
         assert_eq!(stock, &good.tools.http[0].info, "the tool is what the run was told it is");

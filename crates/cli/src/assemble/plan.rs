@@ -10,7 +10,7 @@ use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{Review, Spec, Task};
 use consort_core::subtask;
-use consort_runtime::tool::Toolbox;
+use consort_runtime::tool::{SearchCollections, Toolbox};
 
 use crate::config::{Builtin, Config, GIVEN, is_remote};
 
@@ -21,7 +21,9 @@ const NAMELESS: &str = "run";
 pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result<Compiled, Vec<Mistake>> {
     let ensemble = ensemble(config);
     let absent = absent_tools(tools, &ensemble, &request);
-    let compiled = compile(&ensemble, request, &catalog_with(config, tools, absent.keys()))?;
+    let mut catalog = catalog_with(config, tools, absent.keys());
+    catalog.tools.push(stored());
+    let compiled = compile(&ensemble, request, &catalog)?;
     let mistakes = needed_but_absent(&compiled.spec, &absent);
     if mistakes.is_empty() { Ok(compiled) } else { Err(mistakes) }
 }
@@ -56,7 +58,7 @@ fn absent_tools(tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTre
     let named = tasks.flat_map(|task: &Draft| {
         task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
     });
-    let named = named.chain(changed).filter(|name| tools.find(name).is_none());
+    let named = named.chain(changed).filter(|name| tools.find(name).is_none() && **name != stored().name);
     named.filter_map(|name| Some((name.clone(), absent_tool(tools, name)?))).collect()
 }
 
@@ -67,6 +69,11 @@ fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item
     let mut catalog = catalog(config, tools);
     catalog.tools.extend(tools.live().map(|tool| tool.info().clone()).chain(absent));
     catalog
+}
+
+/// The tool that comes with the store, and so without any configuration.
+fn stored() -> Arc<ToolInfo> {
+    Arc::new(SearchCollections::told())
 }
 
 /// Why a tool that the file allows is not there.

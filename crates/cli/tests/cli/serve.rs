@@ -209,3 +209,22 @@ fn a_run_in_the_terminal_uses_them_too_and_says_which_are_away() {
     let ledger = std::fs::read_to_string(folder.path().join("ledger")).unwrap();
     assert_eq!(ledger, "start\ncall echo hello\nend\n");
 }
+
+#[test]
+fn a_task_searches_the_documents_of_a_collection_which_outlive_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = "[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'salt'\nhandler = 'search_collections'\n";
+    std::fs::write(folder.path().join("consort.toml"), task).unwrap();
+    let (mut server, address) = serve(folder.path());
+    assert!(post(&address, "/api/collections", r#"{"name":"kitchen"}"#).starts_with("HTTP/1.1 201"));
+    let soup = r#"{"title":"Soup","content":"Add salt."}"#;
+    assert!(post(&address, "/api/collections/kitchen/documents", soup).starts_with("HTTP/1.1 201"));
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+
+    let (mut again, address) = serve(folder.path());
+    let run = send(&address, "POST /api/runs HTTP/1.1\r\nPrefer: wait=60");
+    assert!(run.contains("[kitchen, document 1: Soup]\\nAdd salt."), "{run}");
+    interrupt(&again);
+    assert_eq!(again.wait().unwrap().code(), Some(0));
+}

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calculator;
+mod collections;
 mod datetime;
 mod fetch;
 mod files;
@@ -18,8 +19,10 @@ mod toolbox;
 use std::sync::Arc;
 
 pub use calculator::Calculator;
+pub use collections::SearchCollections;
 pub use datetime::DateTime;
 pub use fetch::HttpFetch;
+pub(crate) use fetch::page_text;
 pub use files::{EditFile, ListFiles, ReadFile, Workspace, WriteFile};
 pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
 pub use json::Json;

@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod capabilities;
+mod collections;
 mod events;
 pub(crate) mod metrics;
 pub(crate) mod reviews;
@@ -24,6 +25,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
     Router::new()
         .merge(approvals::routes())
         .merge(capabilities::routes())
+        .merge(collections::routes())
         .merge(events::routes())
         .merge(metrics::routes())
         .merge(reviews::routes())

@@ -119,11 +119,19 @@ impl Tool for HttpFetch {
 async fn text(source: String, kind: Kind, url: Url) -> Result<String, String> {
     match kind {
         Kind::Text | Kind::Other(_) => Ok(source),
-        Kind::Page => {
-            let work = move |patience| page::markdown(&source, &url, &patience);
-            on_own_thread("page", PAGE_STACK_BYTES, PAGE_TIME_MAX, work).await
-        }
+        Kind::Page => as_markdown(source, url).await,
     }
+}
+
+async fn as_markdown(source: String, url: Url) -> Result<String, String> {
+    let work = move |patience| page::markdown(&source, &url, &patience);
+    on_own_thread("page", PAGE_STACK_BYTES, PAGE_TIME_MAX, work).await
+}
+
+/// The words of a page that came from nowhere, so its links stay as they are.
+pub(crate) async fn page_text(source: String) -> Result<String, String> {
+    let nowhere = Url::parse("about:blank").map_err(|error| error.to_string())?;
+    as_markdown(source, nowhere).await
 }
 
 /// What a response says it is, and its charset.
