@@ -107,3 +107,23 @@ async fn the_reference_server_lists_its_tools_and_answers() {
     let Answer::Done { text, .. } = stage.call("get-tiny-image", json!({})).await else { panic!() };
     assert!(text.contains("[an image, image/png, "), "{text}");
 }
+
+#[tokio::test]
+async fn the_reference_server_over_http_is_spoken_to_again_when_it_has_forgotten_us() {
+    let Some(everything) = installed("node/node_modules/.bin/mcp-server-everything") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = || {
+        let mut command = Command::new(&everything);
+        command.arg("streamableHttp").env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.kill_on_drop(true).spawn().unwrap()
+    };
+    let mut server = start();
+    let stage = Stage::of(vec![http(port)], folder);
+    until("it is there", || stage.toolbox.find("echo").is_some_and(|tool| tool.trouble().is_none())).await;
+    assert_eq!(stage.call("echo", json!({ "message": "hi" })).await, done("Echo: hi"));
+    server.kill().await.unwrap();
+    let _again = start();
+    let answered = async { while stage.call("echo", json!({ "message": "again" })).await != done("Echo: again") {} };
+    tokio::time::timeout(PATIENCE, answered).await.unwrap();
+}
