@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::budget::Limits;
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
+use consort_core::chat::{Mode, Rules, Say};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
+use consort_runtime::chats::{Chats, Presence, Settings};
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::ScriptedModel;
 use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport};
@@ -299,4 +302,27 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
     assert_eq!(called.len(), 2, "{called:?}");
     assert!(called[0].to_string().contains("broke before an answer came"), "{}", called[0]);
     assert_eq!(stage.ledger(), ["start", "call die", "start", "call append_line after"]);
+}
+
+#[tokio::test]
+async fn a_conversation_uses_only_the_servers_it_may() {
+    let stage = Stage::new("well", |_| {}).await;
+    for (sources, offered) in [(Vec::new(), 0), (vec!["files".to_owned()], 1)] {
+        let model = ScriptedModel::new().calls("1.0", "echo", &json!({ "text": "hi" })).says("1.1", "done");
+        let models = models(model.clone(), ScriptedModel::new());
+        let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
+        let models = engine.seams().models.infos().cloned().collect();
+        let (classes, limits) = (vec![Permission::Network], Limits { iterations_per_level: 5, ..Limits::default() });
+        let rules = Rules { model: None, classes, limits, mode: Mode::Auto, approval_timeout_ms: 1000 };
+        let catalog = Catalog { models, tools: Vec::new() };
+        let settings = Settings { rules, catalog, sources, workspace: None, detach_grace: PATIENCE };
+        let chats = Chats::new(engine.clone(), settings);
+        let thread = chats.create("me", None).await.unwrap();
+        let say = Say { content: "Echo hi".into(), ..Say::default() };
+        let said = chats.say("me", &thread.id, say, Presence::Free).await.unwrap();
+        engine.finished(&said.turn).await;
+        let tools = model.sent("1.0").unwrap().tools;
+        assert_eq!(tools.iter().filter(|tool| tool.name == "echo").count(), offered);
+    }
+    assert_eq!(stage.ledger(), ["start", "call echo hi"], "the first one had no such tool");
 }

@@ -126,7 +126,7 @@ pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats 
         approval_timeout_ms,
     };
     let (workspace, detach_grace) = (config.server.workspace.clone(), chat.detach_grace);
-    Chats::new(engine, Settings { rules, catalog, workspace, detach_grace })
+    Chats::new(engine, Settings { rules, catalog, sources: chat.mcp.clone(), workspace, detach_grace })
 }
 
 fn seams<'a>(

@@ -27,6 +27,7 @@ pub use thread::{Thread, Waiting};
 
 use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Order as Sorted, Query};
+use crate::tool::SearchCollections;
 use live::{Conversation, Live};
 use thread::Fact;
 
@@ -43,6 +44,8 @@ pub struct Settings {
     pub rules: Rules,
     /// What it can choose from.
     pub catalog: Catalog,
+    /// The sources whose tools it can choose too, by name.
+    pub sources: Vec<String>,
     /// The folder whose `AGENTS.md` is shown to the model.
     pub workspace: Option<PathBuf>,
     /// How long a turn goes on after its last client has left.
@@ -329,7 +332,7 @@ impl Chats {
                 content: say.content.clone(),
             },
         };
-        let compiled = chat::compile(order, rules, &self.0.settings.catalog).map_err(Error::Mistake)?;
+        let compiled = chat::compile(order, rules, &self.catalog()).map_err(Error::Mistake)?;
         // Whoever claims the number first has the thread's next turn.
         let claim = format!("{}/{base}", thread.id);
         self.0.engine.submit_as(turn, compiled, vec![claim]).await?;
@@ -339,6 +342,17 @@ impl Chats {
         let title = thread.title.clone();
         thread.store(self.log(), &Fact::Begun { turn, title: &title }, self.now()).await?;
         Ok(base)
+    }
+
+    /// What a turn can choose from at this moment.
+    fn catalog(&self) -> Catalog {
+        let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
+        let allowed = tools.sources().filter(|source| settings.sources.iter().any(|name| name == source.name()));
+        let live = allowed.flat_map(|source| source.tools());
+        let stored = tools.get(SearchCollections::NAME).cloned();
+        let mut catalog = settings.catalog.clone();
+        catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
+        catalog
     }
 
     async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {

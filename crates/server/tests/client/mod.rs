@@ -103,8 +103,13 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
     let rules = Rules { model: None, classes, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
-    let settings =
-        Settings { rules, catalog: catalog.clone(), workspace: None, detach_grace: Duration::from_millis(50) };
+    let settings = Settings {
+        rules,
+        catalog: catalog.clone(),
+        sources: Vec::new(),
+        workspace: None,
+        detach_grace: Duration::from_millis(50),
+    };
     Server {
         chats: Chats::new(engine.clone(), settings),
         ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
