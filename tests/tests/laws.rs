@@ -129,7 +129,7 @@ impl Reader {
                 self.chores.insert(turn.clone(), calls.iter().map(|call| call.tool.clone()).collect());
             }
             Fact::ReviewOpened { turn, timing: Timing::DuringExecution, .. } => drop(self.people.insert(turn.clone())),
-            Fact::ToolDispatched { call } => {
+            Fact::ToolDispatched { call, .. } => {
                 self.begins(call);
                 self.expect_chore(call);
                 let called = self.calls.get_mut(call).expect("a call somebody asked for");

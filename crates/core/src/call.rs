@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::budget::Breach;
+use crate::budget::{Breach, Claim};
 use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
 use crate::chat;
@@ -25,7 +25,7 @@ const NOT_OFFERED: &str = "no tools can be called in this turn";
 
 impl Run {
     /// Moves a turn's calls on, as far as they need no lock.
-    pub(crate) fn call(&self, id: &Id, turn: &Turn, plan: &mut Plan) -> Result<(), Breach> {
+    pub(crate) fn call(&self, id: &Id, turn: &Turn, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let Phase::Calling(calls) = &turn.phase else { return Ok(()) };
         if self.paused {
             return Ok(());
@@ -41,7 +41,7 @@ impl Run {
         }
         pay(calls, plan)?;
         for (index, call, slot) in calls.todo() {
-            self.make(&turn.call_id(id, index), turn, (call, slot), plan)?;
+            self.make(&turn.call_id(id, index), turn, (call, slot, grants), plan)?;
         }
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Run {
         for (name, queue) in &self.wants.locks {
             let first = queue.first().and_then(|id| self.turns.get_key_value(id));
             match first {
-                Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, plan)?,
+                Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, grants, plan)?,
                 Some(_) => plan.need_lock(name),
                 None => {}
             }
@@ -60,7 +60,13 @@ impl Run {
     }
 
     /// A new call is dispatched; an orphaned one is settled by its class.
-    fn make(&self, id: &Id, turn: &Turn, (call, slot): (&Call, &Slot), plan: &mut Plan) -> Result<(), Breach> {
+    fn make(
+        &self,
+        id: &Id,
+        turn: &Turn,
+        (call, slot, grants): (&Call, &Slot, &Grants),
+        plan: &mut Plan,
+    ) -> Result<(), Breach> {
         if turn.last && turn.on_duty().is_none() && call.tool != finish::FINISH {
             plan.record(not_made(id, NOT_OFFERED.to_owned()));
             return Ok(());
@@ -69,7 +75,7 @@ impl Run {
             return self.delegate(id, turn, call, plan);
         }
         if [delegation::PEER, delegation::MANAGER].contains(&call.tool.as_str()) && turn.tool(&call.tool).is_some() {
-            return self.hand_over(id, turn, call, plan);
+            return self.hand_over(id, turn, (call, grants), plan);
         }
         if let Slot::Heard(outcome) = slot {
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
@@ -92,11 +98,32 @@ impl Run {
             Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
             Ok((tool, _)) if chat::is_client(tool) => self.ask_client(id, plan),
             Ok((tool, args)) => {
-                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args };
-                plan.act(Fact::ToolDispatched { call: id.clone() }, effect);
+                let lent = match self.lent.get(id) {
+                    Some(lent) => Some(*lent),
+                    None => self.lend(tool, turn, plan)?,
+                };
+                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent };
+                plan.act(Fact::ToolDispatched { call: id.clone(), lent }, effect);
             }
         }
         Ok(())
+    }
+
+    /// A fair share of what is left, for a tool that uses the run's budget:
+    /// the other turns and the other calls of this reply want theirs.
+    fn lend(&self, tool: &ToolInfo, turn: &Turn, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
+        let limits = &self.spec.limits;
+        if !tool.charged || (limits.tokens == 0 && limits.cost == 0) {
+            return Ok(None);
+        }
+        let calls = turn.calls().map_or(1, |calls| calls.todo().count().max(1));
+        let sharers = (self.turns.len() + calls).saturating_sub(1).max(1) as u64;
+        // 0 would mean no limit: with nothing left this claims what there is not.
+        let share = |limit: u64, left: u64| if limit == 0 { 0 } else { (left / sharers).max(1) };
+        let tokens = share(limits.tokens, plan.budget.tokens_left());
+        let lent = Claim { tokens, cost: share(limits.cost, plan.budget.cost_left()) };
+        plan.budget.claim(&lent)?;
+        Ok(Some(lent))
     }
 
     /// The answer to a call that nobody outside is needed for.

@@ -117,6 +117,9 @@ pub struct ToolInfo {
     pub timeout_ms: u64,
     /// What happens to a call under way when the run is stopped.
     pub cancel: CancelClass,
+    /// Whether what it uses is paid for out of the run's budget.
+    #[serde(default)]
+    pub charged: bool,
 }
 
 impl ToolInfo {
@@ -132,6 +135,7 @@ impl ToolInfo {
             lock: None,
             timeout_ms: 30_000,
             cancel: CancelClass::Drop,
+            charged: false,
         }
     }
 }

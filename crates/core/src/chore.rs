@@ -113,7 +113,12 @@ impl Run {
                 task.memory.iter().chain(&reflection).map(query).collect()
             }
             Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(task)),
-            Chore::Handle => self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task)),
+            Chore::Handle => match (&task.handler, &task.handler_args) {
+                (Some(tool), Some(args)) => vec![call(tool, args.clone())],
+                (Some(_) | None, _) => {
+                    self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task))
+                }
+            },
             Chore::GuardOutput => {
                 let given = json!({ "output": answer, "description": task.description, "role": task.agent.role });
                 self.calls_of(&task.output_guardrails, answer.as_str(), given)

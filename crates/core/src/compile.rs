@@ -10,6 +10,7 @@ use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chore;
 use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
+use crate::dynamic;
 use crate::graph;
 use crate::human;
 use crate::memory;
@@ -148,6 +149,7 @@ impl Compiler<'_> {
             max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
             chat: None,
             traceparent: None,
+            origin: None,
         };
         self.form_team(&mut spec);
         if !self.catalog.models.is_empty() {
@@ -342,7 +344,9 @@ impl Compiler<'_> {
     }
 
     fn check_tool(&mut self, name: &str, place: String) {
-        if !OWN_TOOLS.contains(&name) && !self.catalog.tools.iter().any(|tool| tool.name == name) {
+        let known = |tool: &Arc<ToolInfo>| tool.name == name;
+        let given = OWN_TOOLS.contains(&name) || dynamic::is_dynamic(name);
+        if !given && !self.catalog.tools.iter().any(known) {
             let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
             self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
         }

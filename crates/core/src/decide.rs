@@ -9,7 +9,7 @@ use crate::catalog::ModelInfo;
 use crate::chat;
 use crate::event::{AfterFailure, CancelMode, Decision, Directive, Event, Fact, Timing};
 use crate::id::{Id, Millis};
-use crate::message::{Failure, FailureKind, Outcome, Reply, Usage};
+use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::mistake::listed;
 use crate::output;
 use crate::run::Run;
@@ -56,8 +56,8 @@ pub enum Report {
     Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
     /// The model did not. `dice` is a random number, for waits of random length.
     Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
-    /// The tool answered.
-    Returned { call: Id, outcome: Outcome, duration_ms: u64 },
+    /// The tool answered; `spent` is what somebody else used for it.
+    Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent> },
     /// The effect was dropped, or broke, before it could answer.
     Dropped { id: Id, said: Text },
 }
@@ -210,8 +210,9 @@ impl Run {
                 };
                 Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
             }
-            Report::Returned { call, outcome, duration_ms } if self.is_dispatched(&call) => {
-                Ok(vec![Fact::ToolReturned { call, outcome, duration_ms }])
+            Report::Returned { call, outcome, duration_ms, spent } if self.is_dispatched(&call) => {
+                let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
+                Ok(charged.into_iter().chain([Fact::ToolReturned { call, outcome, duration_ms }]).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
             Report::Replied { .. } | Report::Unanswered { .. } | Report::Returned { .. } | Report::Dropped { .. } => {

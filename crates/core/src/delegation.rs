@@ -11,7 +11,7 @@ use crate::catalog::{Permission, ToolInfo};
 use crate::event::Fact;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
-use crate::next::Plan;
+use crate::next::{Grants, Plan};
 use crate::prompt;
 use crate::run::Run;
 use crate::schema::Schema;
@@ -78,7 +78,13 @@ pub(crate) fn manager(tasks: &[Task]) -> Task {
 
 impl Run {
     /// Starts another agent's turn, or says why not.
-    pub(crate) fn hand_over(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+    pub(crate) fn hand_over(
+        &self,
+        id: &Id,
+        turn: &Turn,
+        (call, grants): (&Call, &Grants),
+        plan: &mut Plan,
+    ) -> Result<(), Breach> {
         let refuse = |role: String, reason: String, plan: &mut Plan| {
             plan.record(Fact::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::failed(reason), duration_ms: 0 });
@@ -99,6 +105,9 @@ impl Run {
                 return Ok(());
             }
         };
+        if !self.compose(worker, grants, plan) {
+            return Ok(());
+        }
         plan.budget.claim_subtask()?;
         let Some(task) = self.spec.tasks.get(worker) else { return Ok(()) };
         let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Breach, Claim};
-use crate::catalog::{Belt, ModelInfo, Models};
+use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
 use crate::chore::Chore;
 use crate::id::{Id, Millis};
-use crate::message::{Call, Failure, Outcome, Part, Reply, Usage};
+use crate::message::{Call, Failure, Outcome, Part, Reply, Spent, Usage};
 use crate::schema::Schema;
 use crate::spec::{OnTimeout, Spec};
 use crate::text::Text;
@@ -36,6 +36,8 @@ pub enum Fact {
     RunAdopted { epoch: u64 },
     /// Its first task is about to begin.
     RunStarted,
+    /// What the names of a task that stand for tools of others stand for just now.
+    BeltComposed { task: usize, tools: Vec<Arc<ToolInfo>> },
     /// A task began.
     TaskStarted { turn: Id },
     /// What the model will be told first.
@@ -71,8 +73,14 @@ pub enum Fact {
     LastRoundBegun { turn: Id },
     /// The model made the same failing call again and again, and is told so.
     LoopNoticed { turn: Id, tool: String, times: u32 },
-    /// A tool is about to be called.
-    ToolDispatched { call: Id },
+    /// A tool is about to be called; `lent` is what it may take out of the budget.
+    ToolDispatched {
+        call: Id,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lent: Option<Claim>,
+    },
+    /// What another ensemble used for a call.
+    CallCharged { call: Id, spent: Spent },
     /// A call became a turn of its own.
     SubtaskStarted {
         call: Id,
@@ -308,6 +316,7 @@ impl Fact {
             | Fact::RunAccepted { .. }
             | Fact::RunAdopted { .. }
             | Fact::RunStarted
+            | Fact::BeltComposed { .. }
             | Fact::TaskStarted { .. }
             | Fact::ReflectionBegun { .. }
             | Fact::ModelAsked { .. }
@@ -319,6 +328,7 @@ impl Fact {
             | Fact::LoopNoticed { .. }
             | Fact::FinishDemanded { .. }
             | Fact::ToolDispatched { .. }
+            | Fact::CallCharged { .. }
             | Fact::DelegationEnded { .. }
             | Fact::DelegationRefused { .. }
             | Fact::ReviewOpened { .. }

@@ -83,6 +83,10 @@ impl Run {
                 let fields = json!({ "ensembleId": self.ensemble_id, "startedAt": at(), "totalTasks": total, "workflow": workflow });
                 ("ensemble_started", fields)
             }
+            Fact::BeltComposed { task, tools } => {
+                let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+                ("belt_composed", self.at_task(&Id::task(*task), json!({ "toolNames": names })))
+            }
             Fact::TaskStarted { turn } => {
                 ("task_started", self.at_task(turn, json!({ "totalTasks": self.total_shown(), "startedAt": at() })))
             }
@@ -122,7 +126,11 @@ impl Run {
             Fact::LoopNoticed { turn, tool, times } => {
                 ("loop_noticed", self.at_call(turn, json!({ "toolName": tool, "times": times })))
             }
-            Fact::ToolDispatched { call } => {
+            Fact::CallCharged { call, spent } => {
+                let (tokens, cost) = (spent.usage.total(), usd(spent.claim().cost));
+                ("call_charged", self.at_turn_of(call, json!({ "callId": call, "tokens": tokens, "cost": cost })))
+            }
+            Fact::ToolDispatched { call, .. } => {
                 let (name, args) = self.asked_call(call);
                 (
                     "tool_dispatched",

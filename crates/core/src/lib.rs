@@ -6,7 +6,8 @@
 //! - what people ask for: [`draft`] as written, [`request`] as JSON,
 //!   [`template`] and [`agent`] filled in by [`compile`], which reports every
 //!   [`mistake`] at once and gives a [`spec`]; [`submission`] is both in order
-//! - what a run may use: [`catalog`] of models and tools, [`schema`], [`budget`]
+//! - what a run may use: [`catalog`] of models and tools, [`dynamic`] tools of
+//!   other ensembles, [`schema`], [`budget`]
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `settling` (how they
@@ -14,7 +15,8 @@
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
 //!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
-//! - [`decide`]: what a request does to the run; [`tier`]: which model a control directive means
+//! - [`decide`]: what a request does to the run; [`tier`]: which model a control directive means;
+//!   [`queue`]: who is next when many wait
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
 pub mod agent;
@@ -29,6 +31,7 @@ pub mod compile;
 pub mod decide;
 pub mod delegation;
 pub mod draft;
+pub mod dynamic;
 pub mod event;
 pub mod finish;
 pub mod frame;
@@ -42,6 +45,7 @@ pub mod mistake;
 pub mod next;
 mod output;
 mod prompt;
+pub mod queue;
 pub mod request;
 pub mod result;
 pub mod run;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::budget::Claim;
+use crate::catalog::NanoUsd;
 use crate::id::Id;
 use crate::text::Text;
 
@@ -165,6 +167,24 @@ impl Usage {
     /// Tokens read and written.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
+    }
+}
+
+/// What somebody else used for a call, and what that cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tokens.
+    pub usage: Usage,
+    /// What reading cost.
+    pub input_cost: NanoUsd,
+    /// What writing cost.
+    pub output_cost: NanoUsd,
+}
+
+impl Spent {
+    /// What it takes out of a budget.
+    pub fn claim(&self) -> Claim {
+        Claim { tokens: self.usage.total(), cost: self.input_cost.saturating_add(self.output_cost) }
     }
 }
 

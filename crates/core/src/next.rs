@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::budget::{Breach, Budget, Reason};
+use crate::budget::{Breach, Budget, Claim, Reason};
 use crate::catalog::ToolInfo;
 use crate::chat;
 use crate::chore::Chore;
@@ -56,6 +56,8 @@ pub enum Effect {
         tool: Arc<ToolInfo>,
         /// What to call it with: fits the tool's schema.
         args: Value,
+        /// What it may use; absent: no limit.
+        lent: Option<Claim>,
     },
 }
 
@@ -97,15 +99,19 @@ pub struct Needs {
     pub models: BTreeMap<String, usize>,
     /// Locks that calls want.
     pub locks: BTreeSet<String>,
+    /// Names of tools to look up.
+    pub belts: BTreeSet<String>,
 }
 
 /// What the run holds: slots not yet used, locks not yet used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
     /// Free slots by model.
     pub models: BTreeMap<String, usize>,
     /// Locks.
     pub locks: BTreeSet<String>,
+    /// What names stand for that were looked up.
+    pub belts: BTreeMap<String, Vec<Arc<ToolInfo>>>,
 }
 
 /// Steps being collected. Claims made in one pass count against each other.
@@ -138,6 +144,10 @@ impl Plan {
 
     pub(crate) fn need_model(&mut self, alias: &str, turns: usize) {
         *self.needs.models.entry(alias.to_owned()).or_default() += turns;
+    }
+
+    pub(crate) fn need_belt(&mut self, name: &str) {
+        self.needs.belts.insert(name.to_owned());
     }
 
     pub(crate) fn need_lock(&mut self, name: &str) {
@@ -189,9 +199,9 @@ impl Run {
         self.check_clock(plan)?;
         self.close_reviews(plan);
         self.expire(plan);
-        self.start_tasks(plan);
+        self.start_tasks(grants, plan);
         for (id, turn) in self.wants.attention.iter().filter_map(|id| self.turns.get_key_value(id)) {
-            self.attend(id, turn, plan)?;
+            self.attend(id, turn, grants, plan)?;
         }
         if !self.paused {
             self.ask_models(grants, plan)?;
@@ -256,7 +266,7 @@ impl Run {
         }
     }
 
-    fn start_tasks(&self, plan: &mut Plan) {
+    fn start_tasks(&self, grants: &Grants, plan: &mut Plan) {
         if let Some((End::Cancelled, _)) = self.stop {
             return;
         }
@@ -274,8 +284,15 @@ impl Run {
             let turn = Id::task(task);
             match self.spec.tasks.get(task) {
                 Some(spec) if spec.review_before => self.open_review(&turn, Timing::BeforeExecution, spec, plan),
-                Some(_) | None => plan.record(Fact::TaskStarted { turn }),
+                Some(_) | None => self.start(turn, grants, plan),
             }
+        }
+    }
+
+    /// Begins a task, once it is known what it may call.
+    fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
+        if self.compose(turn.task_index(), grants, plan) {
+            plan.record(Fact::TaskStarted { turn });
         }
     }
 
@@ -289,18 +306,18 @@ impl Run {
     }
 
     /// What a turn wants that needs nothing from outside.
-    fn attend(&self, id: &Id, turn: &Turn, plan: &mut Plan) -> Result<(), Breach> {
+    fn attend(&self, id: &Id, turn: &Turn, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         match &turn.phase {
             Phase::Start if self.stop.is_some() => {
                 plan.record(Fact::TaskSkipped { turn: id.clone(), reason: "the run was ended before it".to_owned() });
             }
-            Phase::Start if !self.paused => plan.record(Fact::TaskStarted { turn: id.clone() }),
+            Phase::Start if !self.paused => self.start(id.clone(), grants, plan),
             Phase::Prompt if !self.paused => {
                 if !self.begin_chore(id, turn, &[Chore::Recall, Chore::GuardInput, Chore::Handle], plan) {
                     self.open(id, turn, plan);
                 }
             }
-            Phase::Calling(_) => return self.call(id, turn, plan),
+            Phase::Calling(_) => return self.call(id, turn, grants, plan),
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
             Phase::Approved(_) => self.approved(id, turn, plan),
             Phase::Skipping(reason) => plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.clone() }),

@@ -12,11 +12,12 @@ use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
+use crate::dynamic;
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
-use crate::message::{Reply, Usage};
+use crate::message::{Reply, Spent, Usage};
 use crate::output;
 use crate::prompt;
 use crate::spec::{OnError, Spec, Task, Workflow};
@@ -31,6 +32,10 @@ pub struct Run {
     pub(crate) spec: Arc<Spec>,
     pub(crate) models: Models,
     pub(crate) belt: Belt,
+    /// What tasks' names for tools of other ensembles stood for when they began.
+    pub(crate) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
+    /// Names that are tools of this ensemble, whatever they look like.
+    pub(crate) own: BTreeSet<String>,
     pub(crate) graph: Graph,
     /// Turns under way, tasks and subtasks alike: recursion is data.
     pub(crate) turns: BTreeMap<Id, Turn>,
@@ -50,6 +55,10 @@ pub struct Run {
     pub(crate) directives: Vec<Directive>,
     pub(crate) budget: Budget,
     pub(crate) totals: Used,
+    /// What calls under way may take out of the budget.
+    pub(crate) lent: BTreeMap<Id, Claim>,
+    /// Calls of which nobody knows whether they happened.
+    pub(crate) in_doubt: usize,
     pub(crate) unpriced: BTreeSet<String>,
     /// What there is beside, when it is a turn of a chat.
     pub(crate) chat: chat::State,
@@ -120,6 +129,7 @@ impl Run {
             Fact::RunAccepted { ensemble_id, spec, models, belt } => self.accepted(ensemble_id, spec, models, belt),
             Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
             Fact::RunStarted => self.started_at = Some(event.at),
+            Fact::BeltComposed { task, tools } => self.belt_composed(*task, tools),
             Fact::TaskStarted { turn } => self.started(turn),
             Fact::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
             Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
@@ -138,8 +148,9 @@ impl Run {
             Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
             Fact::LastRoundBegun { turn } => self.change(turn, Turn::last_round),
             Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
-            Fact::ToolDispatched { call } => {
+            Fact::ToolDispatched { call, lent } => {
                 self.in_flight += 1;
+                self.lend_to(call, lent.as_ref());
                 self.claim_calls(call);
                 self.set(call, Slot::Dispatched);
             }
@@ -155,6 +166,7 @@ impl Run {
             }
             Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
             Fact::DelegationRefused { call, .. } => self.claim_calls(call),
+            Fact::CallCharged { call, spent } => self.charged(call, spent),
             Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, *duration_ms),
             Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
@@ -207,6 +219,22 @@ impl Run {
         &self.budget
     }
 
+    /// Calls of which nobody knows whether they happened.
+    pub fn in_doubt(&self) -> usize {
+        self.in_doubt
+    }
+
+    /// What the run has used, as far as it is known; what is not known counts
+    /// as what was set aside for it.
+    pub fn spent(&self) -> Spent {
+        let Used { usage, input_cost, output_cost, .. } = self.totals;
+        let known = Spent { usage, input_cost, output_cost };
+        let tokens = self.budget.tokens_committed().saturating_sub(known.claim().tokens);
+        let cost = self.budget.cost_committed().saturating_sub(known.claim().cost);
+        let usage = Usage { output: usage.output.saturating_add(tokens), ..usage };
+        Spent { usage, output_cost: output_cost.saturating_add(cost), ..known }
+    }
+
     /// The turns under way.
     pub fn turns(&self) -> &BTreeMap<Id, Turn> {
         &self.turns
@@ -226,6 +254,7 @@ impl Run {
         self.spec = spec.clone();
         self.models = models.clone();
         self.belt = belt.clone();
+        self.own = belt.keys().filter(|name| dynamic::is_dynamic(name)).cloned().collect();
         self.graph = match spec.workflow {
             Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
             Workflow::Sequential | Workflow::Parallel => Graph::new(&spec.order()),
@@ -254,7 +283,9 @@ impl Run {
             self.open_turn(id);
         }
         let at = self.at;
+        let tools = self.spec.tasks.get(id.task_index()).map(|task| self.tools_of(id.task_index(), task));
         self.change(id, |turn| {
+            turn.tools = tools.unwrap_or_default();
             turn.used.started_at = at;
             turn.phase = Phase::Prompt;
         });
@@ -262,9 +293,35 @@ impl Run {
 
     pub(crate) fn open_turn(&mut self, id: &Id) {
         let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
-        let tools: Arc<[Arc<ToolInfo>]> = task.tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
+        let tools = self.tools_of(id.task_index(), task);
         let turn = Turn::new(&task.name, id.task_index(), tools, self.at);
         self.turns.insert(id.clone(), turn);
+    }
+
+    fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
+        self.belt.extend(tools.iter().map(|tool| (tool.name.clone(), tool.clone())));
+        self.composed.insert(task, tools.to_vec());
+    }
+
+    /// Whether a name was a tool's when the run was accepted.
+    pub(crate) fn accepted_belt(&self, name: &str) -> bool {
+        self.own.contains(name)
+    }
+
+    fn lend_to(&mut self, call: &Id, lent: Option<&Claim>) {
+        // What a dead owner lent to the same call is still lent.
+        if let Some(lent) = lent.filter(|_| !self.lent.contains_key(call)) {
+            let _fits = self.budget.claim(lent);
+            self.lent.insert(call.clone(), *lent);
+        }
+    }
+
+    fn charged(&mut self, call: &Id, spent: &Spent) {
+        let lent = self.lent.remove(call).unwrap_or_default();
+        self.budget.settle(&lent, &spent.claim());
+        if let Some((turn, _)) = call.parent() {
+            self.count(&turn, |used| used.absorb(spent));
+        }
     }
 
     fn subtask(&mut self, call: &Id, title: &str, tools: &[String]) {
@@ -286,9 +343,11 @@ impl Run {
     }
 
     fn delegated(&mut self, call: &Id, worker: usize, task: &str) {
-        let tools: Vec<String> = self.spec.tasks.get(worker).map(|task| task.tools.clone()).unwrap_or_default();
-        self.subtask(call, task, &tools);
-        self.change(call, |turn| (turn.worker, turn.delegations) = (worker, turn.delegations + 1));
+        self.subtask(call, task, &[]);
+        let tools = self.spec.tasks.get(worker).map(|task| self.tools_of(worker, task)).unwrap_or_default();
+        self.change(call, |turn| {
+            (turn.worker, turn.delegations, turn.tools) = (worker, turn.delegations + 1, tools);
+        });
     }
 
     /// Work that was handed over is kept under the name of whoever did it.

@@ -24,6 +24,11 @@ impl Run {
 
     pub(crate) fn returned(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
         self.claim_calls(call);
+        // Nobody said what it used, so it may have used all of it.
+        if let Some(lent) = self.lent.remove(call) {
+            self.budget.settle(&lent, &lent);
+        }
+        self.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
         if let Some((_, Slot::Dispatched)) = self.slot(call) {
             self.in_flight = self.in_flight.saturating_sub(1);
         }

@@ -3,13 +3,16 @@
 //! out of [`crate::draft`] and is stored as the first fact of its run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::budget::Limits;
 use crate::chat;
 use crate::id::Millis;
+use crate::queue::Priority;
 use crate::schema::Schema;
 
 /// A run as accepted.
@@ -46,6 +49,20 @@ pub struct Spec {
     /// The W3C trace it belongs to, as its submission named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
+    /// Where it comes from, when another ensemble asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Arc<Origin>>,
+}
+
+/// How a run came here from other ensembles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The ensembles it came through, the first one first.
+    pub ancestors: Vec<String>,
+    /// How many more it may pass through.
+    pub hops: u32,
+    /// What it goes before while it waits.
+    pub priority: Priority,
 }
 
 /// Kinds of work. Each has slots, a queue and a retention of its own.
@@ -112,6 +129,9 @@ pub struct Task {
     /// The tool that does it instead of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<String>,
+    /// What that tool is called with; absent: all there is to say about the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler_args: Option<Value>,
     /// Tools that must agree before it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_guardrails: Vec<String>,
@@ -251,6 +271,11 @@ pub enum CaptureMode {
 }
 
 impl Spec {
+    /// What it goes before while it waits.
+    pub fn priority(&self) -> Priority {
+        self.origin.as_ref().map(|origin| origin.priority).unwrap_or_default()
+    }
+
     /// The tasks that were declared: all but a manager's.
     pub fn team(&self) -> &[Task] {
         match (self.workflow, self.tasks.split_last()) {

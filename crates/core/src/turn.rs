@@ -13,7 +13,7 @@ use crate::chore::{self, Chore, Duty};
 use crate::finish;
 use crate::id::{Id, Millis};
 use crate::memory::{Entry, Memory};
-use crate::message::{Call, Message, Outcome, Reply, Usage};
+use crate::message::{Call, Message, Outcome, Reply, Spent, Usage};
 use crate::output;
 use crate::prompt;
 use crate::schema::Schema;
@@ -126,6 +126,13 @@ pub struct Used {
 }
 
 impl Used {
+    /// Adds what another ensemble used.
+    pub(crate) fn absorb(&mut self, spent: &Spent) {
+        self.add(&spent.usage, None);
+        self.input_cost += spent.input_cost;
+        self.output_cost += spent.output_cost;
+    }
+
     /// Adds what one model call used.
     pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.usage.input += usage.input;

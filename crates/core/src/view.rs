@@ -190,6 +190,19 @@ impl Run {
         if let How::Completed { output, .. } = &ended.how { Some(output.as_str()) } else { None }
     }
 
+    /// Why its tasks failed, in declared order.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        self.tasks.values().filter_map(|ended| match &ended.how {
+            How::Failed { reason } => Some(reason.as_str()),
+            How::Completed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        })
+    }
+
+    /// How long the run took, or has taken so far.
+    pub fn took_ms(&self) -> Millis {
+        self.duration_ms(self.at)
+    }
+
     /// Why the run failed.
     pub fn error(&self) -> Option<&str> {
         if let Some(End::Failed { error }) = &self.end { Some(error) } else { None }

@@ -1,11 +1,17 @@
 //! How many runs work at the same time, and who is next. Slots are handed on
-//! in the order of arrival; whoever stops waiting is passed over.
+//! by priority and in the order of arrival; whoever stops waiting is passed over.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use consort_core::id::Millis;
+use consort_core::queue::{Priority, Queue};
 use consort_core::spec::Kind;
 use tokio::sync::oneshot;
+
+use crate::clock::Clock;
+
+/// After so long a run that waits counts as one level more urgent.
+const AGING_MS: Millis = 60_000;
 
 /// How many runs there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +89,24 @@ pub(crate) struct Admission(Arc<Mutex<State>>);
 struct State {
     capacity: Capacity,
     active: usize,
-    waiting: VecDeque<(Arc<str>, oneshot::Sender<Slot>)>,
+    waiting: Queue<Arc<Waiter>>,
+    clock: Clock,
+}
+
+/// A run that waits for its turn.
+struct Waiter {
+    run: Arc<str>,
+    turn: Mutex<Option<oneshot::Sender<Slot>>>,
+}
+
+impl Waiter {
+    fn turn(&self) -> MutexGuard<'_, Option<oneshot::Sender<Slot>>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_there(&self) -> bool {
+        self.turn().as_ref().is_some_and(|turn| !turn.is_closed())
+    }
 }
 
 /// A run's permission to work; dropping it is another run's turn.
@@ -98,25 +121,25 @@ pub(crate) enum Place {
 }
 
 impl Admission {
-    pub(crate) fn new(capacity: Capacity) -> Admission {
-        Admission(Arc::new(Mutex::new(State { capacity, active: 0, waiting: VecDeque::new() })))
+    pub(crate) fn new(capacity: Capacity, clock: Clock) -> Admission {
+        Admission(Arc::new(Mutex::new(State { capacity, active: 0, waiting: Queue::new(AGING_MS), clock })))
     }
 
     /// A place for a new run; none when everything is taken.
-    pub(crate) fn enter(&self, run: &Arc<str>) -> Option<Place> {
+    pub(crate) fn enter(&self, run: &Arc<str>, priority: Priority) -> Option<Place> {
         let mut state = self.state();
-        state.waiting.retain(|(_, turn)| !turn.is_closed());
+        state.waiting.retain(|waiter| waiter.is_there());
         if state.active >= state.capacity.running && state.waiting.len() >= state.capacity.queued {
             return None;
         }
-        Some(self.place(&mut state, run))
+        Some(self.place(&mut state, run, priority))
     }
 
     /// A place for a run that was accepted before and has not begun: it waits,
     /// however many do.
-    pub(crate) fn rejoin(&self, run: &Arc<str>) -> Place {
+    pub(crate) fn rejoin(&self, run: &Arc<str>, priority: Priority) -> Place {
         let mut state = self.state();
-        self.place(&mut state, run)
+        self.place(&mut state, run, priority)
     }
 
     /// A slot for a run that had one before: it goes on, however many do.
@@ -125,27 +148,28 @@ impl Admission {
         Slot(self.clone())
     }
 
-    fn place(&self, state: &mut State, run: &Arc<str>) -> Place {
+    fn place(&self, state: &mut State, run: &Arc<str>, priority: Priority) -> Place {
         if state.active < state.capacity.running {
             state.active += 1;
             return Place::Slot(Slot(self.clone()));
         }
         let (turn, waiting) = oneshot::channel();
-        state.waiting.push_back((run.clone(), turn));
+        let waiter = Waiter { run: run.clone(), turn: Mutex::new(Some(turn)) };
+        state.waiting.push(priority, state.clock.now(), Arc::new(waiter));
         Place::Queue(waiting)
     }
 
     /// How many wait before this run; none when it does not wait.
     pub(crate) fn position(&self, run: &str) -> Option<usize> {
         let state = self.state();
-        let mut waiting = state.waiting.iter().filter(|(_, turn)| !turn.is_closed());
-        waiting.position(|(waits, _)| &**waits == run)
+        let waiting = state.waiting.in_order(state.clock.now());
+        waiting.iter().filter(|waiter| waiter.is_there()).position(|waiter| &*waiter.run == run)
     }
 
     pub(crate) fn load(&self) -> Load {
         let state = self.state();
-        let queued = state.waiting.iter().filter(|(_, turn)| !turn.is_closed()).count();
-        Load { active: state.active, queued }
+        let waiting = state.waiting.in_order(state.clock.now());
+        Load { active: state.active, queued: waiting.iter().filter(|waiter| waiter.is_there()).count() }
     }
 
     /// From now on nobody gets a slot: what waits goes on waiting.
@@ -162,8 +186,10 @@ impl State {
     /// Whose turn it is now that a slot is free.
     fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
         let is_room = self.active <= self.capacity.running;
-        while let Some((_, turn)) = is_room.then(|| self.waiting.pop_front()).flatten() {
-            if !turn.is_closed() {
+        let now = self.clock.now();
+        while let Some(waiter) = is_room.then(|| self.waiting.pop(now)).flatten() {
+            let turn = waiter.turn().take();
+            if let Some(turn) = turn.filter(|turn| !turn.is_closed()) {
                 return Some(turn);
             }
         }
@@ -193,8 +219,8 @@ mod tests {
 
     #[test]
     fn slots_go_on_in_the_order_of_arrival_and_pass_over_who_has_left() {
-        let admission = Admission::new(Capacity { running: 1, queued: 3 });
-        let enter = |run: &str| admission.enter(&run.into());
+        let admission = Admission::new(Capacity { running: 1, queued: 3 }, Clock::system());
+        let enter = |run: &str| admission.enter(&run.into(), Priority::Normal);
         let first = enter("a");
         let (b, c, mut d) = (waits(enter("b")), waits(enter("c")), waits(enter("d")));
         assert!(enter("e").is_none());
@@ -211,9 +237,9 @@ mod tests {
 
     #[test]
     fn runs_from_before_go_on_beyond_the_limit_and_others_wait_until_there_is_room() {
-        let admission = Admission::new(Capacity { running: 1, queued: 0 });
+        let admission = Admission::new(Capacity { running: 1, queued: 0 }, Clock::system());
         let (one, two) = (admission.resume(), admission.resume());
-        let Place::Queue(mut turn) = admission.rejoin(&"c".into()) else { panic!("there was no room") };
+        let Place::Queue(mut turn) = admission.rejoin(&"c".into(), Priority::Normal) else { panic!("there was no room") };
         drop(one);
         assert!(turn.try_recv().is_err(), "one is still at work");
         drop(two);

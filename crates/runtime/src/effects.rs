@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::budget::Claim;
 use consort_core::decide::Report;
 use consort_core::frame::Voice;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
+use consort_core::spec::Origin;
 use consort_core::text::Text;
 use futures::StreamExt;
 use serde_json::Value;
@@ -21,7 +23,7 @@ use crate::meters::{Meter, Meters};
 use crate::model::{Ask, Model, ModelCatalog, Piece};
 use crate::permits::Held;
 use crate::ring::Ring;
-use crate::tool::{Answer, Invocation, Toolbox};
+use crate::tool::{Account, Answer, Invocation, Toolbox};
 use crate::trace::{self, Trace};
 
 /// The outside world, as a runner sees it.
@@ -47,6 +49,8 @@ pub(crate) struct Stage {
     pub(crate) run: Arc<str>,
     pub(crate) seams: Arc<Seams>,
     pub(crate) ring: Ring,
+    /// How the run came here.
+    pub(crate) origin: Option<Arc<Origin>>,
     /// Whose words a model's are.
     pub(crate) voice: Arc<Voice>,
     pub(crate) meters: Meters,
@@ -60,7 +64,7 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
-            Effect::Call { id, tool, args } => call(id, &tool.name, args, &stage).await,
+            Effect::Call { id, tool, args, lent } => call(id, &tool.name, (args, lent), &stage).await,
         }
     });
     let report = report.await;
@@ -120,10 +124,11 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
     Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, charged })
 }
 
-async fn call(id: Id, tool: &str, args: Value, stage: &Stage) -> Report {
+async fn call(id: Id, tool: &str, (args, lent): (Value, Option<Claim>), stage: &Stage) -> Report {
     let began = Instant::now();
     let key = format!("{}/{id}", stage.run);
-    let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args };
+    let account = Account::new(stage.origin.clone(), lent);
+    let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args, account: account.clone() };
     let answer = stage.seams.tools.perform(tool, invocation).await;
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -133,7 +138,7 @@ async fn call(id: Id, tool: &str, args: Value, stage: &Stage) -> Report {
         Answer::Unknown(why) => ("unknown", Outcome::unknown(why)),
     };
     stage.meters.time(Meter::ToolCall, &[("tool", tool), ("outcome", word)], took);
-    Report::Returned { call: id, outcome, duration_ms }
+    Report::Returned { call: id, outcome, duration_ms, spent: account.spent() }
 }
 
 /// A random number; the end of a fresh UUID is one.

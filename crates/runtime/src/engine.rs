@@ -106,7 +106,7 @@ impl Engine {
 
     /// An engine for so many runs at once, which keeps so many ended ones.
     pub fn limited(seams: Seams, pools: Pools) -> Engine {
-        let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity)));
+        let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity, seams.clock)));
         Engine(Arc::new(Inner {
             seams: Arc::new(seams),
             live: Mutex::default(),
@@ -141,12 +141,12 @@ impl Engine {
     /// The same under an id that was promised before.
     pub async fn submit_as(&self, id: &Arc<str>, compiled: Compiled, claims: Vec<String>) -> Result<(), Error> {
         let Compiled { spec, models, belt, .. } = compiled;
-        let kind = spec.kind;
+        let (kind, priority) = (spec.kind, spec.priority());
         let ensemble_id = uuid::Uuid::now_v7().to_string();
         let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
         let event = Event { at: self.0.seams.clock.now(), fact };
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
-        let place = self.0.admission(kind).enter(id).ok_or_else(busy)?;
+        let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
         self.start(id, kind, |mut runner| async move {
             let accepted = runner.accept(&event, claims, &place).await;
@@ -257,7 +257,7 @@ impl Engine {
                 recovery.resumed += 1;
                 let kind = run.spec().kind;
                 let admission = self.0.admission(kind);
-                let place = if run.epoch() > 0 { Place::Slot(admission.resume()) } else { admission.rejoin(id) };
+                let place = if run.epoch() > 0 { Place::Slot(admission.resume()) } else { admission.rejoin(id, run.spec().priority()) };
                 self.start(id, kind, move |runner| async move {
                     let mut runner = runner.resume(run, len);
                     if matches!(place, Place::Slot(_)) {

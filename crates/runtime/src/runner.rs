@@ -4,16 +4,16 @@
 //! only within a decision; nothing is shown or done before the append is
 //! acknowledged, and if it is refused the runner ends and its run with it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::CancelClass;
+use consort_core::catalog::{CancelClass, ToolInfo};
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
 use consort_core::frame::Voice;
 use consort_core::id::{Id, Millis};
-use consort_core::next::{Effect, Grants};
+use consort_core::next::{Effect, Grants, Needs};
 use consort_core::run::Run;
 use consort_core::text::Text;
 use serde_json::Map;
@@ -299,13 +299,23 @@ impl Runner {
                 }
                 self.batch.effects.extend(step.then);
             }
-            if waits && !self.permits.take(&next.needs) {
+            let looked_up = self.look_up(&next.needs, &mut grants.belts);
+            if waits && !looked_up && !self.permits.take(&next.needs) {
                 return Ok(());
             }
             if waits {
-                grants = self.unused();
+                grants = Grants { belts: grants.belts, ..self.unused() };
             }
         }
+    }
+
+    /// Looks names up that stand for tools of others; says whether any were new.
+    fn look_up(&self, needs: &Needs, belts: &mut BTreeMap<String, Vec<Arc<ToolInfo>>>) -> bool {
+        let known = belts.len();
+        for name in &needs.belts {
+            belts.entry(name.clone()).or_insert_with(|| self.seams.tools.resolve(name));
+        }
+        belts.len() > known
     }
 
     /// What is held and not yet promised to an effect of this decision.
@@ -382,6 +392,7 @@ impl Runner {
             run: self.id.clone(),
             seams: self.seams.clone(),
             ring: self.window.ring.clone(),
+            origin: self.run.spec().origin.clone(),
             voice: Arc::new(voice),
             meters: self.window.meters.clone(),
             trace: self.run.spec().traceparent.as_deref().and_then(Trace::parse),

@@ -55,7 +55,7 @@ impl Positions {
                     calls.clear();
                     models.clear();
                 }
-                Fact::ToolDispatched { call } => drop(calls.insert(call)),
+                Fact::ToolDispatched { call, .. } => drop(calls.insert(call)),
                 Fact::ToolReturned { call, .. } => drop(calls.remove(call)),
                 Fact::ModelAsked { turn, .. } | Fact::ModelRetried { turn, .. } => drop(models.insert(turn)),
                 Fact::ModelReplied { turn, .. } | Fact::ModelFailed { turn, .. } => drop(models.remove(turn)),

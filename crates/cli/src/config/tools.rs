@@ -187,6 +187,7 @@ fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
         timeout_ms: millis(fields.read("timeout", duration).unwrap_or(Duration::from_secs(30))),
         // Half of what must happen once is worse than a short wait.
         cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
+        charged: false,
     };
     HttpTool { info: Arc::new(info), url: fields.need("url", address(WEB)).unwrap_or_default() }
 }

@@ -217,10 +217,10 @@ fn report(effect: &Effect, by: u16) -> Report {
     let text = if by.is_multiple_of(5) { "words" } else { "{}" };
     match effect {
         Effect::Call { id, .. } if by.is_multiple_of(3) => {
-            Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1 }
+            Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1, spent: None }
         }
         Effect::Call { id, .. } => {
-            Report::Returned { call: id.clone(), outcome: Outcome::answer("yes ".repeat(100)), duration_ms: 1 }
+            Report::Returned { call: id.clone(), outcome: Outcome::answer("yes ".repeat(100)), duration_ms: 1, spent: None }
         }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
@@ -243,7 +243,7 @@ pub(super) fn check(world: &World) {
         assert!(event.at >= last, "time never goes back");
         last = event.at;
         match &event.fact {
-            Fact::ToolDispatched { call } => drop(open.insert(call.clone())),
+            Fact::ToolDispatched { call, .. } => drop(open.insert(call.clone())),
             Fact::SubtaskStarted { call, .. } => assert!(open.insert(call.clone()), "{call} started twice"),
             Fact::ToolReturned { call, .. } => drop(open.remove(call)),
             _ => {}

@@ -104,7 +104,7 @@ impl World {
             waiting: Vec::new(),
             dispatched: HashMap::new(),
             now: 1000,
-            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]) },
+            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), ..Grants::default() },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
         let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt };
@@ -215,7 +215,7 @@ impl World {
 
     pub(super) fn ends_call(&mut self, call: &str, outcome: Outcome) {
         self.end(call);
-        self.command(Command::Report(Report::Returned { call: call.into(), outcome, duration_ms: 1 })).unwrap();
+        self.command(Command::Report(Report::Returned { call: call.into(), outcome, duration_ms: 1, spent: None })).unwrap();
     }
 
     /// The types of the last frames, after the first `skip`.

@@ -126,6 +126,7 @@ impl HttpTool {
             lock: options.lock,
             timeout_ms: options.timeout_ms,
             cancel: CancelClass::Drop,
+            charged: false,
         };
         Ok(HttpTool { client, url, info: Arc::new(info), takes })
     }
@@ -324,7 +325,7 @@ mod tests {
     }
 
     fn invocation(args: Value) -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args }
+        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args, account: Default::default() }
     }
 
     async fn call(url: &str, effect: EffectClass) -> Answer {

@@ -56,6 +56,7 @@ impl Pipeline {
             lock: lock(&infos)?,
             timeout_ms: infos.iter().fold(0, |total, info| total.saturating_add(info.timeout_ms)),
             cancel: infos.iter().map(|info| info.cancel).fold(CancelClass::Drop, gentler),
+            charged: infos.iter().any(|info| info.charged),
         };
         let steps: Result<Vec<Step>, _> = tools.iter().enumerate().map(step).collect();
         Ok(Pipeline { steps: steps?.into(), info: Arc::new(info) })
@@ -151,7 +152,7 @@ mod tests {
 
     fn invocation() -> Invocation {
         let args = json!({ "input": "six times seven" });
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args }
+        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args, account: Default::default() }
     }
 
     fn done(text: &str) -> Answer {

@@ -222,7 +222,7 @@ impl Open {
     }
 
     fn write(&self, what: What) {
-        let Invocation { run, call, key, args } = self.invocation.clone();
+        let Invocation { run, call, key, args, .. } = self.invocation.clone();
         self.ledger.write(Entry { what, run, call, key, args });
     }
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn invocation(key: &str) -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: key.to_owned(), args: json!({ "input": key }) }
+        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: key.to_owned(), args: json!({ "input": key }), account: Default::default() }
     }
 
     fn done(text: &str) -> Answer {

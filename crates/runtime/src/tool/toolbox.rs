@@ -13,7 +13,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Answer, Invocation, Source, Tool};
+use super::{Answer, DynamicTools, Invocation, Source, Tool};
 
 /// Names suggested for an unknown one; more would not help anybody.
 const SUGGESTIONS_MAX: usize = 3;
@@ -23,6 +23,7 @@ const SUGGESTIONS_MAX: usize = 3;
 pub struct Toolbox {
     tools: Arc<Vec<Arc<dyn Tool>>>,
     sources: Arc<Vec<Arc<dyn Source>>>,
+    dynamic: Option<Arc<dyn DynamicTools>>,
 }
 
 /// Why a tool cannot be in a toolbox.
@@ -55,6 +56,16 @@ impl Toolbox {
     pub fn with_source(mut self, source: Arc<dyn Source>) -> Toolbox {
         Arc::make_mut(&mut self.sources).push(source);
         self
+    }
+
+    /// The same toolbox, where names it does not have are looked up here.
+    pub fn with_dynamic(self, dynamic: Arc<dyn DynamicTools>) -> Toolbox {
+        Toolbox { dynamic: Some(dynamic), ..self }
+    }
+
+    /// What a name that stands for tools of others stands for just now.
+    pub(crate) fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
+        self.dynamic.as_ref().map(|dynamic| dynamic.resolve(name)).unwrap_or_default()
     }
 
     /// The tool of this name, among those that are always there.
@@ -102,7 +113,8 @@ impl Toolbox {
     /// Performs one call. Dropping this drops the tool's own future at once,
     /// so nothing of the call goes on behind the caller's back.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
-        match self.find(name) {
+        let elsewhere = || self.dynamic.as_ref().and_then(|dynamic| dynamic.get(name));
+        match self.find(name).or_else(elsewhere) {
             Some(tool) => perform(tool.as_ref(), invocation).await,
             None => Answer::Failed(self.missing(name)),
         }
@@ -189,7 +201,7 @@ mod tests {
     use crate::tool::ScriptedTool;
 
     fn invocation() -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args: json!({}) }
+        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args: json!({}), account: Default::default() }
     }
 
     fn toolbox(names: &[&str]) -> Toolbox {

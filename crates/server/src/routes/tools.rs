@@ -34,7 +34,7 @@ async fn invoke(
     let sent = sent?;
     let args = arguments(&tool, sent.object()?.get("input"))?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
-    let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args };
+    let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args, account: Default::default() };
     let began = Instant::now();
     let answer = timeout(PATIENCE, site.engine().seams().tools.perform(&name, invocation)).await;
     let took = began.elapsed();

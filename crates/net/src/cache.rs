@@ -1,0 +1,55 @@
+//! Answers that may be given again: read when the asker says that an earlier
+//! one will do, written when it says for how long. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use consort_core::id::Millis;
+
+use crate::wire::{CachePolicy, Response, TaskRequest};
+
+/// Answers kept at once; the one kept longest goes first.
+const ANSWERS_MAX: usize = 1000;
+
+/// Answers by task and key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cache {
+    answers: HashMap<(String, String), Answer>,
+    order: BTreeMap<u64, (String, String)>,
+    next: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    response: Response,
+    until: Millis,
+    number: u64,
+}
+
+impl Cache {
+    /// An earlier answer, if one will do and is not too old.
+    pub(crate) fn find(&self, request: &TaskRequest, now: Millis) -> Option<Response> {
+        let key = key(request).filter(|_| request.cache_policy == Some(CachePolicy::UseCached))?;
+        self.answers.get(&key).filter(|answer| now < answer.until).map(|answer| answer.response.clone())
+    }
+
+    /// Keeps an answer as long as the asker says, whatever it is.
+    pub(crate) fn keep(&mut self, request: &TaskRequest, response: &Response, now: Millis) {
+        let (Some(key), Some(age)) = (key(request), request.max_age) else { return };
+        let until = now.saturating_add(u64::try_from(age.0.as_millis()).unwrap_or(u64::MAX));
+        self.next += 1;
+        let answer = Answer { response: response.clone(), until, number: self.next };
+        if let Some(before) = self.answers.insert(key.clone(), answer) {
+            self.order.remove(&before.number);
+        }
+        self.order.insert(self.next, key);
+        if self.order.len() > ANSWERS_MAX
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.answers.remove(&oldest);
+        }
+    }
+}
+
+fn key(request: &TaskRequest) -> Option<(String, String)> {
+    request.cache_key.as_ref().map(|key| (request.task.clone(), key.clone()))
+}

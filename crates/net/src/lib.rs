@@ -1,0 +1,30 @@
+//! Ensembles that find and use each other.
+//!
+//! # Layout, in reading order
+//! - [`wire`]: what they say to each other
+//! - [`roster`]: who shares what, as far as was heard
+//! - [`transport`]: how frames travel, or [`memory`] without a network; `link`: one link, kept open and used in
+//!   both directions; [`network`]: all of them, and what was heard over them
+//! - [`work`]: what a link needs from the side that does the work; [`share`]:
+//!   what is shared, and the run a request becomes; [`serve`]: how it is done
+//!   once; `cache`: answers that may be given again
+//! - [`remote`]: what others share, as tools; `courier`: one request on its way;
+//!   [`Double`]: stand-ins for tests
+
+mod cache;
+mod courier;
+mod doubles;
+mod link;
+pub mod memory;
+pub mod network;
+pub mod remote;
+pub mod roster;
+pub mod serve;
+pub mod share;
+#[cfg(test)]
+mod tests;
+pub mod transport;
+pub mod wire;
+pub mod work;
+
+pub use doubles::Double;

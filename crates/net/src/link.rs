@@ -1,0 +1,217 @@
+//! One link: opened, kept alive, useful in both directions, and opened again
+//! when it breaks. Everything a link does ends with it; what a peer asked for
+//! goes on and is answered over the next one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, FuturesUnordered};
+use futures::{FutureExt, SinkExt, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use crate::network::{Joined, Network, OUTBOX_MAX, Parcel, Side};
+use crate::transport::{Address, Closed, Connection};
+use crate::wire::{Accepted, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
+use crate::work::{Replies, Request};
+
+/// Requests of one peer that are being answered; more are turned down.
+const SERVED_MAX: usize = 1024;
+/// How long the other side may take to say who it is.
+const HELLO_MAX: Duration = Duration::from_secs(10);
+/// The first wait before a broken link is opened again, and the longest.
+const BACKOFF: Duration = Duration::from_millis(250);
+const BACKOFF_MAX: Duration = Duration::from_secs(8);
+
+/// Keeps a link to a configured peer.
+pub(crate) async fn keep(network: Network, peer: String, address: Address) {
+    let (mut failures, mut attempts) = (0, 0);
+    loop {
+        match open(&network, &address).await {
+            Ok((connection, hello)) => {
+                failures = 0;
+                session(&network, connection, hello, Side::Dialled(peer.clone())).await;
+                network.trouble(&peer, "the connection broke".to_owned());
+            }
+            Err(why) => {
+                tracing::debug!(peer, why, "cannot connect");
+                network.trouble(&peer, why);
+                failures += 1;
+            }
+        }
+        attempts += 1;
+        sleep(backoff(failures, dice(&network.options().name, &peer, attempts))).await;
+    }
+}
+
+/// Connects and says who is calling; the other side says who it is.
+async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello), String> {
+    let mut connection = network.transport().dial(address).await?;
+    let introduction = Frame::PeerHello(network.introduction()).text();
+    connection.outgoing.send(introduction).await.map_err(|closed: Closed| closed.to_string())?;
+    let hello = async {
+        while let Some(text) = connection.incoming.next().await {
+            if let Ok(Frame::Hello(hello)) = Frame::read(&text) {
+                return Ok(hello);
+            }
+        }
+        Err("it hung up before it said who it is".to_owned())
+    };
+    let hello = timeout(HELLO_MAX, hello).await.map_err(|_elapsed| "it did not say who it is".to_owned())??;
+    Ok((connection, hello))
+}
+
+/// Answers whoever connects: says who is here and hears who is calling.
+pub(crate) async fn answer(network: &Network, mut connection: Connection) {
+    let hello = Frame::Hello(network.introduction().into()).text();
+    if connection.outgoing.send(hello).await.is_err() {
+        return;
+    }
+    let first = timeout(HELLO_MAX, connection.incoming.next()).await.ok().flatten();
+    if let Some(Ok(Frame::PeerHello(hello))) = first.map(|text| Frame::read(&text)) {
+        session(network, connection, hello.into(), Side::Accepted).await;
+    }
+}
+
+/// Works a link until it breaks or the peer has been silent for too long.
+pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) {
+    let Connection { mut outgoing, incoming } = connection;
+    let (outbox, mut parcels) = mpsc::channel(OUTBOX_MAX);
+    let lease = hello.lease_ms.map_or(network.options().lease, Duration::from_millis);
+    let joined = network.join(side, hello, outbox.clone());
+    let write = async {
+        while let Some(Parcel { frame, leaving }) = parcels.recv().await {
+            leaving.map(|leaving| leaving.send(()));
+            if outgoing.send(frame.text()).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = write => {}
+        () = read(network, &joined, incoming, (outbox.clone(), lease)) => {}
+        () = pulse(network, &joined, &outbox) => {}
+    }
+}
+
+/// Says how busy this ensemble is, often enough that the peer knows it is there.
+async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>) {
+    let mut ticks = interval((network.options().lease / 2).max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        joined.pay();
+        if outbox.send(Frame::CapacityUpdate(network.capacity()).into()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What is being done for the peer, by request.
+type Served = FuturesUnordered<BoxFuture<'static, String>>;
+
+/// Reads until the link breaks or nothing has come for twice the lease.
+async fn read(
+    network: &Network,
+    joined: &Joined,
+    mut incoming: BoxStream<'static, String>,
+    (outbox, lease): (mpsc::Sender<Parcel>, Duration),
+) {
+    let (served, mut under_way) = (&mut Served::new(), HashMap::new());
+    let replies = Replies(outbox);
+    loop {
+        let heard = async {
+            loop {
+                tokio::select! {
+                    text = incoming.next() => return text,
+                    Some(id) = served.next(), if !served.is_empty() => { under_way.remove(&id); }
+                }
+            }
+        };
+        let Ok(Some(text)) = timeout(lease * 2, heard).await else { return };
+        match Frame::read(&text) {
+            Ok(frame) => take(frame, (network, joined), &replies, (served, &mut under_way)).await,
+            Err(error) => tracing::debug!(%error, "a peer sent something unreadable"),
+        }
+    }
+}
+
+async fn take(
+    frame: Frame,
+    (network, joined): (&Network, &Joined),
+    replies: &Replies,
+    (served, under_way): (&mut Served, &mut HashMap<String, ()>),
+) {
+    match frame {
+        Frame::TaskRequest(request) => begin(Request::Task(request), network, replies, (served, under_way)).await,
+        Frame::ToolRequest(request) => begin(Request::Tool(request), network, replies, (served, under_way)).await,
+        Frame::TaskResponse(response) | Frame::ToolResponse(response) => match response.status {
+            Status::Completed | Status::Failed | Status::Rejected => joined.answered(response),
+            Status::InProgress => {}
+        },
+        Frame::RequestCancel(cancel) => {
+            if let Some(work) = network.work() {
+                let cancelled = work.cancel(&cancel.request_id);
+                served.push(Box::pin(cancelled.map(|()| String::new())));
+            }
+        }
+        Frame::CapacityUpdate(update) => joined.heard(update),
+        Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
+        Frame::TaskAccepted(Accepted { .. })
+        | Frame::TaskProgress(_)
+        | Frame::Hello(_)
+        | Frame::PeerHello(_)
+        | Frame::CapabilityResponse(_)
+        | Frame::Other => {}
+    }
+}
+
+/// Begins what the peer asks for. Whoever asks again over the same link is
+/// told that it is under way, and answered once.
+async fn begin(
+    request: Request,
+    network: &Network,
+    replies: &Replies,
+    (served, under_way): (&mut Served, &mut HashMap<String, ()>),
+) {
+    let id = request.id().to_owned();
+    if under_way.contains_key(&id) {
+        return replies.send(request.answer(Response::new(&id, Status::InProgress))).await;
+    }
+    if under_way.len() >= SERVED_MAX {
+        let response = Response::rejected(&id, format!("{SERVED_MAX} requests of yours are under way"));
+        return replies.send(request.answer(response)).await;
+    }
+    let Some(work) = network.work() else {
+        return replies.send(request.answer(Response::rejected(&id, "nothing is shared here"))).await;
+    };
+    under_way.insert(id.clone(), ());
+    let work = work.serve(request, replies.clone());
+    served.push(Box::pin(async move {
+        work.await;
+        id
+    }));
+}
+
+/// What is shared here and asked for.
+pub(crate) fn shared(network: &Network, query: CapabilityQuery) -> Frame {
+    let capabilities = network.shared().into_iter().filter(|capability| query.matches(capability)).collect();
+    Frame::CapabilityResponse(CapabilityResponse { request_id: query.request_id, capabilities })
+}
+
+/// Between half and all of a wait that doubles with each failure.
+fn backoff(failures: u32, dice: f64) -> Duration {
+    let full = BACKOFF.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
+    full / 2 + (full / 2).mul_f64(dice)
+}
+
+/// A number from 0 to 1 that is another one for every pair and attempt, so that
+/// not everybody comes back at the same moment.
+fn dice(from: &str, to: &str, attempt: u32) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (from, to, attempt).hash(&mut hasher);
+    let bytes = hasher.finish().to_le_bytes();
+    bytes.last_chunk().map_or(0.5, |last| f64::from(u32::from_le_bytes(*last)) / f64::from(u32::MAX))
+}

@@ -1,0 +1,369 @@
+//! What other ensembles share, as tools: `<ensemble>.<capability>`. Whatever
+//! happens on the way, the model is told in words.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::{EffectClass, Permission, ToolInfo};
+use consort_core::message::Spent;
+use consort_core::schema::Schema;
+use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::courier::{Fate, carry};
+use crate::network::Network;
+use crate::wire::{
+    Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
+};
+use crate::work::Request;
+
+/// How long a tool may take that does not say so.
+const TOOL_TIMEOUT_MS: u64 = 30_000;
+/// How long a task may take.
+const TASK_TIMEOUT_MS: u64 = 30 * 60 * 1000;
+/// How much longer a call may take than what it calls: the answer has a way to go.
+const WAY_MS: u64 = 5_000;
+
+/// A capability of another ensemble.
+#[derive(Clone)]
+pub struct NetworkTool {
+    network: Network,
+    ensemble: Arc<str>,
+    capability: Arc<Capability>,
+    info: Arc<ToolInfo>,
+    mode: Mode,
+}
+
+/// How long a call waits for what it asked for.
+#[derive(Clone, Debug, Default)]
+pub enum Mode {
+    /// Until it is there.
+    #[default]
+    Await,
+    /// Not at all: it is delivered later.
+    Async(mpsc::Sender<Late>),
+    /// For a while.
+    AwaitWithDeadline {
+        /// How long.
+        deadline: Duration,
+        /// And then?
+        then: OnDeadline,
+    },
+}
+
+/// What a call does that has waited long enough.
+#[derive(Clone, Debug)]
+pub enum OnDeadline {
+    /// It fails; the work is cancelled.
+    ReturnTimeoutError,
+    /// It says how far it got; the work is cancelled.
+    ReturnPartial,
+    /// It says that the work goes on; what comes of it is delivered later.
+    ContinueInBackground(mpsc::Sender<Late>),
+}
+
+/// An answer that came after its call had ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Late {
+    /// The key of the call.
+    pub key: String,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// Nobody shares it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("No provider found for the tool '{0}' on the network")]
+pub struct NoProvider(pub String);
+
+impl NetworkTool {
+    /// What this ensemble shares, as a tool.
+    pub fn new(network: &Network, ensemble: &str, capability: Arc<Capability>) -> NetworkTool {
+        let info = Arc::new(info(ensemble, &capability));
+        NetworkTool { network: network.clone(), ensemble: ensemble.into(), capability, info, mode: Mode::Await }
+    }
+
+    /// The tool of this name, whoever shares it.
+    pub fn discover(name: &str, network: &Network) -> Result<NetworkTool, NoProvider> {
+        let realm = network.options().realm.as_deref();
+        let found = network.registry(|registry| {
+            let ensemble = registry.ranked(name, CapabilityKind::Tool, realm).into_iter().next()?;
+            registry.find(&ensemble, name).map(|capability| (ensemble, capability))
+        });
+        let (ensemble, capability) = found.ok_or_else(|| NoProvider(name.to_owned()))?;
+        Ok(NetworkTool::new(network, &ensemble, capability))
+    }
+
+    /// The same tool with another way of waiting.
+    pub fn with_mode(self, mode: Mode) -> NetworkTool {
+        NetworkTool { mode, ..self }
+    }
+
+    /// Who may be asked: the ensemble it is named after, then whoever else
+    /// shares the same, the best first.
+    fn providers(&self) -> VecDeque<Arc<str>> {
+        let (name, kind) = (&self.capability.name, self.capability.kind);
+        let realm = self.network.options().realm.as_deref();
+        let others = self.network.registry(|registry| registry.ranked(name, kind, realm));
+        let others = others.into_iter().filter(|other| *other != self.ensemble);
+        std::iter::once(self.ensemble.clone()).chain(others).collect()
+    }
+
+    /// The request a call becomes, or in words why there is none.
+    fn request(&self, invocation: Invocation) -> Result<Request, String> {
+        let Invocation { key, args, account, .. } = invocation;
+        let options = self.network.options();
+        let route = route(&account, &options.name, options.max_hops)?;
+        let deadline = Some(Span(Duration::from_millis(self.info.timeout_ms)));
+        let (request_id, from, name) = (key, options.name.clone(), self.capability.name.clone());
+        Ok(match self.capability.kind {
+            CapabilityKind::Tool => {
+                let input = Some(self.input(args));
+                let request =
+                    ToolRequest { request_id, from, tool: name, input, deadline, trace_context: None, route };
+                Request::Tool(Box::new(request))
+            }
+            CapabilityKind::Task => Request::Task(Box::new(TaskRequest {
+                request_id,
+                from,
+                task: name,
+                context: Some(words(&args)),
+                priority: None,
+                deadline,
+                delivery: Some(Delivery { method: "WEBSOCKET".to_owned(), address: None }),
+                trace_context: None,
+                cache_policy: None,
+                cache_key: None,
+                max_age: None,
+                route,
+            })),
+        })
+    }
+
+    /// A tool that said nothing about its input takes a text.
+    fn input(&self, args: Value) -> Value {
+        if self.capability.schema.is_some() { args } else { Value::String(words(&args)) }
+    }
+
+    async fn ask(self, invocation: Invocation) -> Answer {
+        let account = invocation.account.clone();
+        let request = match self.request(invocation) {
+            Ok(request) => request,
+            Err(why) => {
+                account.charge(Spent::default());
+                return Answer::Failed(why);
+            }
+        };
+        match carry(&self.network, request, self.info.effect, self.providers()).await {
+            Fate::Answered(response) => self.told(response, &account),
+            Fate::NotDone(why) => {
+                account.charge(Spent::default());
+                Answer::Failed(format!("Network error calling {}: {why}", self.info.name))
+            }
+            Fate::InDoubt(why) => Answer::Unknown(why),
+        }
+    }
+
+    fn told(&self, response: Response, account: &Account) -> Answer {
+        if let Some(spent) = response.usage {
+            account.charge(spent.into());
+        }
+        let failed = match self.capability.kind {
+            CapabilityKind::Task => "Task failed",
+            CapabilityKind::Tool => "Tool call failed",
+        };
+        let why = response.error.filter(|why| !why.trim().is_empty()).unwrap_or_else(|| failed.to_owned());
+        match response.status {
+            Status::Completed => Answer::Done { text: response.result.unwrap_or_default(), data: None },
+            Status::Failed if response.unknown => Answer::Unknown(why),
+            Status::Failed | Status::Rejected | Status::InProgress => Answer::Failed(why),
+        }
+    }
+
+    async fn wait(self, invocation: Invocation) -> Answer {
+        let (name, key) = (self.info.name.clone(), invocation.key.clone());
+        match self.mode.clone() {
+            Mode::Await => self.ask(invocation).await,
+            Mode::Async(later) => {
+                self.in_background(invocation, later);
+                done(format!("{name} was asked; its answer comes later as {key}"))
+            }
+            Mode::AwaitWithDeadline { deadline, then } => self.within(deadline, then, invocation).await,
+        }
+    }
+
+    async fn within(self, deadline: Duration, then: OnDeadline, invocation: Invocation) -> Answer {
+        let name = self.info.name.clone();
+        match then {
+            OnDeadline::ReturnTimeoutError => match timeout(deadline, self.ask(invocation)).await {
+                Ok(answer) => answer,
+                Err(_elapsed) => Answer::Failed(format!("{name} timed out after {deadline:?}")),
+            },
+            OnDeadline::ReturnPartial => match timeout(deadline, self.ask(invocation)).await {
+                Ok(answer) => answer,
+                Err(_elapsed) => done(format!("{name} was not done after {deadline:?}; there is no result yet")),
+            },
+            OnDeadline::ContinueInBackground(later) => {
+                let (first, mut answer) = mpsc::channel(1);
+                let key = invocation.key.clone();
+                self.in_background(invocation, first);
+                if let Ok(Some(late)) = timeout(deadline, answer.recv()).await {
+                    return late.answer;
+                }
+                self.network.background(async move {
+                    if let Some(late) = answer.recv().await {
+                        let _gone = later.send(late).await;
+                    }
+                });
+                done(format!("{name} was not done after {deadline:?}; it goes on, and its answer comes later as {key}"))
+            }
+        }
+    }
+
+    fn in_background(&self, invocation: Invocation, later: mpsc::Sender<Late>) {
+        let (tool, key) = (self.clone(), invocation.key.clone());
+        self.network.background(async move {
+            let answer = tool.ask(invocation).await;
+            let _gone = later.send(Late { key, answer }).await;
+        });
+    }
+}
+
+impl Tool for NetworkTool {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.info
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        Box::pin(self.clone().wait(invocation))
+    }
+}
+
+fn done(text: String) -> Answer {
+    Answer::Done { text, data: None }
+}
+
+/// What a model is told about a capability.
+fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
+    let usual = match capability.kind {
+        CapabilityKind::Task => TASK_TIMEOUT_MS,
+        CapabilityKind::Tool => TOOL_TIMEOUT_MS,
+    };
+    let plain = ToolInfo::new(&format!("{ensemble}.{}", capability.name), &capability.description);
+    let schema = capability.schema.as_ref().and_then(|schema| Schema::parse((**schema).clone()).ok());
+    ToolInfo {
+        schema: schema.unwrap_or_else(|| plain.schema.clone()),
+        permission: Permission::Network,
+        effect: capability.effect.unwrap_or(EffectClass::Once),
+        timeout_ms: capability.timeout_ms.unwrap_or(usual).saturating_add(WAY_MS),
+        charged: true,
+        ..plain
+    }
+}
+
+/// How a request goes on from here, unless it has come far enough.
+fn route(account: &Account, name: &str, max_hops: u32) -> Result<Route, String> {
+    let (mut ancestors, hops) = match &account.origin {
+        Some(origin) => (origin.ancestors.clone(), origin.hops.min(max_hops)),
+        None => (Vec::new(), max_hops),
+    };
+    ancestors.push(name.to_owned());
+    let Some(left) = hops.checked_sub(1) else {
+        let way = ancestors.join(" → ");
+        return Err(format!("this request has passed through enough ensembles ({way}); do it yourself"));
+    };
+    let limit = |amount: u64| Some(amount).filter(|amount| *amount > 0);
+    let budget = account.lent.map(|lent| Allowance { tokens: limit(lent.tokens), cost_nano_usd: limit(lent.cost) });
+    Ok(Route { ancestors, hops: Some(left), budget, resumed: false })
+}
+
+/// Arguments as a text: the only one there is, or all of them as JSON.
+fn words(args: &Value) -> String {
+    let only = args.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.values().next());
+    only.and_then(Value::as_str).map_or_else(|| args.to_string(), str::to_owned)
+}
+
+/// The tools on the network, looked up anew each time.
+#[derive(Clone)]
+pub struct NetworkToolCatalog {
+    network: Network,
+    tag: Option<String>,
+}
+
+impl NetworkToolCatalog {
+    /// All of them.
+    pub fn all(network: &Network) -> NetworkToolCatalog {
+        NetworkToolCatalog { network: network.clone(), tag: None }
+    }
+
+    /// Those with this tag.
+    pub fn tagged(tag: &str, network: &Network) -> NetworkToolCatalog {
+        NetworkToolCatalog { network: network.clone(), tag: Some(tag.to_owned()) }
+    }
+
+    /// The tools there are now: one for each ensemble and capability.
+    pub fn resolve(&self) -> Vec<NetworkTool> {
+        let shared: Vec<_> = self.network.registry(|registry| match &self.tag {
+            Some(tag) => registry.find_by_tag(tag).collect(),
+            None => registry.all().collect(),
+        });
+        let tools = shared.into_iter().filter(|shared| shared.capability.kind == CapabilityKind::Tool);
+        tools.map(|shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability)).collect()
+    }
+}
+
+impl DynamicTools for Network {
+    fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
+        let catalog = match name.strip_prefix("network:") {
+            Some("*") => NetworkToolCatalog::all(self),
+            Some(tag) => NetworkToolCatalog::tagged(tag.trim_start_matches('#'), self),
+            None => return self.get(name).map(|tool| tool.info().clone()).into_iter().collect(),
+        };
+        catalog.resolve().into_iter().map(|tool| tool.info).collect()
+    }
+
+    /// Also a tool whose ensemble is away: whoever shares the same can be
+    /// asked instead, and if nobody does the model is told so.
+    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let (ensemble, capability) = name.split_once('.')?;
+        let realm = self.options().realm.as_deref();
+        let found = self.registry(|registry| {
+            let own = registry.find(ensemble, capability);
+            own.or_else(|| {
+                let kinds = [CapabilityKind::Tool, CapabilityKind::Task];
+                let other = kinds.into_iter().find_map(|kind| registry.ranked(capability, kind, realm).into_iter().next());
+                registry.find(&other?, capability)
+            })
+        });
+        Some(match found {
+            Some(capability) => Arc::new(NetworkTool::new(self, ensemble, capability)),
+            None => Arc::new(Away::new(name)),
+        })
+    }
+}
+
+/// A tool of an ensemble that is not there.
+struct Away(Arc<ToolInfo>);
+
+impl Away {
+    fn new(name: &str) -> Away {
+        let info = ToolInfo::new(name, "A tool of another ensemble, which cannot be reached just now");
+        Away(Arc::new(ToolInfo { permission: Permission::Network, charged: true, ..info }))
+    }
+}
+
+impl Tool for Away {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.0
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        let why = format!("`{}` cannot be reached: its ensemble is not connected, and no other shares it", self.0.name);
+        invocation.account.charge(Spent::default());
+        Box::pin(async { Answer::Failed(why) })
+    }
+}

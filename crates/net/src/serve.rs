@@ -1,0 +1,283 @@
+//! The side that does the work. A request becomes a run of its own kind, with
+//! its own slots, claimed by its id in the log: the same request is never done
+//! twice, across links and restarts, and whoever asks again gets the answer.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use consort_core::compile::Compiled;
+use consort_core::decide::Command;
+use consort_core::event::CancelMode;
+use consort_core::run::Run;
+use consort_core::spec::Kind;
+use consort_runtime::admission::{Capacity, Keep, Pool};
+use consort_runtime::engine::{self, Engine};
+use consort_runtime::log;
+use futures::future::BoxFuture;
+
+use crate::cache::Cache;
+use crate::share::{Kitchen, Share};
+use crate::wire::{Accepted, Capability, Frame, Response, Route, Spent, Status};
+use crate::work::{Load, Replies, Request, Work};
+
+/// Requests that wait for a slot; more are turned down.
+const QUEUED_MAX: usize = 1024;
+/// Ended requests that are remembered, so that they are not done twice.
+const KEPT: usize = 10_000;
+/// Withdrawn requests that are remembered; they matter for a moment only.
+const WITHDRAWN_MAX: usize = 1024;
+/// How long an answer that is asked for again is waited for before looking at
+/// the log once more: another process may own the run.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What holds for work for peers, so much of it at once.
+pub fn pool(max_concurrent: usize) -> Pool {
+    Pool { capacity: Capacity { running: max_concurrent, queued: QUEUED_MAX }, keep: Keep::Newest(KEPT) }
+}
+
+/// Does what peers ask for. Clones share everything.
+#[derive(Clone)]
+pub struct Serve(Arc<Inner>);
+
+struct Inner {
+    /// What this ensemble is called.
+    name: String,
+    kitchen: Kitchen,
+    engine: Engine,
+    max_concurrent: usize,
+    draining: AtomicBool,
+    cache: Mutex<Cache>,
+    /// Requests that were withdrawn, the latest last: one may come before what
+    /// it withdraws is stored.
+    withdrawn: Mutex<VecDeque<String>>,
+}
+
+impl Serve {
+    /// The work of the ensemble of this name, done by the engine in slots of its
+    /// own: see [`pool`].
+    pub fn new(name: &str, kitchen: Kitchen, engine: Engine, max_concurrent: usize) -> Serve {
+        Serve(Arc::new(Inner {
+            name: name.to_owned(),
+            kitchen,
+            engine,
+            max_concurrent,
+            draining: AtomicBool::new(false),
+            cache: Mutex::default(),
+            withdrawn: Mutex::default(),
+        }))
+    }
+
+    /// Where the work takes place.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Takes no more work on; what is under way goes on.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Release);
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.0.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(self, request: Request, replies: Replies) {
+        let response = match self.refusal(&request) {
+            Some(refusal) => refusal,
+            None => self.work(&request, &replies).await,
+        };
+        replies.send(request.answer(response)).await;
+    }
+
+    /// Why a request is not taken on, whatever it asks for.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        let (id, route, is_task) = match request {
+            Request::Task(task) => (&task.request_id, &task.route, true),
+            Request::Tool(tool) => (&tool.request_id, &tool.route, false),
+        };
+        if self.0.draining.load(Ordering::Acquire) && !route.resumed {
+            return Some(Response::rejected(id, format!("{} is about to stop and takes no more work on", self.0.name)));
+        }
+        // A tool asks nobody else, so only tasks can go round in circles.
+        let looped = is_task && route.ancestors.contains(&self.0.name);
+        looped.then(|| Response::failed(id, circle(route, &self.0.name)))
+    }
+
+    async fn work(&self, request: &Request, replies: &Replies) -> Response {
+        let now = self.0.engine.seams().clock.now();
+        let cached = match request {
+            Request::Task(task) => self.cache().find(task, now),
+            Request::Tool(_) => None,
+        };
+        let id = request.id();
+        if let Some(response) = cached {
+            accept(request, 0, replies).await;
+            return Response { request_id: id.to_owned(), ..response };
+        }
+        let begun = self.begin(request, replies).await;
+        let response = match begun {
+            Ok(run) => self.outcome(id, &run).await,
+            Err(refusal) => refusal,
+        };
+        if let Request::Task(task) = request {
+            self.cache().keep(task, &response, now);
+        }
+        response
+    }
+
+    /// The run that does it: a new one, or the one that did or does it already.
+    async fn begin(&self, request: &Request, replies: &Replies) -> Result<Arc<str>, Response> {
+        let (id, engine) = (request.id(), &self.0.engine);
+        let claim = claim(id);
+        let route = match request {
+            Request::Task(task) => &task.route,
+            Request::Tool(tool) => &tool.route,
+        };
+        if route.resumed {
+            let known = engine.holder(&claim).await.map_err(|error| unavailable(id, &error))?;
+            let run = known.ok_or_else(|| forgotten(id))?;
+            replies.send(request.answer(Response::new(id, Status::InProgress))).await;
+            return Ok(run);
+        }
+        let compiled = match self.compile(request) {
+            Ok(compiled) => compiled,
+            Err(why) => {
+                accept(request, 0, replies).await;
+                return Err(Response::failed(id, why));
+            }
+        };
+        match engine.submit_once(compiled, vec![claim]).await {
+            Ok(run) => {
+                let position = engine.queue_position(&run).unwrap_or(0);
+                accept(request, position as u64, replies).await;
+                if self.is_withdrawn(id) {
+                    self.clone().stop(id.to_owned()).await;
+                }
+                Ok(run)
+            }
+            Err(engine::Error::Log(log::Error::Claimed { by, .. })) => {
+                replies.send(request.answer(Response::new(id, Status::InProgress))).await;
+                Ok(by.into())
+            }
+            Err(engine::Error::Busy { .. }) => Err(Response::rejected(id, "too many requests wait here already")),
+            Err(error) => Err(unavailable(id, &error)),
+        }
+    }
+
+    fn compile(&self, request: &Request) -> Result<Compiled, String> {
+        match request {
+            Request::Task(task) => self.0.kitchen.task(task),
+            Request::Tool(tool) => self.0.kitchen.tool(tool),
+        }
+    }
+
+    /// Waits for a run to end and says what came of it.
+    async fn outcome(&self, id: &str, run: &str) -> Response {
+        loop {
+            self.0.engine.finished(run).await;
+            match self.0.engine.run(run).await {
+                Ok(state) if state.ended() => return told(id, &state),
+                Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(error) => return unavailable(id, &error),
+            }
+        }
+    }
+
+    fn is_withdrawn(&self, id: &str) -> bool {
+        self.withdrawn().iter().any(|withdrawn| withdrawn == id)
+    }
+
+    fn withdrawn(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.0.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn withdraw(&self, id: &str) {
+        let mut withdrawn = self.withdrawn();
+        if withdrawn.len() >= WITHDRAWN_MAX {
+            withdrawn.pop_front();
+        }
+        withdrawn.push_back(id.to_owned());
+    }
+
+    async fn stop(self, request_id: String) {
+        let command = Command::Cancel { mode: CancelMode::Now, by: "a peer".to_owned() };
+        match self.0.engine.holder(&claim(&request_id)).await {
+            Ok(Some(run)) => {
+                let _over = self.0.engine.command(&run, command).await;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(request_id, %error, "cannot look up what is to be cancelled"),
+        }
+    }
+}
+
+impl Work for Serve {
+    fn shared(&self) -> Vec<Capability> {
+        self.0.kitchen.shares.iter().map(Share::capability).collect()
+    }
+
+    fn load(&self) -> Load {
+        let load = self.0.engine.load(Kind::Peer);
+        let draining = self.0.draining.load(Ordering::Acquire);
+        Load { active: load.active + load.queued, max: self.0.max_concurrent, draining }
+    }
+
+    fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()> {
+        Box::pin(self.clone().answer(request, replies))
+    }
+
+    fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()> {
+        self.withdraw(request_id);
+        Box::pin(self.clone().stop(request_id.to_owned()))
+    }
+}
+
+/// The key of a request in the log.
+fn claim(request_id: &str) -> String {
+    format!("peer-request/{request_id}")
+}
+
+/// A task is accepted in so many words; a tool just answers.
+async fn accept(request: &Request, queue_position: u64, replies: &Replies) {
+    if let Request::Task(task) = request {
+        let (request_id, queue_position) = (task.request_id.clone(), Some(queue_position));
+        replies.send(Frame::TaskAccepted(Accepted { request_id, queue_position, estimated_completion: None })).await;
+    }
+}
+
+fn circle(route: &Route, name: &str) -> String {
+    let way = route.ancestors.join(" → ");
+    format!("this would go round in circles ({way} → {name}): {name} is already part of this request; do it yourself")
+}
+
+fn forgotten(id: &str) -> Response {
+    let why = "the request is not known here: it never arrived, or is no longer remembered";
+    Response { unknown: true, ..Response::failed(id, why) }
+}
+
+fn unavailable(id: &str, error: &engine::Error) -> Response {
+    Response::rejected(id, format!("nothing can be stored here just now: {error}"))
+}
+
+/// What came of a run that has ended.
+fn told(id: &str, run: &Run) -> Response {
+    let result = run.answer().map(str::to_owned);
+    let status = if run.error().is_none() && result.is_some() { Status::Completed } else { Status::Failed };
+    let error = (status == Status::Failed).then(|| reason(run));
+    Response {
+        result: result.filter(|_| status == Status::Completed),
+        error,
+        duration_ms: Some(run.took_ms()),
+        unknown: status == Status::Failed && run.in_doubt() > 0,
+        usage: Some(Spent::from(run.spent())),
+        ..Response::new(id, status)
+    }
+}
+
+/// Why a run gave nothing: what its task says, or what ended the run.
+fn reason(run: &Run) -> String {
+    let words = run.failures().last().map(str::to_owned);
+    words.or_else(|| run.error().map(str::to_owned)).unwrap_or_else(|| "Cancelled".to_owned())
+}

@@ -1,0 +1,181 @@
+//! What an ensemble shares, and how a request for it becomes a run: a task as
+//! an ensemble of one task, a tool as a task that only calls it. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use consort_core::budget::Limits;
+use consort_core::catalog::{Belt, EffectClass, Models, ToolInfo};
+use consort_core::compile::{Catalog, Compiled, compile};
+use consort_core::draft::{Draft, Ensemble, Request as Submission};
+use consort_core::queue::Priority;
+use consort_core::spec::{Kind, Origin, Spec, Task};
+use consort_core::template;
+use serde_json::{Value, json};
+
+use crate::wire::{Allowance, Capability, CapabilityKind, Route, TaskRequest, ToolRequest};
+
+/// The variable a shared task reads what it is given from.
+const CONTEXT: &str = "context";
+
+/// Something shared.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// What it is called on the network; unique.
+    pub name: String,
+    /// What it is about.
+    pub tags: Vec<String>,
+    /// What it is.
+    pub what: What,
+}
+
+/// What is shared.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A tool.
+    Tool(Arc<ToolInfo>),
+    /// A task.
+    Task(Box<Draft>),
+}
+
+impl Share {
+    /// What others are told about it.
+    pub fn capability(&self) -> Capability {
+        let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+        let (name, tags) = (self.name.clone(), self.tags.clone());
+        match &self.what {
+            What::Tool(tool) => Capability {
+                name,
+                description: tool.description.clone(),
+                kind: CapabilityKind::Tool,
+                tags,
+                schema: Some(Arc::new(tool.schema.json().clone())),
+                version,
+                effect: Some(tool.effect),
+                timeout_ms: Some(tool.timeout_ms),
+            },
+            What::Task(task) => Capability {
+                name,
+                description: task.description.clone(),
+                kind: CapabilityKind::Task,
+                tags,
+                schema: None,
+                version,
+                effect: Some(EffectClass::Once),
+                timeout_ms: None,
+            },
+        }
+    }
+}
+
+/// What runs for peers are made from.
+pub struct Kitchen {
+    /// What holds for every task.
+    pub ensemble: Ensemble,
+    /// What tasks can choose from.
+    pub catalog: Catalog,
+    /// What is shared.
+    pub shares: Vec<Share>,
+}
+
+impl Kitchen {
+    fn find(&self, name: &str, is: impl Fn(&What) -> bool) -> Option<&Share> {
+        self.shares.iter().find(|share| share.name == name && is(&share.what))
+    }
+
+    /// The run that does a shared task, or in words why there is none.
+    pub(crate) fn task(&self, request: &TaskRequest) -> Result<Compiled, String> {
+        let share = self.find(&request.task, |what| matches!(what, What::Task(_)));
+        let Some(Share { what: What::Task(draft), .. }) = share else {
+            return Err(format!("Unknown shared task: {}", request.task));
+        };
+        let context = request.context.clone().unwrap_or_default();
+        let draft = informed(Draft { context: Vec::new(), ..(**draft).clone() }, &context);
+        let ensemble = Ensemble { tasks: vec![draft], workflow: None, ..self.ensemble.clone() };
+        let inputs = BTreeMap::from([(CONTEXT.to_owned(), context)]);
+        let submission = Submission { inputs, ..Submission::default() };
+        let mut compiled = compile(&ensemble, submission, &self.catalog).map_err(|mistakes| {
+            mistakes.iter().map(|mistake| mistake.message.clone()).collect::<Vec<_>>().join("; ")
+        })?;
+        compiled.spec.limits = within(compiled.spec.limits, request.route.budget, request.deadline.map(|span| span.0));
+        compiled.spec.kind = Kind::Peer;
+        compiled.spec.origin = Some(origin(&request.route, &request.from, request.priority.unwrap_or_default()));
+        Ok(compiled)
+    }
+
+    /// The run that calls a shared tool, or in words why there is none.
+    pub(crate) fn tool(&self, request: &ToolRequest) -> Result<Compiled, String> {
+        let share = self.find(&request.tool, |what| matches!(what, What::Tool(_)));
+        let Some(Share { what: What::Tool(tool), .. }) = share else {
+            return Err(format!("Unknown shared tool: {}", request.tool));
+        };
+        let args = arguments(tool, request.input.as_ref())?;
+        let limits = within(self.ensemble.limits, request.route.budget, request.deadline.map(|span| span.0));
+        let task = Task {
+            name: request.tool.clone(),
+            description: format!("Call {}", tool.name),
+            handler: Some(tool.name.clone()),
+            handler_args: Some(args),
+            max_iterations: 1,
+            ..Task::default()
+        };
+        let spec = Spec {
+            kind: Kind::Peer,
+            name: self.ensemble.name.clone(),
+            tasks: vec![task],
+            limits,
+            origin: Some(origin(&request.route, &request.from, Priority::Normal)),
+            ..Spec::default()
+        };
+        let belt = Belt::from([(tool.name.clone(), tool.clone())]);
+        Ok(Compiled { spec, models: Models::new(), belt, warnings: Vec::new() })
+    }
+}
+
+/// A task that says nowhere where its context goes reads it as further context.
+fn informed(draft: Draft, context: &str) -> Draft {
+    let texts = [Some(&draft.description), draft.expected_output.as_ref(), draft.additional_context.as_ref()];
+    let named = texts.into_iter().flatten().any(|text| template::variables(text).contains(&CONTEXT));
+    if named || context.is_empty() || draft.additional_context.is_some() {
+        return draft;
+    }
+    Draft { additional_context: Some(format!("{{{CONTEXT}}}")), ..draft }
+}
+
+/// The stricter of what the ensemble allows and what the asker gives.
+fn within(own: Limits, given: Option<Allowance>, patience: Option<std::time::Duration>) -> Limits {
+    let stricter = |own: u64, given: Option<u64>| match given {
+        Some(given) if own == 0 || given < own => given.max(1),
+        Some(_) | None => own,
+    };
+    let given = given.unwrap_or_default();
+    let patience = patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    Limits {
+        tokens: stricter(own.tokens, given.tokens),
+        cost: stricter(own.cost, given.cost_nano_usd),
+        wall_clock_ms: stricter(own.wall_clock_ms, patience),
+        ..own
+    }
+}
+
+/// How a request came here; one that does not say came from its sender.
+fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
+    let ancestors = if route.ancestors.is_empty() { vec![from.to_owned()] } else { route.ancestors.clone() };
+    Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority })
+}
+
+/// What the tool is called with: a bare text stands for its only required
+/// text, or is the arguments as JSON.
+fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, String> {
+    match (input, tool.schema.only_string()) {
+        (None | Some(Value::Null), Some(name)) => Ok(json!({ name: "" })),
+        (None | Some(Value::Null), None) => Ok(json!({})),
+        (Some(Value::String(text)), Some(name)) => Ok(json!({ name: text })),
+        (Some(Value::String(text)), None) => {
+            let parsed = serde_json::from_str(text).ok().filter(Value::is_object);
+            parsed.ok_or_else(|| "the input must be an object, or a text that holds one as JSON".to_owned())
+        }
+        (Some(object @ Value::Object(_)), _) => Ok(object.clone()),
+        (Some(_), _) => Err("the input must be an object or a text".to_owned()),
+    }
+}

@@ -1,0 +1,5 @@
+//! Whole networks in one process, over the real links and the real engine.
+
+mod behaviour;
+mod simulation;
+mod world;

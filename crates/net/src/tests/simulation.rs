@@ -1,0 +1,213 @@
+//! Fifty ensembles in bad weather: frames delayed, connections broken or gone
+//! silent, partitions, ensembles killed and started again with other things to
+//! share, and calls all the while. Time is simulated; every seed is printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use consort_core::catalog::EffectClass;
+use consort_runtime::tool::{Answer, ScriptedTool, Tool};
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Instant, sleep};
+
+use super::world::{House, LEASE, Running, invocation, tool};
+use crate::memory::{Weather, Wires};
+use crate::remote::NetworkToolCatalog;
+
+const ENSEMBLES: usize = 50;
+/// How many others each one dials.
+const DIALS: usize = 2;
+/// Rounds of trouble, and how long each lasts.
+const ROUNDS: usize = 6;
+const ROUND: Duration = Duration::from_secs(3);
+const CALLS_PER_ROUND: usize = 12;
+/// How long the real clock may run in one test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap()
+    }
+}
+
+struct Town {
+    wires: Wires,
+    houses: Vec<House>,
+    running: Vec<Option<Running>>,
+    /// The tool of each effect that each house shares.
+    tools: Vec<Vec<ScriptedTool>>,
+    dice: Dice,
+}
+
+fn name(number: usize) -> String {
+    format!("e{number:02}")
+}
+
+/// Half of the ensembles share a tool that must not be called twice, and all
+/// one that only reads.
+fn house(number: usize, dice: &mut Dice) -> (House, Vec<ScriptedTool>) {
+    let peers: BTreeSet<usize> = (0..DIALS).map(|_| dice.below(ENSEMBLES)).filter(|peer| *peer != number).collect();
+    let peers: Vec<String> = peers.into_iter().map(name).collect();
+    let look = tool("look", EffectClass::Read).answers("seen");
+    let pay = tool("pay", EffectClass::Once).answers("paid");
+    let house = House::new(&name(number), &peers.iter().map(String::as_str).collect::<Vec<_>>());
+    let house = house.tool("look", &["any"], &look);
+    let house = if number.is_multiple_of(2) { house.tool("pay", &[], &pay) } else { house };
+    (house, vec![look, pay])
+}
+
+impl Town {
+    async fn new(seed: u64) -> Town {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let weather = Weather { delay: Duration::from_millis(80), breaks: 2_000, silences: 2_000 };
+        let wires = Wires::new(weather, seed + 7);
+        let (houses, tools): (Vec<House>, Vec<_>) = (0..ENSEMBLES).map(|number| house(number, &mut dice)).unzip();
+        let mut running = Vec::new();
+        for house in &houses {
+            running.push(Some(house.start(&wires).await));
+        }
+        Town { wires, houses, running, tools, dice }
+    }
+
+    /// Something goes wrong, or right again.
+    async fn trouble(&mut self) {
+        self.wires.heal();
+        for _ in 0..3 {
+            let (one, other) = (self.dice.below(ENSEMBLES), self.dice.below(ENSEMBLES));
+            self.wires.part(&name(one), &name(other));
+            let killed = self.dice.below(ENSEMBLES);
+            self.running[killed] = None;
+        }
+        let back = self.dice.below(ENSEMBLES);
+        self.revive(back).await;
+    }
+
+    /// Starts an ensemble again, sharing something more than before.
+    async fn revive(&mut self, number: usize) {
+        if self.running[number].is_none() {
+            let extra = format!("extra{}", self.dice.below(1000));
+            let house = self.houses[number].clone();
+            let house = house.tool(&extra, &[], &self.tools[number][0]);
+            self.running[number] = Some(house.start(&self.wires).await);
+            self.houses[number] = house;
+        }
+    }
+
+    /// What an ensemble should know: what everybody shares whom it dials or
+    /// who dials it.
+    fn expected(&self, number: usize) -> Vec<String> {
+        let dials = |from: usize, to: usize| self.houses[from].peers.contains(&name(to));
+        let linked = (0..ENSEMBLES).filter(|other| *other != number && (dials(number, *other) || dials(*other, number)));
+        let mut known: Vec<String> = linked
+            .flat_map(|other| self.houses[other].shares.iter().map(move |share| format!("{}.{}", name(other), share.name)))
+            .collect();
+        known.sort();
+        known.dedup();
+        known
+    }
+
+    /// Nobody knows somebody who has been away for more than twice the lease.
+    fn assert_no_ghosts(&self, gone: &BTreeMap<usize, Instant>, seed: u64) {
+        let limit = LEASE * 2 + Duration::from_millis(100);
+        for running in self.running.iter().flatten() {
+            for (ghost, since) in gone.iter().filter(|(_, since)| since.elapsed() > limit) {
+                let ghost = format!("{}.", name(*ghost));
+                assert!(!running.knows().iter().any(|known| known.starts_with(&ghost)), "seed {seed}: {ghost} {since:?}");
+            }
+        }
+    }
+}
+
+/// One life of the town; the number of calls made.
+async fn live(seed: u64) -> usize {
+    let mut town = Town::new(seed).await;
+    let (mut calls, mut answers, mut made) = (FuturesUnordered::new(), Vec::new(), 0);
+    let mut gone: BTreeMap<usize, Instant> = BTreeMap::new();
+    for round in 0..ROUNDS {
+        town.trouble().await;
+        for number in 0..ENSEMBLES {
+            match &town.running[number] {
+                Some(_) => drop(gone.remove(&number)),
+                None => drop(gone.entry(number).or_insert_with(Instant::now)),
+            }
+        }
+        for call in 0..CALLS_PER_ROUND {
+            let from = town.dice.below(ENSEMBLES);
+            let Some(running) = &town.running[from] else { continue };
+            let known = NetworkToolCatalog::all(&running.network).resolve();
+            if known.is_empty() {
+                continue;
+            }
+            let remote = known[town.dice.below(known.len())].clone();
+            let key = format!("{seed}/{round}/{call}");
+            made += 1;
+            calls.push(async move { (key.clone(), remote.info().effect, remote.call(invocation(&key)).await) });
+        }
+        let over = sleep(ROUND);
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => break,
+                Some(answered) = calls.next() => answers.push(answered),
+            }
+        }
+        town.assert_no_ghosts(&gone, seed);
+    }
+    settle(&mut town, seed).await;
+    while let Some(answered) = calls.next().await {
+        answers.push(answered);
+    }
+    assert_eq!(answers.len(), made, "seed {seed}: everybody is answered");
+    judge(&town, &answers, seed);
+    made
+}
+
+/// The weather clears, everybody comes back, and everybody knows everything.
+async fn settle(town: &mut Town, seed: u64) {
+    town.wires.heal();
+    town.wires.weather(Weather { delay: Duration::from_millis(80), ..Weather::default() });
+    for number in 0..ENSEMBLES {
+        town.revive(number).await;
+    }
+    sleep(LEASE * 2 + Duration::from_secs(20)).await;
+    for number in 0..ENSEMBLES {
+        let knows = town.running[number].as_ref().unwrap().knows();
+        assert_eq!(knows, town.expected(number), "seed {seed}: {}", name(number));
+    }
+}
+
+/// What was done is what callers were told was done.
+fn judge(town: &Town, answers: &[(String, EffectClass, Answer)], seed: u64) {
+    let mut done: BTreeMap<String, usize> = BTreeMap::new();
+    for args in town.tools.iter().flatten().flat_map(ScriptedTool::args) {
+        *done.entry(args["input"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    for (key, effect, answer) in answers {
+        let times = done.get(key).copied().unwrap_or(0);
+        match (effect, answer) {
+            (EffectClass::Once, Answer::Done { .. }) => assert_eq!(times, 1, "seed {seed}: {key}"),
+            (EffectClass::Once, Answer::Failed(why)) => assert_eq!(times, 0, "seed {seed}: {key}: {why}"),
+            (EffectClass::Once, Answer::Unknown(_)) => assert!(times <= 1, "seed {seed}: {key}"),
+            (EffectClass::Read | EffectClass::Idempotent, Answer::Done { .. }) => assert!(times >= 1, "seed {seed}"),
+            (EffectClass::Read | EffectClass::Idempotent, _) => {}
+        }
+    }
+}
+
+#[test]
+fn fifty_ensembles_in_bad_weather_agree_in_the_end_and_do_nothing_twice() {
+    let (began, mut seeds, mut calls) = (std::time::Instant::now(), 0, 0);
+    while began.elapsed() < PATIENCE {
+        println!("seed {seeds}");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        calls += runtime.block_on(live(seeds));
+        seeds += 1;
+    }
+    println!("{seeds} seeds, {calls} calls");
+    assert!(seeds > 0 && calls > 0);
+}

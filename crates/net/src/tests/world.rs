@@ -1,0 +1,160 @@
+//! Ensembles that can be started, killed and started again with what they had
+//! stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::{EffectClass, ModelInfo, ToolInfo};
+use consort_core::compile::Catalog;
+use consort_core::draft::{Draft, Ensemble};
+use consort_core::id::Id;
+use consort_runtime::admission::Pools;
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::Limits;
+use consort_runtime::log::MemoryLog;
+use consort_runtime::model::{ModelCatalog, ScriptedModel};
+use consort_runtime::tool::{Account, Invocation, ScriptedTool, Tool, Toolbox};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::memory::Wires;
+use crate::network::{Dialling, Network, Options};
+use crate::serve::{Serve, pool};
+use crate::share::{Kitchen, Share, What};
+use crate::transport::Address;
+
+pub(super) const LEASE: Duration = Duration::from_secs(2);
+
+/// What an ensemble is, running or not.
+#[derive(Clone)]
+pub(super) struct House {
+    pub(super) name: String,
+    pub(super) realm: Option<String>,
+    pub(super) peers: Vec<String>,
+    pub(super) shares: Vec<Share>,
+    pub(super) tools: Vec<ScriptedTool>,
+    pub(super) model: ScriptedModel,
+    pub(super) max_concurrent: usize,
+    pub(super) log: MemoryLog,
+}
+
+/// An ensemble that runs.
+pub(super) struct Running {
+    pub(super) network: Network,
+    pub(super) serve: Serve,
+    _dialling: Dialling,
+    _answering: JoinSet<()>,
+}
+
+impl House {
+    pub(super) fn new(name: &str, peers: &[&str]) -> House {
+        House {
+            name: name.to_owned(),
+            realm: None,
+            peers: peers.iter().map(|peer| (*peer).to_owned()).collect(),
+            shares: Vec::new(),
+            tools: Vec::new(),
+            model: ScriptedModel::new(),
+            max_concurrent: 8,
+            log: MemoryLog::default(),
+        }
+    }
+
+    pub(super) fn tool(mut self, name: &str, tags: &[&str], tool: &ScriptedTool) -> House {
+        self.tools.retain(|known| known.info().name != tool.info().name);
+        self.tools.push(tool.clone());
+        let what = What::Tool(tool.info().clone());
+        self.shares.push(Share { name: name.to_owned(), tags: tags.iter().map(|t| (*t).to_owned()).collect(), what });
+        self
+    }
+
+    pub(super) fn task(mut self, name: &str, tools: &[&str]) -> House {
+        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        let description = format!("Do {name} with {{context}}");
+        let draft = Draft { name: Some(name.to_owned()), description, tools, ..Draft::default() };
+        self.shares.push(Share { name: name.to_owned(), tags: Vec::new(), what: What::Task(Box::new(draft)) });
+        self
+    }
+
+    pub(super) fn model(mut self, model: &ScriptedModel) -> House {
+        self.model = model.clone();
+        self
+    }
+
+    fn seams(&self) -> Seams {
+        let toolbox = self.tools.iter().fold(Toolbox::default(), |all, tool| all.with(tool.clone()).unwrap());
+        Seams {
+            log: Arc::new(self.log.clone()),
+            models: ModelCatalog::default().with(ModelInfo::new("main", "scripted"), self.model.clone()).unwrap(),
+            tools: toolbox,
+            limits: Limits::new([], None),
+            clock: Clock::system(),
+            cancel_grace: Duration::from_secs(1),
+        }
+    }
+
+    /// Starts it. What it knew of the network is gone, what it stored is not.
+    pub(super) async fn start(&self, wires: &Wires) -> Running {
+        let address = |peer: &String| (peer.clone(), Address { url: peer.clone(), key: None });
+        let options = Options {
+            name: self.name.clone(),
+            realm: self.realm.clone(),
+            lease: LEASE,
+            max_hops: 8,
+            shareable: true,
+            peers: self.peers.iter().map(address).collect(),
+        };
+        let seams = self.seams();
+        let infos: Vec<Arc<ToolInfo>> = self.tools.iter().map(|tool| tool.info().clone()).collect();
+        let catalog = Catalog { models: seams.models.infos().cloned().collect(), tools: infos };
+        let ensemble = Ensemble { name: self.name.clone(), ..Ensemble::default() };
+        let kitchen = Kitchen { ensemble, catalog, shares: self.shares.clone() };
+        let network = Network::new(options, Arc::new(wires.from(&self.name)));
+        let tools = seams.tools.clone().with_dynamic(network.tools());
+        let pools = Pools { peers: pool(self.max_concurrent), ..Pools::default() };
+        let engine = Engine::limited(Seams { tools, ..seams }, pools);
+        let serve = Serve::new(&self.name, kitchen, engine, self.max_concurrent);
+        network.offer(Arc::new(serve.clone()));
+        serve.engine().recover().await.unwrap();
+        let (mut calls, mut answering) = (wires.listen(&self.name), JoinSet::new());
+        let answers = network.clone();
+        answering.spawn(async move {
+            let mut links = JoinSet::new();
+            while let Some(connection) = calls.recv().await {
+                let network = answers.clone();
+                links.spawn(async move { network.answer(connection).await });
+            }
+        });
+        Running { _dialling: network.dial(), _answering: answering, network, serve }
+    }
+}
+
+impl Running {
+    /// Every capability it knows of, as `ensemble.name`.
+    pub(super) fn knows(&self) -> Vec<String> {
+        let name = |shared: crate::roster::Shared| format!("{}.{}", shared.ensemble, shared.capability.name);
+        let mut known: Vec<String> = self.network.registry(|registry| registry.all().map(name).collect());
+        known.sort();
+        known
+    }
+
+    /// Returns when it knows exactly this.
+    pub(super) async fn until_knows(&self, expected: &[&str]) {
+        let mut changes = self.network.changes();
+        while self.knows() != expected {
+            changes.changed().await.unwrap();
+        }
+    }
+}
+
+pub(super) fn tool(name: &str, effect: EffectClass) -> ScriptedTool {
+    ScriptedTool::new(name).effect(effect)
+}
+
+/// A call with this key, which is also its input.
+pub(super) fn invocation(key: &str) -> Invocation {
+    let (call, key, args) = (Id::from("1.0.0"), key.to_owned(), json!({ "input": key }));
+    Invocation { run: "run".into(), call, key, args, account: Account::default() }
+}

@@ -1,0 +1,95 @@
+//! How frames travel. A connection is a sink and a stream of texts; where they
+//! come from is the business of a [`Transport`]: WebSockets, or memory.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{Sink, SinkExt, StreamExt, future};
+use tokio::time::timeout;
+use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+/// Bytes of one frame that is read; a `hello` may have 4 MiB.
+const FRAME_MAX: usize = 8 * 1024 * 1024;
+/// How long connecting may take.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// Where a peer is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Its `/ws`.
+    pub url: String,
+    /// The key it wants to see.
+    pub key: Option<String>,
+}
+
+/// An open connection. It is closed by dropping it; when the other side closes
+/// it, `incoming` ends.
+pub struct Connection {
+    /// What is said.
+    pub outgoing: Pin<Box<dyn Sink<String, Error = Closed> + Send>>,
+    /// What is heard.
+    pub incoming: BoxStream<'static, String>,
+}
+
+/// Nothing can be sent any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the connection is closed")]
+pub struct Closed;
+
+/// Opens connections.
+pub trait Transport: Send + Sync + 'static {
+    /// Connects, or says why not. Never shows the key.
+    fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>>;
+}
+
+/// Connects to `/ws` of a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WebSockets;
+
+impl Transport for WebSockets {
+    fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>> {
+        let to = to.clone();
+        Box::pin(async move {
+            match timeout(CONNECT_MAX, connect(&to)).await {
+                Ok(connected) => connected,
+                Err(_elapsed) => Err(format!("no answer within {CONNECT_MAX:?}")),
+            }
+        })
+    }
+}
+
+async fn connect(to: &Address) -> Result<Connection, String> {
+    let mut request = to.url.as_str().into_client_request().map_err(|error| error.to_string())?;
+    if let Some(key) = &to.key {
+        let value = HeaderValue::from_str(&format!("Bearer {key}"));
+        let value = value.map_err(|_odd| "the key holds characters that cannot be sent".to_owned())?;
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    let limits = WebSocketConfig::default().max_message_size(Some(FRAME_MAX)).max_frame_size(Some(FRAME_MAX));
+    let (socket, _greeting) = connect_async_with_config(request, Some(limits), true).await.map_err(words)?;
+    let (outgoing, incoming) = socket.split();
+    let outgoing = outgoing.sink_map_err(|_error: Error| Closed);
+    let outgoing = outgoing.with(|text: String| future::ready(Ok::<_, Closed>(Message::text(text))));
+    let texts = incoming.take_while(|message| future::ready(message.is_ok()));
+    let texts = texts.filter_map(|message| future::ready(message.ok().and_then(|message| text(&message))));
+    Ok(Connection { outgoing: Box::pin(outgoing), incoming: texts.boxed() })
+}
+
+fn text(message: &Message) -> Option<String> {
+    message.is_text().then(|| message.to_text().ok().map(str::to_owned)).flatten()
+}
+
+/// What went wrong, without the address: it is known, and may hold a secret.
+fn words(error: Error) -> String {
+    match error {
+        Error::Http(answer) => format!("it answered {}", answer.status()),
+        other => other.to_string(),
+    }
+}

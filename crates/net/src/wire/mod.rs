@@ -1,0 +1,240 @@
+//! What ensembles say to each other: one JSON object per frame, told apart by
+//! `type`. Fields the seeds do not have (`ancestors`, `hops`, `budget`,
+//! `schema`, …) are left out where there is nothing to say, so that a peer that
+//! does not know them can be talked to.
+
+mod request;
+mod span;
+
+use std::sync::Arc;
+
+use consort_core::catalog::EffectClass;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use request::{
+    Accepted, Allowance, CachePolicy, Delivery, Progress, Response, Route, Spent, Status, TaskRequest, ToolRequest,
+    TraceParent,
+};
+pub use span::Span;
+
+/// One frame of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Frame {
+    /// The listening side says who it is.
+    Hello(Hello),
+    /// The dialling side says who it is.
+    PeerHello(PeerHello),
+    /// Do a shared task.
+    TaskRequest(Box<TaskRequest>),
+    /// Call a shared tool.
+    ToolRequest(Box<ToolRequest>),
+    /// The work is taken on.
+    TaskAccepted(Accepted),
+    /// How far it is.
+    TaskProgress(Progress),
+    /// What came of a task.
+    TaskResponse(Response),
+    /// What came of a tool call.
+    ToolResponse(Response),
+    /// The work is not wanted any more.
+    RequestCancel(RequestCancel),
+    /// Who shares what?
+    CapabilityQuery(CapabilityQuery),
+    /// What is shared here.
+    CapabilityResponse(CapabilityResponse),
+    /// How busy the sender is; also the sign that it is there.
+    CapacityUpdate(CapacityUpdate),
+    /// Anything a link does not need.
+    #[serde(other)]
+    Other,
+}
+
+impl Frame {
+    /// Reads a frame; what a link does not need is [`Frame::Other`].
+    pub fn read(text: &str) -> Result<Frame, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The frame as text.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Something shared: a tool or a task of an ensemble.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capability {
+    /// Unique in its ensemble.
+    pub name: String,
+    /// What it does, for the model.
+    #[serde(default, deserialize_with = "or_default")]
+    pub description: String,
+    /// Tool or task.
+    #[serde(rename = "type")]
+    pub kind: CapabilityKind,
+    /// What it is about.
+    #[serde(default, deserialize_with = "or_default")]
+    pub tags: Vec<String>,
+    /// What its input must look like; absent: a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<Value>>,
+    /// Which version of it this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What doing it twice would mean; absent: it must not be done twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectClass>,
+    /// How long it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CapabilityKind {
+    /// An agent's work.
+    Task,
+    /// A call.
+    Tool,
+}
+
+/// What a link reads of the first frame of a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// What it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ensemble: Option<String>,
+    /// The group it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realm: Option<String>,
+    /// Which version of Consort it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What others may use.
+    #[serde(default, deserialize_with = "or_default")]
+    pub shared_capabilities: Vec<Capability>,
+    /// How often it says that it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+/// What the dialling side says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PeerHello {
+    /// What it calls itself.
+    pub ensemble: String,
+    /// The group it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realm: Option<String>,
+    /// Which version of Consort it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What others may use.
+    #[serde(default, deserialize_with = "or_default")]
+    pub shared_capabilities: Vec<Capability>,
+    /// How often it says that it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+impl From<PeerHello> for Hello {
+    fn from(hello: PeerHello) -> Hello {
+        let PeerHello { ensemble, realm, version, shared_capabilities, lease_ms } = hello;
+        Hello { ensemble: Some(ensemble), realm, version, shared_capabilities, lease_ms }
+    }
+}
+
+/// The work is not wanted any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestCancel {
+    /// Which request.
+    pub request_id: String,
+}
+
+/// Asks for what is shared; all given filters must match exactly.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapabilityQuery {
+    /// Repeated in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// Of this name.
+    #[serde(default, alias = "toolName", skip_serializing_if = "Option::is_none")]
+    pub capability_name: Option<String>,
+    /// With this tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Of this kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability_type: Option<CapabilityKind>,
+}
+
+impl CapabilityQuery {
+    /// Whether a capability is asked for.
+    pub fn matches(&self, capability: &Capability) -> bool {
+        self.capability_name.as_ref().is_none_or(|name| *name == capability.name)
+            && self.tag.as_ref().is_none_or(|tag| capability.tags.contains(tag))
+            && self.capability_type.is_none_or(|kind| kind == capability.kind)
+    }
+}
+
+/// What is shared and was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapabilityResponse {
+    /// From the question, when it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// What matches.
+    pub capabilities: Vec<Capability>,
+}
+
+/// How busy an ensemble is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapacityUpdate {
+    /// Who.
+    pub ensemble: String,
+    /// The group it belongs to.
+    #[serde(default)]
+    pub realm: Option<String>,
+    /// Whether it takes work on.
+    pub status: Availability,
+    /// How much of what it can do at once is taken, from 0 to 1.
+    pub current_load: f64,
+    /// How much it can do at once.
+    pub max_concurrent: u64,
+    /// Whether ensembles of other realms may use it.
+    pub shareable: bool,
+}
+
+/// Whether an ensemble takes work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Availability {
+    /// There is room.
+    Available,
+    /// Everything is taken; work waits.
+    Busy,
+    /// It is about to stop.
+    Draining,
+}
+
+/// An explicit `null` means the same as nothing.
+fn or_default<'de, D, T>(from: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

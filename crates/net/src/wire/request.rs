@@ -1,0 +1,255 @@
+//! The frames of one piece of work: asked for, accepted, under way, done.
+
+use consort_core::message::{self, Usage};
+use consort_core::queue::Priority;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Span;
+
+/// Do a shared task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskRequest {
+    /// Unique to this intent: the same one is never done twice.
+    pub request_id: String,
+    /// Who asks.
+    pub from: String,
+    /// Which task.
+    pub task: String,
+    /// What it is to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What it goes before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// How long the asker waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Span>,
+    /// Where the answer goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The trace this belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_context: Option<TraceParent>,
+    /// Whether an earlier answer will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_policy: Option<CachePolicy>,
+    /// What earlier answers are kept under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<String>,
+    /// How long the answer may be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_age: Option<Span>,
+    /// How it got here.
+    #[serde(flatten)]
+    pub route: Route,
+}
+
+/// Call a shared tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRequest {
+    /// Unique to this intent: the same one is never done twice.
+    pub request_id: String,
+    /// Who asks.
+    pub from: String,
+    /// Which tool.
+    pub tool: String,
+    /// What to call it with: a text, or an object that fits its schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// How long the asker waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Span>,
+    /// The trace this belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_context: Option<TraceParent>,
+    /// How it got here.
+    #[serde(flatten)]
+    pub route: Route,
+}
+
+/// How a request got here and what it may still use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// The ensembles it came through, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<String>,
+    /// How many more ensembles it may pass through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Allowance>,
+    /// Whether it was sent before: what is not known is then not begun.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub resumed: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// What a request may use; absent: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Allowance {
+    /// Tokens, read and written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money, in billionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nano_usd: Option<u64>,
+}
+
+/// Where an answer goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// How: only `WEBSOCKET`, the link itself, is known here.
+    pub method: String,
+    /// Where to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+/// W3C trace context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceParent {
+    /// The span that asks.
+    pub traceparent: String,
+    /// What vendors add to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
+}
+
+/// Whether an earlier answer will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CachePolicy {
+    /// It will.
+    UseCached,
+    /// It will not.
+    ForceFresh,
+}
+
+/// The work is taken on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    /// Which request.
+    pub request_id: String,
+    /// How many go before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_position: Option<u64>,
+    /// How long it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_completion: Option<Span>,
+}
+
+/// How far the work is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Which request.
+    pub request_id: String,
+    /// In a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// In a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// As a number, from 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent_complete: Option<u8>,
+}
+
+/// What came of the work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response {
+    /// Which request.
+    pub request_id: String,
+    /// How it ended.
+    pub status: Status,
+    /// What it gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Why it gave nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Whether it may have had an effect although it gave nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unknown: bool,
+    /// What it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Spent>,
+}
+
+impl Response {
+    /// An answer that says nothing but how it ended.
+    pub fn new(request_id: &str, status: Status) -> Response {
+        let request_id = request_id.to_owned();
+        Response { request_id, status, result: None, error: None, duration_ms: None, unknown: false, usage: None }
+    }
+
+    /// The work is not taken on.
+    pub fn rejected(request_id: &str, why: impl Into<String>) -> Response {
+        Response { error: Some(why.into()), ..Response::new(request_id, Status::Rejected) }
+    }
+
+    /// The work was not done.
+    pub fn failed(request_id: &str, why: impl Into<String>) -> Response {
+        Response { error: Some(why.into()), ..Response::new(request_id, Status::Failed) }
+    }
+}
+
+/// How work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Status {
+    /// Well.
+    Completed,
+    /// Badly.
+    Failed,
+    /// It was not taken on.
+    Rejected,
+    /// It has not: it was asked for before and is under way.
+    InProgress,
+}
+
+/// What work used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spent {
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// What reading cost, in billionths of a dollar.
+    pub input_cost_nano_usd: u64,
+    /// What writing cost.
+    pub output_cost_nano_usd: u64,
+}
+
+impl From<message::Spent> for Spent {
+    fn from(spent: message::Spent) -> Spent {
+        Spent {
+            input_tokens: spent.usage.input,
+            output_tokens: spent.usage.output,
+            input_cost_nano_usd: spent.input_cost,
+            output_cost_nano_usd: spent.output_cost,
+        }
+    }
+}
+
+impl From<Spent> for message::Spent {
+    fn from(spent: Spent) -> message::Spent {
+        let usage = Usage { input: spent.input_tokens, output: spent.output_tokens, ..Usage::default() };
+        message::Spent { usage, input_cost: spent.input_cost_nano_usd, output_cost: spent.output_cost_nano_usd }
+    }
+}

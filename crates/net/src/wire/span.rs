@@ -1,0 +1,36 @@
+//! A length of time on the wire: an ISO-8601 duration (`PT10M`) or a number of
+//! seconds is read; the duration is written.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let span = SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX);
+        to.serialize_str(&span.to_string())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Seconds(f64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        let wrong = || de::Error::custom("a duration is written like `PT30S`, or as a number of seconds");
+        let span = match Written::deserialize(from).map_err(|_neither| wrong())? {
+            Written::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            Written::Text(text) => text.parse::<SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok()),
+        };
+        span.map(Span).ok_or_else(wrong)
+    }
+}

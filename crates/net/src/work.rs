@@ -1,0 +1,105 @@
+//! What a link needs from the side that does the work.
+
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::network::Parcel;
+use crate::wire::{Availability, Capability, Frame, Response, TaskRequest, ToolRequest};
+
+/// Something a peer asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// A shared task.
+    Task(Box<TaskRequest>),
+    /// A call of a shared tool.
+    Tool(Box<ToolRequest>),
+}
+
+impl Request {
+    /// What tells it apart from every other one.
+    pub fn id(&self) -> &str {
+        match self {
+            Request::Task(request) => &request.request_id,
+            Request::Tool(request) => &request.request_id,
+        }
+    }
+
+    /// The same request, sent again to ask what became of it.
+    pub(crate) fn resumed(mut self) -> Request {
+        match &mut self {
+            Request::Task(request) => request.route.resumed = true,
+            Request::Tool(request) => request.route.resumed = true,
+        }
+        self
+    }
+
+    /// The answer as a frame.
+    pub fn answer(&self, response: Response) -> Frame {
+        match self {
+            Request::Task(_) => Frame::TaskResponse(response),
+            Request::Tool(_) => Frame::ToolResponse(response),
+        }
+    }
+
+    /// The request as a frame.
+    pub fn frame(self) -> Frame {
+        match self {
+            Request::Task(request) => Frame::TaskRequest(request),
+            Request::Tool(request) => Frame::ToolRequest(request),
+        }
+    }
+}
+
+/// Where the frames about one request go.
+#[derive(Clone)]
+pub struct Replies(pub(crate) mpsc::Sender<Parcel>);
+
+impl Replies {
+    /// Sends a frame; when the link is gone nobody waits for it.
+    pub async fn send(&self, frame: Frame) {
+        let _gone = self.0.send(frame.into()).await;
+    }
+}
+
+/// How much work there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Pieces of work under way or waiting.
+    pub active: usize,
+    /// How many can be under way.
+    pub max: usize,
+    /// Whether no more is taken on.
+    pub draining: bool,
+}
+
+impl Load {
+    /// In a word.
+    pub fn availability(&self) -> Availability {
+        match self {
+            Load { draining: true, .. } => Availability::Draining,
+            Load { active, max, .. } if active >= max => Availability::Busy,
+            Load { .. } => Availability::Available,
+        }
+    }
+
+    /// How much of what can be done at once is taken, from 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "a share of small numbers")]
+    pub fn share(&self) -> f64 {
+        if self.max == 0 { 1.0 } else { (self.active as f64 / self.max as f64).min(1.0) }
+    }
+}
+
+/// Does what peers ask for.
+pub trait Work: Send + Sync + 'static {
+    /// What they may ask for.
+    fn shared(&self) -> Vec<Capability>;
+
+    /// How much there is to do.
+    fn load(&self) -> Load;
+
+    /// Does it and answers. Dropping this drops the answer, not the work.
+    fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()>;
+
+    /// Stops work that is not wanted any more.
+    fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()>;
+}
