@@ -115,9 +115,7 @@ impl Run {
             Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(task)),
             Chore::Handle => match (&task.handler, &task.handler_args) {
                 (Some(tool), Some(args)) => vec![call(tool, args.clone())],
-                (Some(_) | None, _) => {
-                    self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task))
-                }
+                (Some(_) | None, _) => self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task)),
             },
             Chore::GuardOutput => {
                 let given = json!({ "output": answer, "description": task.description, "role": task.agent.role });

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::network::{Joined, Network, OUTBOX_MAX, Parcel, Side};
-use crate::transport::{Address, Closed, Connection};
+use crate::transport::{Address, Closed, Connection, Outgoing};
 use crate::wire::{Accepted, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
 use crate::work::{Replies, Request};
 
@@ -77,22 +77,33 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
 
 /// Works a link until it breaks or the peer has been silent for too long.
 pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) {
-    let Connection { mut outgoing, incoming } = connection;
-    let (outbox, mut parcels) = mpsc::channel(OUTBOX_MAX);
+    let Connection { outgoing, incoming } = connection;
+    let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     let lease = hello.lease_ms.map_or(network.options().lease, Duration::from_millis);
     let joined = network.join(side, hello, outbox.clone());
-    let write = async {
-        while let Some(Parcel { frame, leaving }) = parcels.recv().await {
-            leaving.map(|leaving| leaving.send(()));
-            if outgoing.send(frame.text()).await.is_err() {
-                return;
-            }
-        }
-    };
     tokio::select! {
-        () = write => {}
-        () = read(network, &joined, incoming, (outbox.clone(), lease)) => {}
+        () = write(outgoing, parcels) => {}
+        () = read(network, Some(&joined), incoming, (outbox.clone(), lease * 2)) => {}
         () = pulse(network, &joined, &outbox) => {}
+    }
+}
+
+/// Works the connection of a client that is no ensemble: it may be silent.
+pub(crate) async fn attend(network: &Network, connection: Connection) {
+    let Connection { outgoing, incoming } = connection;
+    let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
+    tokio::select! {
+        () = write(outgoing, parcels) => {}
+        () = read(network, None, incoming, (outbox, Duration::MAX)) => {}
+    }
+}
+
+async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
+    while let Some(Parcel { frame, leaving }) = parcels.recv().await {
+        leaving.map(|leaving| leaving.send(()));
+        if outgoing.send(frame.text()).await.is_err() {
+            return;
+        }
     }
 }
 
@@ -112,12 +123,12 @@ async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>
 /// What is being done for the peer, by request.
 type Served = FuturesUnordered<BoxFuture<'static, String>>;
 
-/// Reads until the link breaks or nothing has come for twice the lease.
+/// Reads until the connection breaks or nothing has come for too long.
 async fn read(
     network: &Network,
-    joined: &Joined,
+    joined: Option<&Joined>,
     mut incoming: BoxStream<'static, String>,
-    (outbox, lease): (mpsc::Sender<Parcel>, Duration),
+    (outbox, silence): (mpsc::Sender<Parcel>, Duration),
 ) {
     let (served, mut under_way) = (&mut Served::new(), HashMap::new());
     let replies = Replies(outbox);
@@ -130,7 +141,7 @@ async fn read(
                 }
             }
         };
-        let Ok(Some(text)) = timeout(lease * 2, heard).await else { return };
+        let Ok(Some(text)) = timeout(silence, heard).await else { return };
         match Frame::read(&text) {
             Ok(frame) => take(frame, (network, joined), &replies, (served, &mut under_way)).await,
             Err(error) => tracing::debug!(%error, "a peer sent something unreadable"),
@@ -140,7 +151,7 @@ async fn read(
 
 async fn take(
     frame: Frame,
-    (network, joined): (&Network, &Joined),
+    (network, joined): (&Network, Option<&Joined>),
     replies: &Replies,
     (served, under_way): (&mut Served, &mut HashMap<String, ()>),
 ) {
@@ -148,7 +159,9 @@ async fn take(
         Frame::TaskRequest(request) => begin(Request::Task(request), network, replies, (served, under_way)).await,
         Frame::ToolRequest(request) => begin(Request::Tool(request), network, replies, (served, under_way)).await,
         Frame::TaskResponse(response) | Frame::ToolResponse(response) => match response.status {
-            Status::Completed | Status::Failed | Status::Rejected => joined.answered(response),
+            Status::Completed | Status::Failed | Status::Rejected => {
+                joined.into_iter().for_each(|joined| joined.answered(response.clone()));
+            }
             Status::InProgress => {}
         },
         Frame::RequestCancel(cancel) => {
@@ -157,7 +170,7 @@ async fn take(
                 served.push(Box::pin(cancelled.map(|()| String::new())));
             }
         }
-        Frame::CapacityUpdate(update) => joined.heard(update),
+        Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.heard(update.clone())),
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
         Frame::TaskAccepted(Accepted { .. })
         | Frame::TaskProgress(_)

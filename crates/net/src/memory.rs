@@ -12,7 +12,7 @@ use futures::{StreamExt, future, sink, stream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::transport::{Address, Closed, Connection, Transport};
+use crate::transport::{Address, Closed, Connection, Outgoing, Transport};
 
 /// Frames on their way in one direction; more break the connection.
 const FRAMES_MAX: usize = 4096;
@@ -100,14 +100,11 @@ impl Wires {
     }
 
     /// One direction of a connection.
-    fn wire(
-        &self,
-        cable: Arc<Cable>,
-        between: (String, String),
-    ) -> (std::pin::Pin<Box<dyn futures::Sink<String, Error = Closed> + Send>>, stream::BoxStream<'static, String>) {
+    fn wire(&self, cable: Arc<Cable>, between: (String, String)) -> (Outgoing, stream::BoxStream<'static, String>) {
         let (frames, on_the_way) = mpsc::channel::<(Instant, String)>(FRAMES_MAX);
         let silent = Arc::new(AtomicBool::new(false));
-        let end = Sending { wires: self.clone(), cable: cable.clone(), between: between.clone(), silent: silent.clone() };
+        let end =
+            Sending { wires: self.clone(), cable: cable.clone(), between: between.clone(), silent: silent.clone() };
         let outgoing = sink::unfold((frames, Instant::now()), move |(frames, last), text| {
             future::ready(end.send(&frames, last, text).map(|due| (frames, due)))
         });
@@ -121,8 +118,7 @@ impl Wires {
                     return Some((text, on_the_way));
                 }
                 // Who cannot hear does not hear that it is over either.
-                if !cable.broken.load(Ordering::Acquire)
-                    && (silent.load(Ordering::Acquire) || wires.is_apart(&between))
+                if !cable.broken.load(Ordering::Acquire) && (silent.load(Ordering::Acquire) || wires.is_apart(&between))
                 {
                     future::pending::<()>().await;
                 }

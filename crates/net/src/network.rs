@@ -153,6 +153,23 @@ impl Network {
         link::session(self, connection, hello.into(), Side::Accepted).await;
     }
 
+    /// Does what a client asks for that is no ensemble, until it is gone.
+    pub async fn attend(&self, connection: Connection) {
+        link::attend(self, connection).await;
+    }
+
+    /// Takes no more work for peers on, and tells them so.
+    pub fn drain(&self) {
+        if let Some(work) = self.work() {
+            work.drain();
+        }
+        let told = Frame::CapacityUpdate(self.capacity());
+        let outboxes: Vec<_> = self.state().links.values().map(|link| link.outbox.clone()).collect();
+        for outbox in outboxes {
+            let _full = outbox.try_send(told.clone().into());
+        }
+    }
+
     /// What is known about this ensemble and its peers.
     pub fn options(&self) -> &Options {
         &self.0.options
@@ -194,7 +211,7 @@ impl Network {
     }
 
     /// What this ensemble says about itself to whom it dials.
-    pub(crate) fn introduction(&self) -> PeerHello {
+    pub fn introduction(&self) -> PeerHello {
         let options = &self.0.options;
         PeerHello {
             ensemble: options.name.clone(),
@@ -358,8 +375,12 @@ impl State {
 
     /// Links a peer opened before it was known by its configured name.
     fn rename(&mut self, announced: &str, name: &Arc<str>) {
-        let stale: Vec<u64> =
-            self.links.iter().filter(|(_, link)| link.peer == plain(announced) && link.peer != *name).map(|(n, _)| *n).collect();
+        let stale: Vec<u64> = self
+            .links
+            .iter()
+            .filter(|(_, link)| link.peer == plain(announced) && link.peer != *name)
+            .map(|(n, _)| *n)
+            .collect();
         for number in stale {
             if let Some(link) = self.links.get_mut(&number).filter(|link| link.side == Side::Accepted) {
                 link.peer = name.clone();

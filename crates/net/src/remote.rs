@@ -123,8 +123,7 @@ impl NetworkTool {
         Ok(match self.capability.kind {
             CapabilityKind::Tool => {
                 let input = Some(self.input(args));
-                let request =
-                    ToolRequest { request_id, from, tool: name, input, deadline, trace_context: None, route };
+                let request = ToolRequest { request_id, from, tool: name, input, deadline, trace_context: None, route };
                 Request::Tool(Box::new(request))
             }
             CapabilityKind::Task => Request::Task(Box::new(TaskRequest {
@@ -335,7 +334,8 @@ impl DynamicTools for Network {
             let own = registry.find(ensemble, capability);
             own.or_else(|| {
                 let kinds = [CapabilityKind::Tool, CapabilityKind::Task];
-                let other = kinds.into_iter().find_map(|kind| registry.ranked(capability, kind, realm).into_iter().next());
+                let other =
+                    kinds.into_iter().find_map(|kind| registry.ranked(capability, kind, realm).into_iter().next());
                 registry.find(&other?, capability)
             })
         });

@@ -103,10 +103,8 @@ impl CapabilityRegistry {
     /// Every capability there is.
     pub fn all(&self) -> impl Iterator<Item = Shared> {
         self.peers.values().flat_map(|peer| {
-            let shared = |capability: &Arc<Capability>| Shared {
-                ensemble: peer.name.clone(),
-                capability: capability.clone(),
-            };
+            let shared =
+                |capability: &Arc<Capability>| Shared { ensemble: peer.name.clone(), capability: capability.clone() };
             peer.capabilities.iter().map(shared)
         })
     }

@@ -74,11 +74,6 @@ impl Serve {
         &self.0.engine
     }
 
-    /// Takes no more work on; what is under way goes on.
-    pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Release);
-    }
-
     fn cache(&self) -> MutexGuard<'_, Cache> {
         self.0.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +133,7 @@ impl Serve {
         if route.resumed {
             let known = engine.holder(&claim).await.map_err(|error| unavailable(id, &error))?;
             let run = known.ok_or_else(|| forgotten(id))?;
-            replies.send(request.answer(Response::new(id, Status::InProgress))).await;
+            self.known_already(request, &run, replies).await;
             return Ok(run);
         }
         let compiled = match self.compile(request) {
@@ -158,11 +153,18 @@ impl Serve {
                 Ok(run)
             }
             Err(engine::Error::Log(log::Error::Claimed { by, .. })) => {
-                replies.send(request.answer(Response::new(id, Status::InProgress))).await;
+                self.known_already(request, &by, replies).await;
                 Ok(by.into())
             }
             Err(engine::Error::Busy { .. }) => Err(Response::rejected(id, "too many requests wait here already")),
             Err(error) => Err(unavailable(id, &error)),
+        }
+    }
+
+    /// Says that a request that was sent before is under way, if it still is.
+    async fn known_already(&self, request: &Request, run: &str, replies: &Replies) {
+        if !self.0.engine.run(run).await.is_ok_and(|run| run.ended()) {
+            replies.send(request.answer(Response::new(request.id(), Status::InProgress))).await;
         }
     }
 
@@ -226,6 +228,10 @@ impl Work for Serve {
 
     fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()> {
         Box::pin(self.clone().answer(request, replies))
+    }
+
+    fn drain(&self) {
+        self.0.draining.store(true, Ordering::Release);
     }
 
     fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()> {

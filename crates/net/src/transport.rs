@@ -29,11 +29,14 @@ pub struct Address {
     pub key: Option<String>,
 }
 
+/// Where frames are said.
+pub type Outgoing = Pin<Box<dyn Sink<String, Error = Closed> + Send>>;
+
 /// An open connection. It is closed by dropping it; when the other side closes
 /// it, `incoming` ends.
 pub struct Connection {
     /// What is said.
-    pub outgoing: Pin<Box<dyn Sink<String, Error = Closed> + Send>>,
+    pub outgoing: Outgoing,
     /// What is heard.
     pub incoming: BoxStream<'static, String>,
 }

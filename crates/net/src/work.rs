@@ -100,6 +100,9 @@ pub trait Work: Send + Sync + 'static {
     /// Does it and answers. Dropping this drops the answer, not the work.
     fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()>;
 
+    /// Takes no more work on; what is under way goes on.
+    fn drain(&self);
+
     /// Stops work that is not wanted any more.
     fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()>;
 }

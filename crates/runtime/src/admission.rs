@@ -239,7 +239,9 @@ mod tests {
     fn runs_from_before_go_on_beyond_the_limit_and_others_wait_until_there_is_room() {
         let admission = Admission::new(Capacity { running: 1, queued: 0 }, Clock::system());
         let (one, two) = (admission.resume(), admission.resume());
-        let Place::Queue(mut turn) = admission.rejoin(&"c".into(), Priority::Normal) else { panic!("there was no room") };
+        let Place::Queue(mut turn) = admission.rejoin(&"c".into(), Priority::Normal) else {
+            panic!("there was no room")
+        };
         drop(one);
         assert!(turn.try_recv().is_err(), "one is still at work");
         drop(two);

@@ -257,7 +257,11 @@ impl Engine {
                 recovery.resumed += 1;
                 let kind = run.spec().kind;
                 let admission = self.0.admission(kind);
-                let place = if run.epoch() > 0 { Place::Slot(admission.resume()) } else { admission.rejoin(id, run.spec().priority()) };
+                let place = if run.epoch() > 0 {
+                    Place::Slot(admission.resume())
+                } else {
+                    admission.rejoin(id, run.spec().priority())
+                };
                 self.start(id, kind, move |runner| async move {
                     let mut runner = runner.resume(run, len);
                     if matches!(place, Place::Slot(_)) {

@@ -20,7 +20,6 @@ mod once;
 mod problem;
 mod query;
 mod routes;
-pub mod share;
 mod sse;
 mod wish;
 pub mod ws;
@@ -35,6 +34,7 @@ use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
+use consort_net::network::Network;
 use consort_runtime::chats::Chats;
 use consort_runtime::collections::Collections;
 use consort_runtime::engine::Engine;
@@ -44,7 +44,6 @@ use tokio::sync::{broadcast, watch};
 
 use crate::access::{Access, Pass};
 use crate::once::Keys;
-use crate::share::Capability;
 
 /// How long requests under way may take to end once the server is told to stop.
 const LINGER: Duration = Duration::from_secs(3);
@@ -71,12 +70,8 @@ pub struct Server {
     pub max_body_bytes: usize,
     /// How much sockets are told, and how much they may say.
     pub sockets: ws::Sockets,
-    /// What peers call this ensemble.
-    pub name: String,
-    /// The group of ensembles it belongs to, if any.
-    pub realm: Option<String>,
-    /// What others may use.
-    pub shared: Vec<Capability>,
+    /// Other ensembles, and what they may use.
+    pub network: Network,
 }
 
 /// What may change while a server listens.

@@ -3,6 +3,7 @@
 
 mod mcp;
 mod models;
+mod network;
 mod plan;
 mod tools;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use consort_core::chat::Rules;
 use consort_core::compile::{Catalog, Compiled};
+use consort_net::serve::pool;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
@@ -27,6 +29,7 @@ use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
+pub(crate) use self::network::{network, offer};
 pub(crate) use self::plan::{catalog, ensemble, plan};
 pub(crate) use self::tools::tools;
 use crate::config::{Config, Model};
@@ -110,7 +113,7 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
     let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
     let turns = Capacity { running: config.chat.max_concurrent_turns, queued: usize::MAX };
     let turns = Pool { capacity: turns, keep: Keep::All };
-    let pools = Pools { runs, turns, ..Pools::default() };
+    let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent) };
     Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, pools))
 }
 
@@ -206,7 +209,7 @@ mod tests {
         let config = config(&format!("{MODELS}{task}"));
         let expected = [
             "tasks[0].tools[1]: the tool `memory_read` is not in this version of Consort yet",
-            "tasks[0].tools[2]: `kitchen.stock` is a tool of another ensemble; those are not in this version of Consort yet",
+            "tasks[0].tools[2]: `kitchen.stock` is a tool of another ensemble, which only a server can use: `consort serve`",
         ];
         assert_eq!(said(plan(&config, Request::default()).unwrap_err()), expected);
     }

@@ -85,7 +85,9 @@ fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
         Some(_) => None,
         None if name == subtask::RUN => None,
         None if GIVEN.contains(&name) => not_yet(&format!("the tool `{name}` is")),
-        None if is_remote(name) => not_yet(&format!("`{name}` is a tool of another ensemble; those are")),
+        None if is_remote(name) => {
+            Some(format!("`{name}` is a tool of another ensemble, which only a server can use: `consort serve`"))
+        }
         None if troubles.is_empty() => None,
         None => Some(format!("there is no tool `{name}` at the moment; {}", troubles.join("; "))),
     }

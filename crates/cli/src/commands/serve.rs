@@ -95,8 +95,11 @@ fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assem
 
 /// A server over everything the configuration names.
 pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Result<Server, assemble::Error> {
-    let catalog = assemble::catalog(config, &with.tools);
-    let engine = assemble::server_engine(config, store, with)?;
+    let network = assemble::network(config);
+    let tools = with.tools.with_dynamic(network.tools());
+    let catalog = assemble::catalog(config, &tools);
+    let engine = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
+    assemble::offer(config, &network, &engine, &catalog);
     Ok(Server {
         chats: assemble::chats(config, engine.clone(), catalog.clone()),
         engine,
@@ -110,9 +113,7 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
             snapshot_iterations: config.server.max_snapshot_iterations,
             max_frame_bytes: config.server.max_frame_bytes,
         },
-        name: config.network.name.clone(),
-        realm: config.network.realm.clone(),
-        shared: Vec::new(),
+        network,
     })
 }
 
@@ -130,7 +131,7 @@ async fn serve(
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };
     let engine = server.engine.clone();
-    let chats = server.chats.clone();
+    let (chats, network) = (server.chats.clone(), server.network.clone());
     let address = listener.local_addr()?;
     let (done, started) = watch::channel(false);
     let starting = async {
@@ -140,6 +141,7 @@ async fn serve(
         }
         recover(&engine).await?;
         chats.resume().await?;
+        let _links = network.dial();
         done.send_replace(true);
         writeln!(output.out, "consort listening on http://{address}")?;
         output.out.flush()?;

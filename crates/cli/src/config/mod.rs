@@ -30,11 +30,13 @@ use consort_core::budget::Limits;
 
 use chat::Chat;
 use ensemble::Template;
+pub(crate) use ensemble::{Share, ShareKind};
 use fields::{Fields, read_all};
 pub(crate) use mcp::{Mcp, ToolTraits, Transport};
 pub(crate) use mistake::Mistakes;
 pub(crate) use models::{Api, Model, Provider};
 use network::Network;
+pub(crate) use network::Peer;
 pub(crate) use references::is_remote;
 pub(crate) use secret::Secret;
 pub(crate) use server::{ApiKey, Scope, Server};

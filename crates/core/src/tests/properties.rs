@@ -219,9 +219,12 @@ fn report(effect: &Effect, by: u16) -> Report {
         Effect::Call { id, .. } if by.is_multiple_of(3) => {
             Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1, spent: None }
         }
-        Effect::Call { id, .. } => {
-            Report::Returned { call: id.clone(), outcome: Outcome::answer("yes ".repeat(100)), duration_ms: 1, spent: None }
-        }
+        Effect::Call { id, .. } => Report::Returned {
+            call: id.clone(),
+            outcome: Outcome::answer("yes ".repeat(100)),
+            duration_ms: 1,
+            spent: None,
+        },
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
             let failure =

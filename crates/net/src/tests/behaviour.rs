@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
-use consort_core::queue::Priority;
-use consort_runtime::log::{Log, Query};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::script::Gate;
-use consort_runtime::tool::{Answer, DynamicTools, ScriptedTool, Tool};
+use consort_runtime::tool::{Answer, DynamicTools, Tool};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -18,7 +16,6 @@ use super::world::{House, LEASE, invocation, tool};
 use crate::memory::{Weather, Wires};
 use crate::remote::{Late, Mode, NetworkTool, NetworkToolCatalog, OnDeadline};
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Frame, Status};
 
 fn done(text: &str) -> Answer {
     Answer::Done { text: text.to_owned(), data: None }
@@ -172,7 +169,8 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
     let wires = Wires::new(Weather::default(), 1);
     let calls = |to: &str| Line::new().calls(to, &json!({ "input": "please" }));
     let hops = |name: &str, next: &str| {
-        let model = ScriptedModel::new().at("1.0", calls(&format!("{next}.work"))).says("1.1", &format!("{name} is done"));
+        let model =
+            ScriptedModel::new().at("1.0", calls(&format!("{next}.work"))).says("1.1", &format!("{name} is done"));
         (House::new(name, &[next]).task("work", &[&format!("{next}.work")]).model(&model), model)
     };
     let ((a, _), (b, _), (c, last)) = (hops("a", "b"), hops("b", "c"), hops("c", "a"));
@@ -203,4 +201,94 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
     drop(working);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(waits.ledger(), ["asked 1.0", "dropped 1.0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopping() {
+    let wires = Wires::new(Weather::default(), 1);
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("soup"));
+    let mut house = House::new("kitchen", &[]).task("cook", &[]).model(&model);
+    house.max_concurrent = 1;
+    let kitchen = house.start(&wires).await;
+    let mut hand = Hand::new(&wires, "kitchen").await;
+    let ask = |id: &str, more: Value| {
+        let mut frame =
+            json!({ "type": "task_request", "requestId": id, "from": "hand", "task": "cook", "context": id });
+        frame.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        frame
+    };
+    let key = json!({ "cacheKey": "k", "maxAge": 60, "cachePolicy": "USE_CACHED" });
+    for (id, more, position) in
+        [("one", key.clone(), 0), ("low", json!({ "priority": "LOW" }), 0), ("high", json!({ "priority": "HIGH" }), 0)]
+    {
+        hand.say(ask(id, more)).await;
+        assert_eq!(hand.hear().await, json!({ "type": "task_accepted", "requestId": id, "queuePosition": position }));
+    }
+    hand.say(ask("one", json!({}))).await;
+    assert_eq!(hand.hear().await, json!({ "type": "task_response", "requestId": "one", "status": "IN_PROGRESS" }));
+    for id in ["one", "high", "low"] {
+        gate.notify_one();
+        let told = hand.hear().await;
+        assert_eq!(
+            (&told["requestId"], &told["status"], &told["result"]),
+            (&json!(id), &json!("COMPLETED"), &json!("soup"))
+        );
+    }
+    assert_eq!(model.entries().len(), 6, "three questions, three answers");
+    for (id, more) in [("other", key), ("one", json!({}))] {
+        hand.say(ask(id, more)).await;
+        let mut told = hand.hear().await;
+        while told["type"] != "task_response" {
+            told = hand.hear().await;
+        }
+        assert_eq!(
+            (&told["requestId"], &told["result"]),
+            (&json!(id), &json!("soup")),
+            "without asking the model again"
+        );
+    }
+    assert_eq!(model.entries().len(), 6);
+    kitchen.network.drain();
+    hand.say(ask("late", json!({}))).await;
+    let told = hand.hear().await;
+    assert_eq!((&told["requestId"], &told["status"]), (&json!("late"), &json!("REJECTED")));
+    assert_eq!(kitchen.serve.engine().load(consort_core::spec::Kind::Run).active, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_wait_is_told_later_and_who_waits_for_a_while_is_told_what_it_chose() {
+    let wires = Wires::new(Weather::default(), 1);
+    let gate = Arc::new(Notify::new());
+    let slow = tool("slow", EffectClass::Read).answers("done").waits(Gate::from(&gate));
+    let _shop = House::new("shop", &[]).tool("slow", &[], &slow).start(&wires).await;
+    let room = House::new("room", &["shop"]).start(&wires).await;
+    room.until_knows(&["shop.slow"]).await;
+    let remote = NetworkTool::discover("slow", &room.network).unwrap();
+    let within = |then| Mode::AwaitWithDeadline { deadline: Duration::from_secs(1), then };
+    let (later, mut late) = tokio::sync::mpsc::channel(4);
+
+    let failed = remote.clone().with_mode(within(OnDeadline::ReturnTimeoutError)).call(invocation("a")).await;
+    assert_eq!(failed, Answer::Failed("shop.slow timed out after 1s".to_owned()));
+    let partial = remote.clone().with_mode(within(OnDeadline::ReturnPartial)).call(invocation("b")).await;
+    assert!(matches!(partial, Answer::Done { .. }), "{partial:?}");
+    let goes_on = within(OnDeadline::ContinueInBackground(later.clone()));
+    let told = remote.clone().with_mode(goes_on).call(invocation("c")).await;
+    assert!(matches!(&told, Answer::Done { text, .. } if text.contains("comes later as c")), "{told:?}");
+    gate.notify_one();
+    assert_eq!(late.recv().await, Some(Late { key: "c".to_owned(), answer: done("done") }));
+    let asked = remote.with_mode(Mode::Async(later)).call(invocation("d")).await;
+    assert!(matches!(asked, Answer::Done { .. }));
+    sleep(Duration::from_millis(100)).await;
+    gate.notify_one();
+    assert_eq!(late.recv().await, Some(Late { key: "d".to_owned(), answer: done("done") }));
+}
+
+#[tokio::test]
+async fn stand_ins_reply_and_remember() {
+    let stub = NetworkTool::stub("kitchen", "stock", "3 left");
+    assert_eq!((stub.info().name.as_str(), stub.call(invocation("x")).await), ("kitchen.stock", done("3 left")));
+    let recording = NetworkTool::recording("kitchen", "stock");
+    assert_eq!(recording.call(invocation("salt")).await, done("recorded"));
+    assert_eq!(recording.inputs(), [json!({ "input": "salt" })]);
 }

@@ -102,9 +102,12 @@ impl Town {
     /// who dials it.
     fn expected(&self, number: usize) -> Vec<String> {
         let dials = |from: usize, to: usize| self.houses[from].peers.contains(&name(to));
-        let linked = (0..ENSEMBLES).filter(|other| *other != number && (dials(number, *other) || dials(*other, number)));
+        let linked =
+            (0..ENSEMBLES).filter(|other| *other != number && (dials(number, *other) || dials(*other, number)));
         let mut known: Vec<String> = linked
-            .flat_map(|other| self.houses[other].shares.iter().map(move |share| format!("{}.{}", name(other), share.name)))
+            .flat_map(|other| {
+                self.houses[other].shares.iter().map(move |share| format!("{}.{}", name(other), share.name))
+            })
             .collect();
         known.sort();
         known.dedup();
@@ -117,7 +120,10 @@ impl Town {
         for running in self.running.iter().flatten() {
             for (ghost, since) in gone.iter().filter(|(_, since)| since.elapsed() > limit) {
                 let ghost = format!("{}.", name(*ghost));
-                assert!(!running.knows().iter().any(|known| known.starts_with(&ghost)), "seed {seed}: {ghost} {since:?}");
+                assert!(
+                    !running.knows().iter().any(|known| known.starts_with(&ghost)),
+                    "seed {seed}: {ghost} {since:?}"
+                );
             }
         }
     }

@@ -234,7 +234,13 @@ mod tests {
     use super::*;
 
     async fn answer(args: Value) -> Answer {
-        let invocation = Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "k".to_owned(), args, account: Default::default() };
+        let invocation = Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "k".to_owned(),
+            args,
+            account: Default::default(),
+        };
         Calculator::default().call(invocation).await
     }
 

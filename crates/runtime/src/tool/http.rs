@@ -325,7 +325,13 @@ mod tests {
     }
 
     fn invocation(args: Value) -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args, account: Default::default() }
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args,
+            account: Default::default(),
+        }
     }
 
     async fn call(url: &str, effect: EffectClass) -> Answer {

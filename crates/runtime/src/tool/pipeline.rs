@@ -152,7 +152,13 @@ mod tests {
 
     fn invocation() -> Invocation {
         let args = json!({ "input": "six times seven" });
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args, account: Default::default() }
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args,
+            account: Default::default(),
+        }
     }
 
     fn done(text: &str) -> Answer {

@@ -242,7 +242,13 @@ mod tests {
     use super::*;
 
     fn invocation(key: &str) -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: key.to_owned(), args: json!({ "input": key }), account: Default::default() }
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: key.to_owned(),
+            args: json!({ "input": key }),
+            account: Default::default(),
+        }
     }
 
     fn done(text: &str) -> Answer {

@@ -204,7 +204,13 @@ mod tests {
 
     async fn search(url: String, args: Value) -> Answer {
         let options = WebSearchOptions { url, api_key: Some("s3cret".to_owned()) };
-        let call = Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "k".to_owned(), args, account: Default::default() };
+        let call = Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "k".to_owned(),
+            args,
+            account: Default::default(),
+        };
         WebSearch::new(http_client().unwrap(), options).unwrap().call(call).await
     }
 

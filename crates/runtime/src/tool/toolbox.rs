@@ -201,7 +201,13 @@ mod tests {
     use crate::tool::ScriptedTool;
 
     fn invocation() -> Invocation {
-        Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args: json!({}), account: Default::default() }
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args: json!({}),
+            account: Default::default(),
+        }
     }
 
     fn toolbox(names: &[&str]) -> Toolbox {

@@ -7,11 +7,11 @@ use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::draft::Draft;
 use consort_core::template;
+use consort_net::wire::{Capability, CapabilityKind};
 use consort_runtime::tool::Tool;
 use serde_json::{Value, json};
 
 use crate::Site;
-use crate::share::Sort;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/capabilities", get(capabilities))
@@ -28,13 +28,10 @@ pub(crate) fn told(site: &Site) -> Value {
     let tools = tools.chain(site.engine().seams().tools.live().map(|tool| live(&*tool)));
     let models = catalog.models.iter().map(|model| json!({ "alias": model.alias, "provider": model.provider }));
     let tasks: Vec<Value> = site.server.ensemble.tasks.iter().map(task).collect();
+    let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
+        site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
     json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
-        "preconfiguredTasks": tasks, "sharedTasks": shared(site, Sort::Task), "sharedTools": shared(site, Sort::Tool) })
-}
-
-fn shared(site: &Site, sort: Sort) -> Vec<Value> {
-    let of_sort = site.server.shared.iter().filter(|shared| shared.kind == sort);
-    of_sort.map(|shared| json!({ "name": shared.name, "description": shared.description })).collect()
+        "preconfiguredTasks": tasks, "sharedTasks": shared_tasks, "sharedTools": shared_tools })
 }
 
 /// A tool that comes and goes, with why it cannot be called at the moment if so.

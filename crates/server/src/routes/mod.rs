@@ -5,6 +5,7 @@ pub(crate) mod capabilities;
 mod collections;
 mod events;
 pub(crate) mod metrics;
+mod network;
 pub(crate) mod reviews;
 pub(crate) mod runs;
 mod status;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(collections::routes())
         .merge(events::routes())
         .merge(metrics::routes())
+        .merge(network::routes())
         .merge(reviews::routes())
         .merge(runs::routes())
         .merge(status::routes())

@@ -24,7 +24,8 @@ async fn status(State(site): State<Arc<Site>>) -> Json<Value> {
     let streams = Arc::strong_count(&site.streams).saturating_sub(1);
     Json(json!({ "status": "running", "clients": streams, "port": site.port, "lifecycleState": lifecycle(&site),
         "activeTasks": load.active, "queueDepth": load.queued, "ensemble": site.server.ensemble.name,
-        "version": env!("CARGO_PKG_VERSION") }))
+        "version": env!("CARGO_PKG_VERSION"),
+        "sharedCapabilities": site.server.network.shared() }))
 }
 
 async fn live() -> Json<Value> {

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use crate::Site;
 use crate::problem::Problem;
-use crate::share::Capability;
 use crate::ws::places::{Place, Places};
 use crate::ws::trace::{Iteration, Told, Trace, shortened};
 
@@ -77,11 +76,11 @@ async fn runs(site: &Site, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc
 /// Everything but the lists that may be long.
 fn head(site: &Site, traces: &[Arc<Trace>]) -> Map<String, Value> {
     let server = &site.server;
-    let capabilities: Vec<Value> = server.shared.iter().map(Capability::json).collect();
+    let about = server.network.introduction();
     let newest = traces.iter().find_map(|trace| trace.started.clone());
     let (id, started) = newest.map_or((None, None), |(id, started)| (Some(id), Some(started)));
-    let told = json!({ "ensemble": server.name, "realm": server.realm, "version": env!("CARGO_PKG_VERSION"),
-        "sharedCapabilities": capabilities });
+    let told = json!({ "ensemble": about.ensemble, "realm": about.realm, "version": about.version,
+        "sharedCapabilities": about.shared_capabilities, "leaseMs": about.lease_ms });
     let mut head = Map::new();
     head.insert("type".to_owned(), "hello".into());
     head.extend(id.map(|id| ("ensembleId".to_owned(), id)));

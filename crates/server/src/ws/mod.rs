@@ -5,6 +5,7 @@
 
 mod frames;
 mod hello;
+mod link;
 mod outbox;
 mod pace;
 mod places;

@@ -26,6 +26,7 @@ use crate::sse::kind;
 use crate::ws::POLICY;
 use crate::ws::frames::{self, Said};
 use crate::ws::hello::Hello;
+use crate::ws::link::{self, Link};
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
 use crate::ws::pace::{FRAMES_MAX, Pace};
 use crate::ws::places::{Meaning, Place, Places};
@@ -49,6 +50,8 @@ pub(super) struct Session {
     pub(super) site: Arc<Site>,
     pub(super) pass: Pass,
     pub(super) wanted: Wanted,
+    /// What makes it a peer, or lets it ask for work as one.
+    pub(super) link: Option<Link>,
     /// Runs whose result is addressed to it.
     pub(super) submitted: HashSet<Arc<str>>,
     places: Places,
@@ -83,6 +86,7 @@ enum Wake {
     Notice(Option<Arc<str>>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
     Talk(Option<Spoken>),
+    Told(Option<String>),
     Eased,
     Beat,
     Revoked,
@@ -104,6 +108,7 @@ impl Session {
             site,
             pass,
             wanted: Wanted::default(),
+            link: None,
             submitted: HashSet::new(),
             places,
             feed,
@@ -144,6 +149,8 @@ impl Session {
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
                 Wake::Talk(spoken) => self.show_spoken(spoken),
+                Wake::Told(Some(text)) => self.outbox.push(vec![Item { text: text.into(), position: None }]),
+                Wake::Told(None) => self.outbox.close(GOING_AWAY, "the link is over"),
                 Wake::Eased => {}
                 Wake::Beat => self.beat(),
                 Wake::Revoked => self.outbox.close(POLICY, "the key is not valid any more"),
@@ -161,6 +168,7 @@ impl Session {
             news = self.feed.next() => Wake::News(news),
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
+            text = link::told(&mut self.link) => Wake::Told(text),
             spoken = self.talks.next(), if talks && calm => Wake::Talk(spoken),
             () = self.outbox.eased(), if (follows || talks) && !calm => Wake::Eased,
             _tick = self.beat.tick() => Wake::Beat,
@@ -170,7 +178,7 @@ impl Session {
 
     async fn hear(&mut self, said: Message) {
         self.silent = 0;
-        if !self.pace.allows(Instant::now()) {
+        if self.link.is_none() && !self.pace.allows(Instant::now()) {
             let message = format!("at most {FRAMES_MAX} frames a second");
             return self.end("RATE_LIMITED", POLICY, &message);
         }

@@ -13,6 +13,8 @@ use consort_core::catalog::Permission;
 use consort_core::chat::{Mode, Rules};
 use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
+use consort_net::network::{Network, Options};
+use consort_net::transport::WebSockets;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
@@ -96,6 +98,19 @@ pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: C
     Engine::limited(seams, Pools { runs, ..Pools::default() })
 }
 
+/// A network without peers.
+pub(crate) fn network() -> Network {
+    let options = Options {
+        name: "test".to_owned(),
+        realm: None,
+        lease: Duration::from_secs(15),
+        max_hops: 8,
+        shareable: true,
+        peers: Vec::new(),
+    };
+    Network::new(options, Arc::new(WebSockets))
+}
+
 pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let seams = engine.seams();
     let models = ["main", "spare"].map(|alias| Arc::new(ModelInfo::new(alias, "scripted"))).into();
@@ -118,9 +133,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
         sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },
-        name: "test".to_owned(),
-        realm: None,
-        shared: Vec::new(),
+        network: network(),
         engine,
     }
 }

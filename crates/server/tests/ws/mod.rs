@@ -4,6 +4,7 @@ mod chat;
 mod door;
 mod fold;
 mod late;
+mod peers;
 mod rough;
 mod runs;
 mod steer;

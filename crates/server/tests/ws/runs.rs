@@ -1,11 +1,10 @@
 //! Runs over a socket: submitted, watched, asked about.
 
-use consort_runtime::admission::Capacity;
-use consort_server::share::{Capability, Sort};
 use serde_json::{Value, json};
 
+use super::peers::sharing;
 use super::{assert_dense, kinds, request, seqs};
-use crate::client::{engine, server, start, task};
+use crate::client::start;
 use crate::{ended, reviewed, says, talking};
 
 #[tokio::test]
@@ -125,21 +124,11 @@ async fn questions_have_the_answers_of_the_routes() {
 
 #[tokio::test]
 async fn shared_capabilities_are_found_by_every_filter_at_once() {
-    let mut sharing = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
-    let shared = |name: &str, kind, tags: &[&str]| Capability {
-        name: name.to_owned(),
-        description: String::new(),
-        kind,
-        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-    };
-    sharing.shared = vec![shared("stock", Sort::Tool, &["food"]), shared("cook", Sort::Task, &["food", "hot"])];
-    let here = start(sharing).await;
+    let here = start(sharing(says("x"))).await;
     let (mut socket, hello) = here.greeted().await;
-    let cook = json!({ "name": "cook", "description": "", "type": "TASK", "tags": ["food", "hot"] });
-    assert_eq!(hello["sharedCapabilities"][1], cook);
-    let listed = here.get("/api/capabilities").await.json();
-    assert_eq!(listed["sharedTasks"], json!([{ "name": "cook", "description": "" }]));
-    assert_eq!(listed["sharedTools"], json!([{ "name": "stock", "description": "" }]));
+    let cook = &hello["sharedCapabilities"][1];
+    let cook = (&cook["name"], &cook["description"], &cook["type"], &cook["tags"]);
+    assert_eq!(cook, (&json!("cook"), &json!("Do cook with {context}"), &json!("TASK"), &json!(["food", "hot"])));
     let cases = [
         (json!({}), 2),
         (json!({ "tag": "food" }), 2),

@@ -58,7 +58,13 @@ impl Site {
 async fn fetch(reach: Reach, args: Value) -> Result<String, String> {
     let options = OutboundOptions { reach, ..OutboundOptions::default() };
     let outbound = Outbound::new(options, Arc::new(SystemNames)).unwrap();
-    let call = Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "k".to_owned(), args, account: Default::default() };
+    let call = Invocation {
+        run: "run".into(),
+        call: Id::from("1.0.0"),
+        key: "k".to_owned(),
+        args,
+        account: Default::default(),
+    };
     match HttpFetch::new(outbound).call(call).await {
         Answer::Done { text, data: None } => Ok(text),
         Answer::Failed(why) => Err(why),

@@ -90,7 +90,13 @@ impl World {
 }
 
 fn invocation(args: Value) -> Invocation {
-    Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args, account: Default::default() }
+    Invocation {
+        run: "run".into(),
+        call: Id::from("1.0.0"),
+        key: "run/1.0.0".to_owned(),
+        args,
+        account: Default::default(),
+    }
 }
 
 fn failure(answer: Answer) -> String {

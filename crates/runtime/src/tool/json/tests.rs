@@ -8,7 +8,13 @@ use super::*;
 
 async fn ask(json: Value, query: &str) -> Answer {
     let args = json!({ "json": json, "query": query });
-    let call = Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "k".to_owned(), args, account: Default::default() };
+    let call = Invocation {
+        run: "run".into(),
+        call: Id::from("1.0.0"),
+        key: "k".to_owned(),
+        args,
+        account: Default::default(),
+    };
     Json::default().call(call).await
 }
 

@@ -88,7 +88,7 @@ fn meaning((site, caller): (&Site, &Caller), sent: &Sent) -> Result<Meaning, Pro
 /// Who `to` means; the whole ensemble is everybody.
 fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
     let server = &site.server;
-    let everybody = ["", "*", &server.name, &server.ensemble.name];
+    let everybody = ["", "*", &server.network.options().name, &server.ensemble.name];
     let to = sent.optional_text("to")?.map(str::trim);
     Ok(to.filter(|to| !everybody.iter().any(|all| all.eq_ignore_ascii_case(to))).map(str::to_owned))
 }

@@ -3,6 +3,7 @@
 
 mod chat;
 mod directives;
+mod peers;
 mod reviews;
 mod runs;
 mod state;
@@ -18,7 +19,8 @@ use crate::problem::Problem;
 use crate::ws::session::Session;
 
 /// Everything a client can send.
-const TABLE: [&[Row]; 6] = [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS, chat::ROWS];
+const TABLE: [&[Row]; 7] =
+    [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS, chat::ROWS, peers::ROWS];
 /// What an error repeats of the frame it is about.
 const ECHOED: [&str; 5] = ["requestId", "request_id", "runId", "thread_id", "turn_id"];
 

@@ -1,5 +1,6 @@
 //! Questions: `state_query` and `capability_query`.
 
+use consort_net::wire::{Capability, CapabilityKind, CapabilityQuery};
 use serde_json::{Value, json};
 
 use super::{Row, answer};
@@ -8,7 +9,6 @@ use crate::body::Sent;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::routes::{capabilities, runs};
-use crate::share::{Capability, Sort};
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
@@ -26,6 +26,7 @@ enum Question {
 
 const QUESTIONS: &[(&str, Question)] =
     &[("runs", Question::Runs), ("run_detail", Question::RunDetail), ("capabilities", Question::Capabilities)];
+const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOOL", CapabilityKind::Tool)];
 /// The parts of a filter.
 const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
 
@@ -74,15 +75,18 @@ fn plain(name: &str, value: &Value) -> Result<String, Problem> {
 
 /// What this ensemble shares; every filter that is given must match.
 async fn shared(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let names = [sent.optional_text("capabilityName")?, sent.optional_text("toolName")?];
-    let (tag, sort) = (sent.optional_text("tag")?, sent.word("capabilityType", &Sort::WORDS)?);
-    let matches = |shared: &&Capability| {
-        names.iter().flatten().all(|name| shared.name == *name)
-            && tag.is_none_or(|tag| shared.tags.iter().any(|own| own == tag))
-            && sort.is_none_or(|sort| shared.kind == sort)
+    let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
+    let also = text("toolName")?;
+    let query = CapabilityQuery {
+        request_id: None,
+        capability_name: text("capabilityName")?,
+        tag: text("tag")?,
+        capability_type: sent.word("capabilityType", KINDS)?,
     };
-    let server = &session.site.server;
-    let found: Vec<Value> = server.shared.iter().filter(matches).map(Capability::json).collect();
-    session.tell(answer("capability_response", sent, json!({ "ensemble": server.name, "capabilities": found })));
+    let network = &session.site.server.network;
+    let matches = |shared: &Capability| query.matches(shared) && also.as_ref().is_none_or(|name| shared.name == *name);
+    let found: Vec<Capability> = network.shared().into_iter().filter(matches).collect();
+    let told = json!({ "ensemble": network.options().name, "capabilities": found });
+    session.tell(answer("capability_response", sent, told));
     Ok(())
 }

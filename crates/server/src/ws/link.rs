@@ -1,0 +1,67 @@
+//! The network's side of a socket: what a peer says goes in, what it is to be
+//! told comes out. It ends with the session that holds it.
+
+use consort_net::network::Network;
+use consort_net::transport::{Closed, Connection};
+use consort_net::wire::PeerHello;
+use futures::{StreamExt, future, sink, stream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// Frames between a socket and its link, in either direction; whoever is
+/// faster waits.
+const FRAMES_MAX: usize = 64;
+
+/// A link over a socket.
+pub(super) struct Link {
+    said: mpsc::Sender<String>,
+    told: mpsc::Receiver<String>,
+    _work: JoinSet<()>,
+}
+
+impl Link {
+    /// With another ensemble.
+    pub(super) fn with_peer(network: &Network, hello: PeerHello) -> Link {
+        let network = network.clone();
+        Link::open(|connection| async move { network.accept(connection, hello).await })
+    }
+
+    /// With a client that only asks for work.
+    pub(super) fn with_client(network: &Network) -> Link {
+        let network = network.clone();
+        Link::open(|connection| async move { network.attend(connection).await })
+    }
+
+    fn open<W>(work: impl FnOnce(Connection) -> W) -> Link
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let (said, heard) = mpsc::channel(FRAMES_MAX);
+        let (tells, told) = mpsc::channel(FRAMES_MAX);
+        let outgoing = sink::unfold(tells, |tells: mpsc::Sender<String>, text| async move {
+            tells.send(text).await.map_err(|_gone| Closed)?;
+            Ok(tells)
+        });
+        let incoming = stream::unfold(heard, |mut heard: mpsc::Receiver<String>| async move {
+            let text = heard.recv().await?;
+            Some((text, heard))
+        });
+        let mut task = JoinSet::new();
+        task.spawn(work(Connection { outgoing: Box::pin(outgoing), incoming: incoming.boxed() }));
+        Link { said, told, _work: task }
+    }
+
+    /// Hands on what the peer says; when the link is over nobody hears it.
+    pub(super) async fn say(&self, text: String) {
+        let _over = self.said.send(text).await;
+    }
+}
+
+/// What the peer is to be told next; none when its link is over. Without a link
+/// there is never anything.
+pub(super) async fn told(link: &mut Option<Link>) -> Option<String> {
+    match link {
+        Some(link) => link.told.recv().await,
+        None => future::pending().await,
+    }
+}

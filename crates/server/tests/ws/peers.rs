@@ -1,0 +1,116 @@
+//! Other ensembles over a socket: what they are told, what is done for them.
+
+use std::sync::Arc;
+
+use consort_core::draft::Draft;
+use consort_net::serve::Serve;
+use consort_net::share::{Kitchen, Share, What};
+use consort_runtime::admission::Capacity;
+use consort_runtime::model::ScriptedModel;
+use consort_server::Server;
+use serde_json::{Value, json};
+
+use super::kinds;
+use crate::client::{Socket, engine, server, start, task};
+use crate::says;
+
+/// A server that shares the tool `stock` and the task `cook`.
+pub(super) fn sharing(model: ScriptedModel) -> Server {
+    let server = server(engine(model, Capacity { running: 1, queued: 0 }), vec![task("a")]);
+    let (ensemble, catalog) = (server.ensemble.clone(), server.catalog.clone());
+    let calculator = catalog.tools.iter().find(|tool| tool.name == "calculator").unwrap().clone();
+    let cook =
+        Draft { name: Some("cook".to_owned()), description: "Do cook with {context}".to_owned(), ..task("cook") };
+    let share = |name: &str, what, tags: &[&str]| Share {
+        name: name.to_owned(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        what,
+    };
+    let shares = vec![
+        share("stock", What::Tool(calculator), &["food"]),
+        share("cook", What::Task(Box::new(cook)), &["food", "hot"]),
+    ];
+    let kitchen = Kitchen { ensemble, catalog, shares };
+    server.network.offer(Arc::new(Serve::new("test", kitchen, server.engine.clone(), 8)));
+    server
+}
+
+fn tool_request(id: &str, input: Value) -> Value {
+    json!({ "type": "tool_request", "requestId": id, "from": "local", "tool": "stock", "input": input })
+}
+
+/// The last word on a request.
+async fn answered(socket: &mut Socket, request: Value) -> Value {
+    socket.say(request).await;
+    loop {
+        let frame = socket.frame().await;
+        if ["task_response", "tool_response"].contains(&frame["type"].as_str().unwrap()) {
+            return frame;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_work_is_answered_once_and_nobody_sees_a_run() {
+    let here = start(sharing(says("soup"))).await;
+    let ((mut socket, _), (mut watcher, _)) = (here.greeted().await, here.greeted().await);
+    socket.say(tool_request("t-1", json!("6 * 7"))).await;
+    let told = socket.frame().await;
+    let answer = (&told["type"], &told["requestId"], &told["status"], &told["result"]);
+    assert_eq!(answer, (&json!("tool_response"), &json!("t-1"), &json!("COMPLETED"), &json!("42")));
+
+    let request =
+        json!({ "type": "task_request", "requestId": "w-1", "from": "local", "task": "cook", "context": "leeks" });
+    socket.say(request.clone()).await;
+    let frames = socket.until("task_response").await;
+    assert_eq!(kinds(&frames), ["task_accepted", "task_response"]);
+    assert_eq!((&frames[0]["queuePosition"], &frames[1]["result"]), (&json!(0), &json!("soup")));
+    let again = answered(&mut here.greeted().await.0, request).await;
+    assert_eq!((&again["status"], &again["result"]), (&json!("COMPLETED"), &json!("soup")), "the stored answer");
+
+    for (frame, error) in [
+        (
+            json!({ "type": "tool_request", "requestId": "u", "from": "local", "tool": "fly" }),
+            "Unknown shared tool: fly",
+        ),
+        (
+            json!({ "type": "task_request", "requestId": "v", "from": "local", "task": "fly" }),
+            "Unknown shared task: fly",
+        ),
+    ] {
+        let told = answered(&mut socket, frame).await;
+        assert_eq!((&told["status"], &told["error"]), (&json!("FAILED"), &json!(error)));
+    }
+    let wrong = socket.ask(json!({ "type": "tool_request", "requestId": "x" })).await;
+    assert_eq!((&wrong["type"], &wrong["code"]), (&json!("error"), &json!("BAD_REQUEST")));
+
+    assert_eq!(kinds(&watcher.drained().await), [] as [&str; 0], "the dashboard shows nothing of it");
+    assert_eq!(here.get("/api/runs").await.json()["total"], 0);
+}
+
+#[tokio::test]
+async fn a_peer_is_known_while_its_link_lasts_and_shown_what_it_needs() {
+    let here = start(sharing(says("x"))).await;
+    let (mut peer, _) = here.greeted().await;
+    let shared = json!([{ "name": "wash", "description": "", "type": "TOOL", "tags": [] }]);
+    peer.say(json!({ "type": "peer_hello", "ensemble": "laundry", "realm": "cellar", "sharedCapabilities": shared }))
+        .await;
+    let pulse = peer.frame().await;
+    assert_eq!((&pulse["type"], &pulse["status"]), (&json!("capacity_update"), &json!("available")));
+    let network = here.get("/api/network").await.json();
+    let known = &network["peers"][0];
+    assert_eq!(
+        (&known["name"], &known["connected"], &known["realm"]),
+        (&json!("laundry"), &json!(true), &json!("cellar"))
+    );
+    assert_eq!((&network["capabilities"], &known["sharedCapabilities"]), (&json!(1), &shared));
+    let status = here.get("/api/status").await.json();
+    assert_eq!(status["sharedCapabilities"].as_array().unwrap().len(), 2);
+    let capabilities = here.get("/api/capabilities").await.json();
+    let named = |list: &str| capabilities[list][0]["name"].clone();
+    assert_eq!((named("sharedTools"), named("sharedTasks")), (json!("stock"), json!("cook")));
+    drop(peer);
+    while here.get("/api/network").await.json()["peers"] != json!([]) {
+        tokio::task::yield_now().await;
+    }
+}
