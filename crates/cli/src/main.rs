@@ -79,6 +79,8 @@ enum Command {
     Tools(commands::tools::Args),
     /// List the models, tasks and tools of a server
     Capabilities(client::Target),
+    /// List the other ensembles a server knows
+    Network(client::Target),
     /// Print a script that completes commands in your shell
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Reviews(args) => commands::reviews::run(&args, &env, output),
         Command::Tools(args) => commands::tools::run(&args, &env, output),
         Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
+        Command::Network(target) => commands::network::run(&target, &env, output),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), NAME, output.out);
             Ok(Exit::Done)

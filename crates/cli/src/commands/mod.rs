@@ -6,6 +6,7 @@ mod call;
 pub(crate) mod capabilities;
 pub(crate) mod check;
 pub(crate) mod init;
+pub(crate) mod network;
 pub(crate) mod reviews;
 pub(crate) mod run;
 pub(crate) mod runs;

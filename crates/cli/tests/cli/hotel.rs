@@ -1,15 +1,13 @@
 //! The hotel: ensembles as processes that find and use each other.
 
-#[cfg(test)]
-mod binary;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Child;
 
-use binary::start;
 use serde_json::Value;
+
+use crate::binary::{run, start};
 
 /// A server that is killed when it goes out of scope.
 struct Process {
@@ -24,7 +22,6 @@ impl Drop for Process {
     }
 }
 
-#[cfg(test)]
 fn serve(folder: &Path, name: &str, config: &str) -> Process {
     let file = format!("{name}.toml");
     let models = "[models.demo]\nprovider = 'demo'\nmodel = 'demo'\n";
@@ -72,9 +69,8 @@ impl Process {
 }
 
 const SHARES: &str =
-    "[[ensemble.share]]\nkind = 'tool'\nname = 'check-inventory'\ntarget = 'datetime'\ntags = ['food']\n";
-const TASK: &str =
-    "[[ensemble.task]]\nname = 'serve'\ndescription = 'Ask kitchen.check-inventory and pantry.check-inventory'\n";
+    "[[ensemble.share]]\nkind = 'tool'\nname = 'check-inventory'\ntarget = 'calculator'\ntags = ['food']\n";
+const TASK: &str = "[[ensemble.task]]\nname = 'serve'\ndescription = 'Ask kitchen.check-inventory and pantry.check-inventory \"6 * 7\"'\n";
 
 #[test]
 fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
@@ -98,6 +94,12 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
     drop(kitchen);
     room.until_linked(&["pantry"]);
     assert_eq!(room.tools_of_a_run(), ["pantry.check-inventory"]);
+    let url = format!("http://{}", room.address);
+    let (code, out, err) = run(folder.path(), &["network", "--url", &url]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    for row in ["kitchen  no", "pantry   yes"] {
+        assert!(out.contains(row), "{out}");
+    }
     drop(pantry);
     room.until_linked(&[]);
     assert_eq!(room.tools_of_a_run(), [] as [&str; 0]);

@@ -1,0 +1,33 @@
+//! `consort network`: the other ensembles a server knows, and what they share.
+
+use crate::client::{Call, Target};
+use crate::commands::Output;
+use crate::commands::call::{Told, call};
+use crate::config::Env;
+use crate::exit::Exit;
+use crate::show::record::{Page, Record};
+use crate::show::table::{Column, Table};
+
+/// Does what was typed.
+pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    call(target, env, output, &Call::get(&["network"]), told)
+}
+
+fn told(answer: Record<'_>, page: &Page) -> Told {
+    if answer.list("peers").next().is_none() {
+        return Told { err: "it knows no other ensembles\n".to_owned(), ..Told::out(String::new()) };
+    }
+    Told::out(peers(answer).text(page.room))
+}
+
+fn peers(answer: Record<'_>) -> Table {
+    let heads = [("PEER", Column::Name), ("LINKED", Column::Name), ("REALM", Column::Text), ("SHARES", Column::Text)];
+    let mut table = Table::new(&heads);
+    for peer in answer.list("peers") {
+        let shares: Vec<String> = peer.list("sharedCapabilities").map(|shared| shared.line("name")).collect();
+        let linked = if peer.line("connected") == "true" { "yes" } else { "no" };
+        let detail = if shares.is_empty() { peer.line("error") } else { shares.join(", ") };
+        table.row([peer.line("name"), linked.to_owned(), peer.line("realm"), detail]);
+    }
+    table
+}
