@@ -148,12 +148,7 @@ impl Run {
             Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
             Fact::LastRoundBegun { turn } => self.change(turn, Turn::last_round),
             Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
-            Fact::ToolDispatched { call, lent } => {
-                self.in_flight += 1;
-                self.lend_to(call, lent.as_ref());
-                self.claim_calls(call);
-                self.set(call, Slot::Dispatched);
-            }
+            Fact::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
             Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
                 self.subtask(call, title, tools);
                 schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
@@ -308,7 +303,10 @@ impl Run {
         self.own.contains(name)
     }
 
-    fn lend_to(&mut self, call: &Id, lent: Option<&Claim>) {
+    fn dispatched(&mut self, call: &Id, lent: Option<&Claim>) {
+        self.in_flight += 1;
+        self.claim_calls(call);
+        self.set(call, Slot::Dispatched);
         // What a dead owner lent to the same call is still lent.
         if let Some(lent) = lent.filter(|_| !self.lent.contains_key(call)) {
             let _fits = self.budget.claim(lent);

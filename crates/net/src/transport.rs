@@ -91,8 +91,5 @@ fn text(message: &Message) -> Option<String> {
 
 /// What went wrong, without the address: it is known, and may hold a secret.
 fn words(error: Error) -> String {
-    match error {
-        Error::Http(answer) => format!("it answered {}", answer.status()),
-        other => other.to_string(),
-    }
+    if let Error::Http(answer) = &error { format!("it answered {}", answer.status()) } else { error.to_string() }
 }

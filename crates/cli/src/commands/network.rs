@@ -25,7 +25,7 @@ fn peers(answer: Record<'_>) -> Table {
     let mut table = Table::new(&heads);
     for peer in answer.list("peers") {
         let shares: Vec<String> = peer.list("sharedCapabilities").map(|shared| shared.line("name")).collect();
-        let linked = if peer.line("connected") == "true" { "yes" } else { "no" };
+        let linked = if peer.has("connected") { "yes" } else { "no" };
         let detail = if shares.is_empty() { peer.line("error") } else { shares.join(", ") };
         table.row([peer.line("name"), linked.to_owned(), peer.line("realm"), detail]);
     }
