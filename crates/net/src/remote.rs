@@ -9,6 +9,7 @@ use consort_core::catalog::{EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
 use consort_core::schema::Schema;
 use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
+use consort_runtime::trace::traceparent;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -18,6 +19,7 @@ use crate::courier::{Fate, carry};
 use crate::network::Network;
 use crate::wire::{
     Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
+    TraceParent,
 };
 use crate::work::Request;
 
@@ -119,11 +121,12 @@ impl NetworkTool {
         let options = self.network.options();
         let route = route(&account, &options.name, options.max_hops)?;
         let deadline = Some(Span(Duration::from_millis(self.info.timeout_ms)));
+        let trace_context = traceparent().map(|traceparent| TraceParent { traceparent, tracestate: None });
         let (request_id, from, name) = (key, options.name.clone(), self.capability.name.clone());
         Ok(match self.capability.kind {
             CapabilityKind::Tool => {
                 let input = Some(self.input(args));
-                let request = ToolRequest { request_id, from, tool: name, input, deadline, trace_context: None, route };
+                let request = ToolRequest { request_id, from, tool: name, input, deadline, trace_context, route };
                 Request::Tool(Box::new(request))
             }
             CapabilityKind::Task => Request::Task(Box::new(TaskRequest {
@@ -134,7 +137,7 @@ impl NetworkTool {
                 priority: None,
                 deadline,
                 delivery: Some(Delivery { method: "WEBSOCKET".to_owned(), address: None }),
-                trace_context: None,
+                trace_context,
                 cache_policy: None,
                 cache_key: None,
                 max_age: None,

@@ -99,6 +99,7 @@ impl Kitchen {
         })?;
         compiled.spec.limits = within(compiled.spec.limits, request.route.budget, request.deadline.map(|span| span.0));
         compiled.spec.kind = Kind::Peer;
+        compiled.spec.traceparent = request.trace_context.as_ref().map(|trace| trace.traceparent.clone());
         compiled.spec.origin = Some(origin(&request.route, &request.from, request.priority.unwrap_or_default()));
         Ok(compiled)
     }
@@ -124,6 +125,7 @@ impl Kitchen {
             name: self.ensemble.name.clone(),
             tasks: vec![task],
             limits,
+            traceparent: request.trace_context.as_ref().map(|trace| trace.traceparent.clone()),
             origin: Some(origin(&request.route, &request.from, Priority::Normal)),
             ..Spec::default()
         };

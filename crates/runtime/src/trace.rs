@@ -56,7 +56,7 @@ pub(crate) async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T
 }
 
 /// What a call that is made here and now tells about its trace.
-pub(crate) fn traceparent() -> Option<String> {
+pub fn traceparent() -> Option<String> {
     CURRENT.try_with(Trace::child).ok()
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::script::Gate;
-use consort_runtime::tool::{Answer, DynamicTools, Tool};
+use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -291,4 +292,23 @@ async fn stand_ins_reply_and_remember() {
     let recording = NetworkTool::recording("kitchen", "stock");
     assert_eq!(recording.call(invocation("salt")).await, done("recorded"));
     assert_eq!(recording.inputs(), [json!({ "input": "salt" })]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
+    let wires = Wires::new(Weather::default(), 1);
+    let model = ScriptedModel::new().otherwise(Line::new().says("soup"));
+    let _kitchen = House::new("kitchen", &[]).task("cook", &[]).model(&model).start(&wires).await;
+    let room = House::new("room", &["kitchen"]).start(&wires).await;
+    room.until_knows(&["kitchen.cook"]).await;
+    let cook = room.network.get("kitchen.cook").unwrap();
+    let call = |key: &str, lent: Option<Claim>| Invocation { account: Account::new(None, lent), ..invocation(key) };
+
+    let free = call("free", None);
+    assert_eq!(cook.call(free.clone()).await, done("soup"));
+    assert!(free.account.spent().is_some(), "what it used comes back");
+    let poor = call("poor", Some(Claim { tokens: 1, cost: 0 }));
+    assert_eq!(cook.call(poor.clone()).await, Answer::Failed("BUDGET_EXCEEDED".to_owned()));
+    assert_eq!(poor.account.spent().map(|spent| spent.claim().tokens), Some(0), "the model was not asked");
+    assert_eq!(model.entries().len(), 2);
 }
