@@ -52,7 +52,13 @@ impl Stage {
     }
 
     async fn call(&self, tool: &str, args: Value) -> Answer {
-        let invocation = Invocation { run: "run".into(), call: Id::from("1.0.0"), key: "run/1.0.0".to_owned(), args };
+        let invocation = Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args,
+            account: Default::default(),
+        };
         self.toolbox.perform(tool, invocation).await
     }
 
