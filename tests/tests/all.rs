@@ -9,6 +9,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one thing among many")]
 
 mod chaos;
+mod chats;
 mod crash;
 mod embedding;
 mod examples;

@@ -36,7 +36,6 @@ use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
 use consort_net::network::Network;
 use consort_runtime::chats::Chats;
-use consort_runtime::collections::Collections;
 use consort_runtime::engine::Engine;
 use consort_runtime::tool::SearchCollections;
 use tokio::net::TcpListener;
@@ -92,8 +91,6 @@ pub(crate) struct Site {
     /// Closed when the server is told to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
     pub(crate) terms: Terms,
-    /// Documents to be searched.
-    pub(crate) collections: Collections,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
     /// The idempotency keys in use just now.
@@ -158,13 +155,11 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        let collections = Collections::new(self.engine.seams().log.clone());
         let site = Arc::new(Site {
             server: self,
             port,
             open: open.clone(),
             terms,
-            collections,
             streams: Arc::default(),
             keys: Keys::default(),
             notices: broadcast::Sender::new(NOTICES_MAX),

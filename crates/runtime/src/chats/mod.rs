@@ -14,7 +14,7 @@ use consort_core::chat::{self, Answer, IfBusy, Mode, Order, Row, Rules, Say, Sto
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
-use consort_core::mistake::Mistake;
+use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use serde_json::Value;
@@ -25,6 +25,7 @@ pub use follow::{Numbered, Start};
 pub use live::Attachment;
 pub use thread::{Thread, Waiting};
 
+use crate::collections::{self, Collections, Hit};
 use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Order as Sorted, Query};
 use crate::tool::SearchCollections;
@@ -36,6 +37,10 @@ const QUEUE_MAX: usize = 32;
 /// What a workspace says about itself, and how much of it is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
+/// Passages of documents a message is answered with.
+const PASSAGES_MAX: usize = 8;
+/// What stands for every tool of other ensembles.
+const NETWORK: &str = "network:*";
 
 /// What holds for all conversations.
 #[derive(Clone)]
@@ -59,6 +64,8 @@ pub struct Chats(Arc<Inner>);
 struct Inner {
     engine: Engine,
     settings: Settings,
+    /// Documents answers are looked up in.
+    collections: Collections,
     live: Live,
     /// Tasks that start what waits and stop what nobody attends.
     tasks: Mutex<JoinSet<()>>,
@@ -133,12 +140,18 @@ impl Chats {
     /// Conversations over an engine.
     pub fn new(engine: Engine, settings: Settings) -> Chats {
         let (live, tasks) = (Live::default(), Mutex::default());
-        Chats(Arc::new(Inner { engine, settings, live, tasks }))
+        let collections = Collections::new(engine.seams().log.clone());
+        Chats(Arc::new(Inner { engine, settings, collections, live, tasks }))
     }
 
     /// What holds for all conversations.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// The documents answers are looked up in.
+    pub fn collections(&self) -> &Collections {
+        &self.0.collections
     }
 
     /// Starts what waited when the process before this one ended.
@@ -198,6 +211,7 @@ impl Chats {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
+        self.check(&say).await?;
         if let Some(running) = self.running(id).await? {
             match say.if_busy {
                 IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
@@ -311,6 +325,37 @@ impl Chats {
         self.0.live.conversation(id).attach(self, owner)
     }
 
+    /// What is wrong with a message is said before anything is stopped for it.
+    async fn check(&self, say: &Say) -> Result<(), Error> {
+        if let Some(alias) = &say.model {
+            self.0.settings.catalog.model(alias).map_err(Error::Mistake)?;
+        }
+        self.documents(say).await.map(drop)
+    }
+
+    /// What is known for this turn only: what the workspace says about itself,
+    /// and what the documents hold that the message names.
+    async fn context(&self, say: &Say) -> Result<Vec<(String, Text)>, Error> {
+        let mut context = self.about_workspace().await;
+        context.extend(self.documents(say).await?);
+        Ok(context)
+    }
+
+    /// The passages that fit a message best.
+    async fn documents(&self, say: &Say) -> Result<Option<(String, Text)>, Error> {
+        if say.collections.is_empty() {
+            return Ok(None);
+        }
+        let hits = match self.0.collections.search(say.content.as_str(), &say.collections, PASSAGES_MAX).await {
+            Ok(hits) => hits,
+            Err(collections::Error::Log(error)) => return Err(error.into()),
+            Err(error) => return Err(Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string()))),
+        };
+        let passage = |hit: &Hit| format!("### {} ({})\n{}", hit.title, hit.collection, hit.snippet);
+        let text = hits.iter().map(passage).collect::<Vec<_>>().join("\n\n");
+        Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
+    }
+
     /// Starts a turn; says with which number of the thread.
     async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
         let rules = &self.0.settings.rules;
@@ -319,13 +364,13 @@ impl Chats {
         let preferred = self.0.live.conversation(&thread.id).mode();
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
-            client_tools: say.client_tools,
+            client_tools: say.client_tools.clone(),
             turn: chat::Turn {
                 thread: thread.id.clone(),
                 base,
                 history: chat::history(turns.iter().flat_map(|turn| &turn.rows)),
-                context: self.about_workspace().await,
-                editor: say.editor,
+                context: self.context(&say).await?,
+                editor: say.editor.clone(),
                 mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
                 allowed: turns.last().map(|turn| turn.allowed.clone()).unwrap_or_default(),
                 approval_timeout_ms: rules.approval_timeout_ms,
@@ -352,6 +397,7 @@ impl Chats {
         let stored = tools.get(SearchCollections::NAME).cloned();
         let mut catalog = settings.catalog.clone();
         catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
+        catalog.tools.extend(tools.resolve(NETWORK));
         catalog
     }
 

@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn list(State(site): State<Arc<Site>>) -> Result<Json<Value>, Problem> {
-    let collections: Vec<Value> = site.collections.list().await?.iter().map(listed).collect();
+    let collections: Vec<Value> = site.server.chats.collections().list().await?.iter().map(listed).collect();
     Ok(Json(json!({ "collections": collections })))
 }
 
@@ -42,7 +42,7 @@ async fn create(
 ) -> Result<Response, Problem> {
     let sent = sent?;
     let now = site.engine().seams().clock.now();
-    let made = site.collections.create(sent.text("name")?, now).await?;
+    let made = site.server.chats.collections().create(sent.text("name")?, now).await?;
     tracing::info!(collection = made.name, by = caller.0, "made");
     let location = [(LOCATION, format!("/api/collections/{}/search", made.name))];
     Ok((StatusCode::CREATED, location, Json(listed(&made))).into_response())
@@ -57,7 +57,7 @@ async fn add(
     let sent = sent?;
     let (title, content) = (sent.text("title")?, sent.text("content")?);
     let now = site.engine().seams().clock.now();
-    let document = site.collections.add(&name, title, content, now).await?;
+    let document = site.server.chats.collections().add(&name, title, content, now).await?;
     tracing::info!(collection = name, document, by = caller.0, "document added");
     let added = json!({ "id": document, "collection": name, "title": title });
     Ok((StatusCode::CREATED, Json(added)).into_response())
@@ -67,7 +67,7 @@ async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: 
     let max = pairs.number("limit", 1..=HITS_MAX, HITS)?;
     let query = pairs.first("q").filter(|query| !query.trim().is_empty());
     let query = query.ok_or_else(|| Problem::bad_request("`q` is required: the words to look for"))?;
-    let hits = site.collections.search(query, &[name], max).await?;
+    let hits = site.server.chats.collections().search(query, &[name], max).await?;
     Ok(Json(json!({ "results": hits.iter().map(found).collect::<Vec<_>>() })))
 }
 

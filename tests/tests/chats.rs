@@ -1,0 +1,169 @@
+//! The process dies at every append of a chat's turn in turn; whoever comes
+//! back with the last number they saw gets the rest, each once, and nothing
+//! that must happen once happens twice.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::budget::Limits;
+use consort_core::catalog::{EffectClass, Permission};
+use consort_core::chat::{Answer, Mode, Rules, Say};
+use consort_core::compile::Catalog;
+use consort_runtime::chats::{Chats, Presence, Settings, Start};
+use consort_runtime::log::Log;
+use consort_runtime::model::{Line, ScriptedModel};
+use consort_runtime::tool::{ScriptedTool, What};
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::support::{Death, DyingLog, engine, models, toolbox};
+
+/// Longer than anything waits; time is paused.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Two subtasks side by side: one pays, which is asked about, one looks; then
+/// the root reads what they wrote down.
+fn script() -> ScriptedModel {
+    let part = |title: &str| json!({ "title": title, "instructions": title });
+    ScriptedModel::new()
+        .at("1.0", Line::new().calls("run_subtask", &part("pay")).calls("run_subtask", &part("look")))
+        .at("1.0.0.0", Line::new().calls("pay", &json!({ "input": "5" })))
+        .says("1.0.0.1", "paid it")
+        .at(
+            "1.0.1.0",
+            Line::new()
+                .calls("look", &json!({ "input": "out" }))
+                .calls("memory_write", &json!({ "key": "sky", "value": "blue" })),
+        )
+        .says("1.0.1.1", "saw it")
+        .at("1.1", Line::new().calls("memory_read", &json!({ "keys": ["sky", "task:call_0"] })))
+        .says("1.2", "all done")
+}
+
+struct Play {
+    model: ScriptedModel,
+    tools: Vec<ScriptedTool>,
+}
+
+impl Play {
+    fn new() -> Play {
+        let outside = |tool: ScriptedTool| tool.with_info(|info| info.permission = Permission::Network);
+        let pay = outside(ScriptedTool::new("pay").effect(EffectClass::Once).answers("paid"));
+        Play { model: script(), tools: vec![pay, outside(ScriptedTool::new("look").answers("sunny"))] }
+    }
+
+    fn life(&self, log: Arc<dyn Log>) -> (Chats, consort_runtime::engine::Engine) {
+        let engine = engine(log, models(self.model.clone(), self.model.clone()), toolbox(self.tools.clone()));
+        let limits = Limits { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Limits::default() };
+        let rules = Rules {
+            model: None,
+            classes: vec![Permission::Network],
+            limits,
+            mode: Mode::Default,
+            approval_timeout_ms: 600_000,
+        };
+        let seams = engine.seams();
+        let catalog =
+            Catalog { models: seams.models.infos().cloned().collect(), tools: seams.tools.infos().cloned().collect() };
+        let settings = Settings { rules, catalog, sources: Vec::new(), workspace: None, detach_grace: PATIENCE };
+        (Chats::new(engine.clone(), settings), engine)
+    }
+}
+
+/// Follows the thread until its turn is over, allowing what it asks for.
+async fn attend(chats: &Chats, thread: &str, seen: &mut Vec<Value>) {
+    let from = seen.last().map_or(0, |frame| frame["chat_seq"].as_u64().unwrap() + 1);
+    let mut frames = chats.follow("me", thread, Start::Seq(from)).await.unwrap();
+    if let Some(open) = chats.approvals("me").await.unwrap().first() {
+        allow(chats, open).await;
+    }
+    while !seen.last().is_some_and(|frame| frame["done"] == true) {
+        let frame = timeout(PATIENCE, frames.next()).await.expect("the turn waits for nothing").unwrap().unwrap();
+        let (number, text) = frame;
+        if number.is_some() {
+            let frame: Value = serde_json::from_str(&text).unwrap();
+            let asks = frame["type"] == "tool_approval_request";
+            seen.push(frame);
+            if asks {
+                allow(chats, seen.last().unwrap()).await;
+            }
+        }
+    }
+}
+
+/// An answer that was given before the process died holds.
+async fn allow(chats: &Chats, asked: &Value) {
+    let _answered = chats.approve("me", asked["approval_id"].as_str().unwrap(), Answer::Allow).await;
+}
+
+/// The turn with a death somewhere; whether there was one.
+async fn turn(death: Death) -> bool {
+    let (play, log) = (Play::new(), Arc::new(DyingLog::new(death)));
+    let (mut seen, mut thread) = (Vec::new(), String::new());
+    let died = {
+        let (chats, _engine) = play.life(log.clone());
+        tokio::select! {
+            biased;
+            () = log.died() => true,
+            () = async {
+                thread = chats.create("me", None).await.unwrap().id;
+                let say = Say { content: "do both".into(), ..Say::default() };
+                chats.say("me", &thread, say, Presence::Free).await.unwrap();
+                attend(&chats, &thread, &mut seen).await;
+            } => false,
+        }
+    };
+    while Arc::strong_count(&log) > 1 {
+        tokio::task::yield_now().await;
+    }
+    let (chats, engine) = play.life(Arc::new(log.inner.clone()));
+    engine.recover().await.unwrap();
+    chats.resume().await.unwrap();
+    let threads = chats.threads("me").await.unwrap();
+    let Some(stored) = threads.first() else { return died };
+    if chats.last(&stored.id).await.unwrap().is_some() {
+        attend(&chats, &stored.id, &mut seen).await;
+        check(&seen, &play);
+    }
+    // Wherever it died, the thread can be used again.
+    let again = Say { content: "do both".into(), ..Say::default() };
+    let said = chats.say("me", &stored.id, again, Presence::Free).await.unwrap();
+    chats.stop("me", &stored.id).await.unwrap();
+    engine.finished(&said.turn).await;
+    died
+}
+
+fn check(seen: &[Value], play: &Play) {
+    let numbers: Vec<u64> = seen.iter().map(|frame| frame["chat_seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (0..seen.len() as u64).collect::<Vec<_>>(), "no gap, no repeat");
+    let pay = &play.tools[0];
+    let begun = pay.entries().iter().filter(|entry| entry.what == What::Began).count();
+    assert!(begun <= 1, "paid {begun} times");
+    let mut open = BTreeSet::new();
+    for frame in seen.iter().filter(|frame| frame["type"] == "tool_call_update") {
+        let id = frame["tool_call_id"].to_string();
+        if frame["status"] == "start" { assert!(open.insert(id)) } else { assert!(open.remove(&id)) }
+    }
+    assert!(open.is_empty());
+    let last = seen.iter().rfind(|frame| frame["type"] == "message").unwrap();
+    assert_eq!(last["content"], "all done");
+    assert_eq!(last["execution_tree"]["nodes"].as_array().unwrap().len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_wherever_the_process_died() {
+    assert!(!turn(Death::Never).await);
+    let mut deaths = 0;
+    for death in [Death::Storing, Death::Stored] {
+        for appends in 1.. {
+            println!("{:?}", death(appends));
+            if !turn(death(appends)).await {
+                break;
+            }
+            deaths += 1;
+        }
+    }
+    assert!(deaths > 15, "{deaths}");
+}
