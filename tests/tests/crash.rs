@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::compile::Catalog;
 use consort_core::decide::Refused;
 use consort_core::draft::Request;
+use consort_core::edit::Edits;
 use consort_core::event::{Event, Fact};
+use consort_core::fork::Wanted;
 use consort_core::id::Id;
 use consort_runtime::engine::{Engine, Error, Recovery};
-use consort_runtime::log::{Log, Query};
-use consort_runtime::model;
+use consort_runtime::log::{Log, MemoryLog, Query};
+use consort_runtime::model::{self, ScriptedModel};
 use consort_runtime::tool::{self, Tool};
 use futures::StreamExt;
 use serde_json::Value;
@@ -51,10 +54,20 @@ impl Life<'_> {
         Life { engine: engine(log, catalog, toolbox(scenario.tools.clone())), scenario, promised }
     }
 
-    /// Submits the run and follows it to its end.
-    async fn submit(mut self) -> Vec<Value> {
-        let run = compiled(&self.engine, &self.scenario.ensemble, Request::default());
-        let id = self.engine.submit(run).await.unwrap();
+    /// Submits the run, or makes it out of the one before, and follows it to
+    /// its end.
+    async fn submit(mut self, before: Option<&str>) -> Vec<Value> {
+        let id = match before.zip(self.scenario.before.as_ref()) {
+            None => {
+                let run = compiled(&self.engine, &self.scenario.ensemble, Request::default());
+                self.engine.submit(run).await.unwrap()
+            }
+            Some((old, before)) => {
+                let (edits, catalog) = (Edits::default(), Catalog::default());
+                let wanted = Wanted { keep: before.keep, edits: &edits, catalog: &catalog, by: "me" };
+                self.engine.fork(old, &wanted).await.unwrap().0
+            }
+        };
         self.follow(&id).await
     }
 
@@ -88,19 +101,31 @@ impl Life<'_> {
     }
 }
 
+/// The run before this one, which nothing happens to.
+async fn old(scenario: &Scenario, log: &MemoryLog) -> Option<Arc<str>> {
+    let before = scenario.before.as_ref()?;
+    let models = models(before.main.clone(), ScriptedModel::new());
+    let engine = engine(Arc::new(log.clone()), models, toolbox(scenario.tools.clone()));
+    let id = engine.submit(compiled(&engine, &scenario.ensemble, Request::default())).await.unwrap();
+    engine.finished(&id).await;
+    Some(id)
+}
+
 async fn history(scenario: Scenario, death: Death) -> History {
     let (log, mut promised) = (Arc::new(DyingLog::new(death)), Vec::new());
+    let old = old(&scenario, &log.inner).await;
     let first = Life::new(log.clone(), &scenario, &mut promised);
     let died = tokio::select! {
         biased;
         () = log.died() => true,
-        _ended = first.submit() => false,
+        _ended = first.submit(old.as_deref()) => false,
     };
     // Nothing of the first process is left when the second begins.
     while Arc::strong_count(&log) > 1 {
         tokio::task::yield_now().await;
     }
-    let stored = log.list(Query { limit: 2, ..Query::default() }).await.unwrap();
+    let mut stored = log.list(Query { limit: 3, ..Query::default() }).await.unwrap();
+    stored.rows.retain(|(id, _)| Some(id) != old.as_ref());
     let [(id, row)] = stored.rows.as_slice() else { panic!("one run: {stored:?}") };
     let mut second = Life::new(Arc::new(log.inner.clone()), &scenario, &mut promised);
     let resumed = usize::from(row.ended_at.is_none());

@@ -117,6 +117,8 @@ impl Reader {
                 self.effects = belt.iter().map(|(name, tool)| (name.clone(), tool.effect)).collect();
             }
             Fact::RunAdopted { epoch } => self.adopted(*epoch),
+            // The owners before were another run's.
+            Fact::RunForked { .. } => self.epoch = 0,
             Fact::ModelAsked { turn, round, .. } => {
                 assert!(!self.answered.contains(&(turn.clone(), *round)), "an answered question is not asked again");
                 self.begins(turn);

@@ -208,11 +208,15 @@ impl Run {
         }
     }
 
+    /// What doing a call twice would mean, as far as anybody knows.
+    pub(crate) fn class(&self, call: &Id) -> Option<EffectClass> {
+        self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool)).map(|tool| tool.effect)
+    }
+
     /// How a call ends that nobody waits for any more: a read has certainly
     /// done no harm, anything else may or may not have happened.
     pub(crate) fn given_up(&self, call: &Id) -> Fact {
-        let class = self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool)).map(|tool| tool.effect);
-        let outcome = match class {
+        let outcome = match self.class(call) {
             Some(EffectClass::Read) => Outcome::failed("stopped before it answered"),
             Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
         };

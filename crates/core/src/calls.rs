@@ -134,6 +134,12 @@ impl Calls {
         }
     }
 
+    /// Calls that a tool is doing, or was doing when its owner went away.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = usize> {
+        let begun = |(_, (_, slot)): &(usize, &(Call, Slot))| matches!(slot, Slot::Dispatched | Slot::Orphaned);
+        self.slots.iter().enumerate().filter(begun).map(|(index, _)| index)
+    }
+
     /// Every call with its outcome, once all have one.
     pub(crate) fn results(&self) -> Option<impl Iterator<Item = (usize, &Call, &Outcome)>> {
         let over = self.running == 0 && self.queue.is_empty();

@@ -17,7 +17,7 @@ use crate::memory;
 use crate::mistake::{Code, Mistake, listed};
 use crate::result;
 use crate::schema::Schema;
-use crate::spec::{Kind, Options, Spec, Task, Workflow};
+use crate::spec::{Kind, Options, Spec, Task, Template, Workflow};
 use crate::subtask;
 use crate::template;
 
@@ -415,12 +415,28 @@ fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
         review: draft.review,
         review_before: draft.review_before,
         review_timeout_ms: draft.review_timeout_ms,
+        template: template_of(draft),
         ..Task::default()
     }
 }
 
+/// A draft's texts, if filling them in may have changed them.
+fn template_of(draft: &Draft) -> Option<Box<Template>> {
+    let agent = draft.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);
+    let texts = draft.expected_output.iter().chain(&draft.additional_context).chain(agent);
+    let mut texts = std::iter::once(&draft.description).chain(texts);
+    texts.any(|text| text.contains('{')).then(|| {
+        Box::new(Template {
+            description: draft.description.clone(),
+            expected_output: draft.expected_output.clone(),
+            additional_context: draft.additional_context.clone(),
+            agent: draft.agent.clone(),
+        })
+    })
+}
+
 /// The tasks a key stands for: by name, else by the start of the description.
-fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
+pub(crate) fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
     let same = |text: &str| text.to_lowercase() == key.to_lowercase();
     let by_name = |draft: &Draft| draft.name.as_deref().is_some_and(same);
     let by_start = |draft: &Draft| same(&draft.description.chars().take(KEY_CHARS).collect::<String>());

@@ -136,7 +136,7 @@ impl Run {
 
     /// A run that is paused or has not begun has nothing to finish first.
     fn cancel(&self, mode: CancelMode, by: String) -> Vec<Fact> {
-        let mode = if self.paused || self.started_at.is_none() { CancelMode::Now } else { mode };
+        let mode = if self.paused || self.epoch == 0 || self.started_at.is_none() { CancelMode::Now } else { mode };
         if self.cancel.is_some_and(|held| held >= mode) {
             return Vec::new();
         }

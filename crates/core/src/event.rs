@@ -34,6 +34,9 @@ pub enum Fact {
     RunAccepted { ensemble_id: String, spec: Arc<Spec>, models: Models, belt: Belt },
     /// Somebody took the run; whatever the owner before had under way is orphaned.
     RunAdopted { epoch: u64 },
+    /// What stands before this is the record of another run; from here on it is
+    /// this run's own work, with a budget of its own.
+    RunForked { origin: Origin, edited: Option<Box<Edited>> },
     /// Its first task is about to begin.
     RunStarted,
     /// What the names of a task that stand for tools of others stand for just now.
@@ -133,6 +136,36 @@ pub enum Fact {
     Chat(chat::Fact),
     /// Nothing of this run happens any more.
     RunEnded { end: End },
+}
+
+/// Where a run's first events were taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// What belonged to the completed tasks of an ended run; the others are
+    /// done again.
+    Retry {
+        /// That run.
+        run: String,
+    },
+    /// Everything a run had recorded before `seq`.
+    Fork {
+        /// That run.
+        run: String,
+        /// The first of its events that was not taken.
+        seq: u64,
+    },
+}
+
+/// What holds from a fork on, where that is not what held before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edited {
+    /// What is to be done; tasks that had begun are unchanged.
+    pub spec: Arc<Spec>,
+    /// The models that may be asked, besides those before.
+    pub models: Models,
+    /// The tools that may be called, besides those before.
+    pub belt: Belt,
 }
 
 /// What follows a model's failure.
@@ -315,6 +348,7 @@ impl Fact {
             | Fact::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
             | Fact::RunAccepted { .. }
             | Fact::RunAdopted { .. }
+            | Fact::RunForked { .. }
             | Fact::RunStarted
             | Fact::BeltComposed { .. }
             | Fact::TaskStarted { .. }
@@ -345,6 +379,55 @@ impl Fact {
             | Fact::BudgetExceeded { .. }
             | Fact::Chat(_)
             | Fact::RunEnded { .. } => Vec::new(),
+        }
+    }
+
+    /// The turn or call this is about; none for what concerns the whole run,
+    /// and for what is known by a number of its own.
+    pub fn place(&self) -> Option<&Id> {
+        match self {
+            Fact::TaskStarted { turn }
+            | Fact::PromptBuilt { turn, .. }
+            | Fact::ChoreBegun { turn, .. }
+            | Fact::ReflectionBegun { turn }
+            | Fact::ModelAsked { turn, .. }
+            | Fact::ModelRetried { turn, .. }
+            | Fact::ModelReplied { turn, .. }
+            | Fact::UsageCounted { turn, .. }
+            | Fact::ModelFailed { turn, .. }
+            | Fact::HistoryDropped { turn, .. }
+            | Fact::OutputRejected { turn, .. }
+            | Fact::LastRoundBegun { turn }
+            | Fact::LoopNoticed { turn, .. }
+            | Fact::FinishDemanded { turn }
+            | Fact::ReviewOpened { turn, .. }
+            | Fact::TaskCompleted { turn }
+            | Fact::TaskFailed { turn, .. }
+            | Fact::TaskSkipped { turn, .. }
+            | Fact::DirectiveDelivered { turn, .. } => Some(turn),
+            Fact::ToolDispatched { call, .. }
+            | Fact::CallCharged { call, .. }
+            | Fact::SubtaskStarted { call, .. }
+            | Fact::DelegationStarted { call, .. }
+            | Fact::DelegationEnded { call, .. }
+            | Fact::DelegationRefused { call, .. }
+            | Fact::ToolReturned { call, .. } => Some(call),
+            Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunForked { .. }
+            | Fact::RunStarted
+            | Fact::BeltComposed { .. }
+            | Fact::ReviewDecided { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::DirectiveGiven { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::Chat(_)
+            | Fact::RunEnded { .. } => None,
         }
     }
 }

@@ -78,6 +78,7 @@ impl Run {
         match &event.fact {
             Fact::RunAccepted { .. } => ("run_accepted", self.accepted_fields()),
             Fact::RunAdopted { epoch } => ("run_adopted", json!({ "epoch": epoch })),
+            Fact::RunForked { .. } => ("run_forked", json!(self.descent())),
             Fact::RunStarted => {
                 let (total, workflow) = (self.spec.team().len(), self.spec.workflow.word());
                 let fields = json!({ "ensembleId": self.ensemble_id, "startedAt": at(), "totalTasks": total, "workflow": workflow });

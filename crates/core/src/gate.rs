@@ -138,6 +138,20 @@ impl Run {
         self.change(&id, |turn| turn.phase = Phase::Failing("Cancelled".to_owned()));
     }
 
+    /// Open reviews wait from now on, as long as they waited at first.
+    pub(crate) fn reopen_reviews(&mut self) {
+        for review in &self.open_reviews {
+            let Some(state) = self.reviews.get_mut(*review as usize) else { continue };
+            if let Some(due) = state.due {
+                self.timers.remove(&(due, Timer::Review(*review)));
+                let due = self.at.saturating_add(due.saturating_sub(state.opened_at));
+                state.due = Some(due);
+                self.timers.insert((due, Timer::Review(*review)));
+            }
+            state.opened_at = self.at;
+        }
+    }
+
     /// The reviewed turn goes on.
     fn pass(&mut self, id: &Id, timing: Timing, output: Text) {
         self.change(id, |turn| {

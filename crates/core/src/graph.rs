@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::spec::{Spec, Workflow};
+
 /// The order of a run's tasks, which are known by their positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
@@ -43,6 +45,14 @@ impl Graph {
         }
         let ready = nodes.iter().enumerate().filter(|(_, node)| node.unmet == 0).map(|(task, _)| task).collect();
         Graph { left: nodes.len(), nodes, ready, doomed: BTreeSet::new() }
+    }
+
+    /// The order in which a run's tasks begin.
+    pub(crate) fn of(spec: &Spec) -> Graph {
+        match spec.workflow {
+            Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
+            Workflow::Sequential | Workflow::Parallel => Graph::new(&spec.order()),
+        }
     }
 
     /// A graph of `tasks` of which only the last one is run.

@@ -15,8 +15,9 @@
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
 //!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
-//! - [`decide`]: what a request does to the run; [`tier`]: which model a control directive means;
-//!   [`queue`]: who is next when many wait
+//! - [`decide`]: what a request does to the run; [`tier`]: which model a control
+//!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
+//!   out of the record of another, with [`edit`]s
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event
 
 pub mod agent;
@@ -32,8 +33,10 @@ pub mod decide;
 pub mod delegation;
 pub mod draft;
 pub mod dynamic;
+pub mod edit;
 pub mod event;
 pub mod finish;
+pub mod fork;
 pub mod frame;
 pub mod gate;
 mod graph;

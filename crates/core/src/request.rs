@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::draft::{Draft, Override, Request, RequestOptions};
+use crate::edit::Edits;
 use crate::mistake::{Code, Mistake};
 use crate::spec::{CaptureMode, ReviewPolicy, ReviewRule, Workflow};
 
@@ -22,6 +23,25 @@ pub fn parse(json: &Value) -> Result<(Request, Vec<String>), Vec<Mistake>> {
         None => Request::default(),
     };
     if notes.mistakes.is_empty() { Ok((request, notes.warnings)) } else { Err(notes.mistakes) }
+}
+
+/// Reads what is to be different in a run that goes on from another one's
+/// record, and from which seq. Returns it with warnings about unknown fields.
+pub fn parse_edits(json: &Value) -> Result<(Edits, Option<u64>, Vec<String>), Vec<Mistake>> {
+    let mut notes = Notes::default();
+    let (edits, seq) = match Fields::of(json, "", &mut notes) {
+        Some(mut fields) => edits(&mut fields),
+        None => Default::default(),
+    };
+    if notes.mistakes.is_empty() { Ok((edits, seq, notes.warnings)) } else { Err(notes.mistakes) }
+}
+
+fn edits(fields: &mut Fields<'_>) -> (Edits, Option<u64>) {
+    let (seq, model) = (fields.position("seq"), fields.text("model"));
+    if fields.get("tasks").is_some() {
+        fields.mistake("tasks", "the tasks of a run are its own; change those that have not begun in `taskOverrides`");
+    }
+    (Edits { request: request(fields), model }, seq)
 }
 
 fn request(fields: &mut Fields<'_>) -> Request {
@@ -192,6 +212,12 @@ impl<'a> Fields<'a> {
             Some(number) => Some(number),
             None => self.expected(name, "a whole number above 0", value),
         }
+    }
+
+    /// A position, from 0.
+    fn position(&mut self, name: &'static str) -> Option<u64> {
+        let value = self.get(name)?;
+        value.as_u64().or_else(|| self.expected(name, "a whole number of at least 0", value))
     }
 
     /// A length, or -1 for no limit.

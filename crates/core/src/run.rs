@@ -13,7 +13,7 @@ use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
 use crate::dynamic;
-use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact};
+use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
@@ -29,6 +29,8 @@ use crate::turn::{Phase, Turn, Used, Want};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(crate) ensemble_id: String,
+    /// Where its first events were taken from.
+    pub(crate) origin: Option<Origin>,
     pub(crate) spec: Arc<Spec>,
     pub(crate) models: Models,
     pub(crate) belt: Belt,
@@ -66,6 +68,8 @@ pub struct Run {
     pub(crate) in_flight: usize,
     pub(crate) epoch: u64,
     pub(crate) accepted_at: Millis,
+    /// When it first had an owner; until then it waited for its turn.
+    pub(crate) began_at: Option<Millis>,
     pub(crate) started_at: Option<Millis>,
     pub(crate) at: Millis,
     pub(crate) clock: Stopwatch,
@@ -128,6 +132,7 @@ impl Run {
         match &event.fact {
             Fact::RunAccepted { ensemble_id, spec, models, belt } => self.accepted(ensemble_id, spec, models, belt),
             Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
+            Fact::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
             Fact::RunStarted => self.started_at = Some(event.at),
             Fact::BeltComposed { task, tools } => self.belt_composed(*task, tools),
             Fact::TaskStarted { turn } => self.started(turn),
@@ -250,18 +255,21 @@ impl Run {
         self.models = models.clone();
         self.belt = belt.clone();
         self.own = belt.keys().filter(|name| dynamic::is_dynamic(name)).cloned().collect();
-        self.graph = match spec.workflow {
-            Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
-            Workflow::Sequential | Workflow::Parallel => Graph::new(&spec.order()),
-        };
+        self.graph = Graph::of(spec);
         self.budget = Budget::new(&spec.limits);
         self.accepted_at = self.at;
     }
 
     fn adopted(&mut self, epoch: u64, before: Millis) {
         self.epoch = epoch;
-        self.in_flight = 0;
+        self.began_at = self.began_at.or(Some(self.at));
         self.clock.set(false, before);
+        self.orphan();
+    }
+
+    /// Whatever is under way is nobody's.
+    pub(crate) fn orphan(&mut self) {
+        self.in_flight = 0;
         let ids: Vec<Id> = self.turns.keys().cloned().collect();
         for id in ids {
             let claim = self.turns.get_mut(&id).and_then(Turn::orphan);

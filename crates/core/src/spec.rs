@@ -147,6 +147,26 @@ pub struct Task {
     /// How long reviews of this task wait; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_timeout_ms: Option<Millis>,
+    /// What its texts were made from, where that holds variables: a fork may
+    /// give those other values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<Box<Template>>,
+}
+
+/// A task's texts as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    /// What to do.
+    pub description: String,
+    /// What the answer should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_output: Option<String>,
+    /// More to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_context: Option<String>,
+    /// Who does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
 }
 
 /// In which order tasks run.
@@ -287,6 +307,11 @@ impl Spec {
     /// Whether the task at this position leads the others.
     pub(crate) fn is_manager(&self, position: usize) -> bool {
         self.workflow == Workflow::Hierarchical && position + 1 == self.tasks.len()
+    }
+
+    /// Whether the run itself begins this task: in a hierarchy only the manager's.
+    pub(crate) fn is_begun_by_run(&self, position: usize) -> bool {
+        self.workflow != Workflow::Hierarchical || self.is_manager(position)
     }
 
     /// What each task waits on: what it reads and, in a sequence, the task

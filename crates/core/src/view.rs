@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::NanoUsd;
 use crate::chat;
-use crate::event::End;
+use crate::event::{End, Origin};
 use crate::frame::review_id;
 use crate::id::{Id, Millis};
 use crate::run::{Ended, How, Run, Timer};
@@ -52,6 +52,10 @@ pub struct Row<'a> {
     status: &'static str,
     started_at: String,
     duration_ms: Option<Millis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued_ms: Option<Millis>,
+    #[serde(flatten)]
+    descent: Descent<'a>,
     task_count: usize,
     completed_tasks: usize,
     workflow: &'static str,
@@ -69,6 +73,24 @@ pub struct Row<'a> {
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     open_reviews: Vec<String>,
+}
+
+/// The run whose record a run began with, if there is one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descent<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_of: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<ForkedFrom<'a>>,
+}
+
+/// A run and the first of its events that was not taken.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForkedFrom<'a> {
+    run_id: &'a str,
+    seq: u64,
 }
 
 /// The first task that is under way.
@@ -91,7 +113,7 @@ impl Run {
     pub fn status(&self) -> &'static str {
         match &self.end {
             Some(end) => end.status(),
-            None if self.started_at.is_some() => "RUNNING",
+            None if self.started_at.is_some() && self.epoch > 0 => "RUNNING",
             None => "ACCEPTED",
         }
     }
@@ -119,6 +141,8 @@ impl Run {
             status: self.status(),
             started_at: iso(self.accepted_at),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),
+            queued_ms: self.began_at.map(|at| self.duration_ms(at)),
+            descent: self.descent(),
             task_count: self.spec.team().len(),
             completed_tasks: self.completed_tasks(),
             workflow: self.spec.workflow.word(),
@@ -131,6 +155,17 @@ impl Run {
             cost_estimate: self.cost(),
             error: self.error(),
             open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
+        }
+    }
+
+    /// The run this one goes on from.
+    pub fn descent(&self) -> Descent<'_> {
+        match &self.origin {
+            None => Descent::default(),
+            Some(Origin::Retry { run }) => Descent { retry_of: Some(run), forked_from: None },
+            Some(Origin::Fork { run, seq }) => {
+                Descent { retry_of: None, forked_from: Some(ForkedFrom { run_id: run, seq: *seq }) }
+            }
         }
     }
 

@@ -2,12 +2,15 @@
 //! restart. A cheap handle; when the last one is dropped, every runner stops
 //! where it is, and the log knows where that was.
 
+mod fork;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Event, Fact};
+use consort_core::queue::Priority;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
 use futures::stream::BoxStream;
@@ -21,7 +24,7 @@ use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Ring};
 use crate::runner::{Request, Runner, Window};
-use crate::watcher::{Source, Watcher, load, page};
+use crate::watcher::{Source, Watcher, history, load, page};
 
 /// Commands waiting for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
@@ -93,6 +96,9 @@ pub enum Error {
     /// The run is somebody else's just now.
     #[error("run {0} has no owner here")]
     NotOwned(String),
+    /// No new run could be made out of the old one.
+    #[error(transparent)]
+    Fork(#[from] consort_core::fork::Refused),
     /// The request is fine; the log is not.
     #[error(transparent)]
     Log(#[from] log::Error),
@@ -141,15 +147,24 @@ impl Engine {
     /// The same under an id that was promised before.
     pub async fn submit_as(&self, id: &Arc<str>, compiled: Compiled, claims: Vec<String>) -> Result<(), Error> {
         let Compiled { spec, models, belt, .. } = compiled;
-        let (kind, priority) = (spec.kind, spec.priority());
-        let ensemble_id = uuid::Uuid::now_v7().to_string();
-        let fact = Fact::RunAccepted { ensemble_id, spec: Arc::new(spec), models, belt };
-        let event = Event { at: self.0.seams.clock.now(), fact };
+        let class = (spec.kind, spec.priority());
+        let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt };
+        self.accept((id, class), vec![Event { at: self.0.seams.clock.now(), fact }], claims).await
+    }
+
+    /// Gives a new run, which begins with these events, a place among its kind
+    /// and an owner.
+    async fn accept(
+        &self,
+        (id, (kind, priority)): (&Arc<str>, (Kind, Priority)),
+        events: Vec<Event>,
+        claims: Vec<String>,
+    ) -> Result<(), Error> {
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
         let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
         self.start(id, kind, |mut runner| async move {
-            let accepted = runner.accept(&event, claims, &place).await;
+            let accepted = runner.accept(&events, claims, &place).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
             if began { work(runner, place).await } else { Ok(()) }
@@ -197,6 +212,15 @@ impl Engine {
         }
         let (state, len) = load(&*self.0.seams.log, run).await?;
         if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
+    }
+
+    /// Everything that is stored of a run.
+    pub async fn history(&self, run: &str) -> Result<Vec<Event>, Error> {
+        if !is_run(run) {
+            return Err(Error::NotFound(run.to_owned()));
+        }
+        let events = history(&*self.0.seams.log, run).await?;
+        if events.is_empty() { Err(Error::NotFound(run.to_owned())) } else { Ok(events) }
     }
 
     /// Returns when the run is over or is not owned here.
@@ -407,6 +431,11 @@ pub fn fresh_id(kind: Kind) -> Arc<str> {
 /// Whether a stream of this name is a run; others are nobody's to see.
 fn is_run(id: &str) -> bool {
     Kind::ALL.iter().any(|kind| id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-')))
+}
+
+/// A name for one execution of an ensemble.
+fn ensemble_id() -> String {
+    uuid::Uuid::now_v7().to_string()
 }
 
 /// The runner's answer; `None` when it is gone.

@@ -125,9 +125,11 @@ impl Runner {
 
     /// Stores a new run, begins it in the same append if it may work at once,
     /// and says when that is done.
-    pub(crate) async fn accept(&mut self, accepted: &Event, claims: Vec<String>, place: &Place) -> Result<(), Error> {
+    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>, place: &Place) -> Result<(), Error> {
         self.batch.claims = claims;
-        self.take(accepted)?;
+        for event in events {
+            self.take(event)?;
+        }
         match place {
             Place::Slot(_) => self.adopt().await,
             Place::Queue(_) => self.commit().await,

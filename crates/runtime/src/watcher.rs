@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use consort_core::event::Event;
 use consort_core::run::Run;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -148,6 +149,21 @@ pub(crate) async fn load(log: &dyn Log, id: &str) -> Result<(Run, Seq), Error> {
         }
         if last {
             return Ok((run, len));
+        }
+    }
+}
+
+/// Every event of a run.
+pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error> {
+    let mut events = Vec::new();
+    loop {
+        let page = log.read(id, events.len() as Seq, PAGE_MAX).await?;
+        let last = page.len() < PAGE_MAX;
+        for record in page {
+            events.push(codec::decode(&record, (id, events.len() as Seq))?);
+        }
+        if last {
+            return Ok(events);
         }
     }
 }

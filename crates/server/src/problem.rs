@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use consort_core::decide::Refused;
+use consort_core::fork;
 use consort_core::mistake::{Code, Mistake};
 use consort_runtime::chats;
 use consort_runtime::log;
@@ -168,6 +169,7 @@ impl From<engine::Error> for Problem {
         let message = error.to_string();
         match error {
             engine::Error::Refused(refused) => Problem::refused(refused, message),
+            engine::Error::Fork(refused) => Problem::not_forked(refused, message),
             engine::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", message),
             engine::Error::Busy { .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
                 .with("retryAfterMs", RETRY_AFTER_MS),
@@ -203,6 +205,17 @@ impl From<chats::Error> for Problem {
 }
 
 impl Problem {
+    fn not_forked(refused: fork::Refused, message: String) -> Problem {
+        match refused {
+            fork::Refused::Active => Problem::new(StatusCode::CONFLICT, "RUN_ACTIVE", message),
+            fork::Refused::NoRun => Problem::new(StatusCode::CONFLICT, "CONFLICT", message),
+            fork::Refused::Complete => Problem::new(StatusCode::CONFLICT, "RUN_COMPLETED", message),
+            fork::Refused::TooFar { .. } => Problem::bad_request(message),
+            fork::Refused::Mistakes(mistakes) => mistakes.into(),
+            fork::Refused::Model(refused) => Problem::refused(refused, message),
+        }
+    }
+
     fn refused(refused: Refused, message: String) -> Problem {
         let conflict = |code| Problem::new(StatusCode::CONFLICT, code, message.clone());
         let wrong = |code| Problem::new(StatusCode::BAD_REQUEST, code, message.clone());

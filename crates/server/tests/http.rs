@@ -1,6 +1,8 @@
 //! The API through real sockets.
 
 #[cfg(test)]
+mod again;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod client;

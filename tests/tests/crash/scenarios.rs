@@ -9,6 +9,7 @@ use consort_core::catalog::ModelInfo;
 use consort_core::decide::Command;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::event::{CancelMode, Decision, Directive, Priority};
+use consort_core::fork::Keep;
 use consort_core::message::FailureKind;
 use consort_core::spec::{OnError, OnTimeout, Review, ReviewRule, Workflow};
 use consort_core::{chore, delegation, human, subtask};
@@ -37,6 +38,8 @@ pub(super) const WORK: &Table = &[
     ("no model at all", handled),
     ("guardrails that agree", guarded),
     ("memory and reflection", remembered),
+    ("a failed run, retried", retried_run),
+    ("a run, forked within a task", forked),
 ];
 
 /// Everything a person can say.
@@ -75,9 +78,17 @@ pub(super) const TROUBLE: &Table = &[
     ("a history too long for the model", overflowing),
 ];
 
+/// A run that has ended, and what a new one keeps of it.
+pub(super) struct Before {
+    pub(super) main: ScriptedModel,
+    pub(super) keep: Keep,
+}
+
 /// A run and how it must end.
 pub(super) struct Scenario {
     pub(super) ensemble: Ensemble,
+    /// The run it goes on from, if it does.
+    pub(super) before: Option<Before>,
     pub(super) main: ScriptedModel,
     pub(super) spare: ScriptedModel,
     pub(super) tools: Vec<ScriptedTool>,
@@ -98,6 +109,7 @@ impl Scenario {
     fn new(tasks: Vec<Draft>, model: ScriptedModel, outputs: &[&'static str]) -> Scenario {
         Scenario {
             ensemble: ensemble(tasks),
+            before: None,
             main: model,
             spare: ScriptedModel::new(),
             tools: tools(),
@@ -107,6 +119,11 @@ impl Scenario {
             outputs: outputs.to_vec(),
             shows: Vec::new(),
         }
+    }
+
+    /// Goes on from a run whose model said something else.
+    fn goes_on(self, main: ScriptedModel, keep: Keep) -> Scenario {
+        Scenario { before: Some(Before { main, keep }), ..self }.shows("run_forked")
     }
 
     fn ends(self, status: &'static str) -> Scenario {
@@ -184,6 +201,23 @@ fn graph() -> Scenario {
     let model = ScriptedModel::new().says("1.0", "root").calls("2.0", "put", &input("b")).says("2.1", "left");
     let model = model.calls("3.0", "put", &input("c")).says("3.1", "right").says("4.0", "joined");
     Scenario::new(tasks, model, &["a: root", "b: left", "c: right", "d: joined"])
+}
+
+/// Its second task fails; its first pays, which is not done again.
+fn retried_run() -> Scenario {
+    let tasks = vec![task("a", &["pay"]), after(&["a"], task("b", &["look"]))];
+    let before = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "first");
+    let before = before.at("2.0", Line::new().breaks(failure(FailureKind::Refused)));
+    let model = ScriptedModel::new().calls("2.0", "look", &input("")).says("2.1", "second");
+    Scenario::new(tasks, model, &["a: first", "b: second"]).goes_on(before, Keep::Completed)
+}
+
+/// From where paying had begun, and how it ended stands further on.
+fn forked() -> Scenario {
+    let before = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "old").says("2.0", "old");
+    let model = ScriptedModel::new().says("1.1", "first").says("2.0", "second");
+    let tasks = vec![task("a", &["pay"]), task("b", &[])];
+    Scenario::new(tasks, model, &["a: first", "b: second"]).goes_on(before, Keep::Before(Some(9)))
 }
 
 fn calls_of_every_class() -> ScriptedModel {

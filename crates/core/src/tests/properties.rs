@@ -7,11 +7,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::world::{World, ensemble, reply, task};
-use crate::budget::Limits;
+use crate::budget::{Budget, Limits};
 use crate::chat::{self, Answer, Mode};
 use crate::decide::{Command, Report};
 use crate::draft::{Draft, Ensemble};
+use crate::edit::Edits;
 use crate::event::{CancelMode, Decision, Directive, Fact, Priority};
+use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Usage};
 use crate::next::Effect;
@@ -40,6 +42,7 @@ pub(super) const LIMITS: Limits = Limits {
 const FACTS: &[&str] = &[
     "run_accepted",
     "run_adopted",
+    "run_forked",
     "run_started",
     "task_started",
     "prompt_built",
@@ -126,10 +129,24 @@ impl World {
             10 => Command::Direct { directive: directive(by) },
             11..16 => self.review(by),
             16..20 => self.approve(by),
-            20..24 => return self.pass(u64::from(by) * 10),
+            20..23 => return self.pass(u64::from(by) * 10),
+            23 => return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64))),
             _ => return self.finish_one(by),
         };
         let _refused = self.command(command);
+    }
+
+    /// Goes on with a run made of this one's record.
+    fn fork(&mut self, keep: Keep) {
+        let (edits, catalog) = (Edits::default(), super::world::catalog());
+        let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me" };
+        let forked = fork::fork(("run-1", &self.log), &wanted, "f".to_owned(), self.now).unwrap();
+        self.start_over(forked.events);
+        assert_eq!(self.run, forked.run);
+        let count = |fact: fn(&Fact) -> bool| self.log.iter().filter(|event| fact(&event.fact)).count();
+        assert_eq!(self.run.budget(), &Budget::new(&LIMITS), "what is kept is not paid for again");
+        assert!(count(|fact| matches!(fact, Fact::RunAccepted { .. })) == 1);
+        self.command(Command::Adopt).unwrap();
     }
 
     fn approve(&self, by: u16) -> Command {
@@ -291,6 +308,22 @@ fn history(choices: &[u16], on_error: OnError) -> World {
     world
 }
 
+/// Retries the run until there is nothing to do again.
+fn retried(mut world: World) {
+    let incomplete = |world: &World| world.run.outputs.len() < world.run.spec.tasks.len();
+    for _time in 0..3 {
+        if !incomplete(&world) {
+            return;
+        }
+        let kept = world.run.outputs.clone();
+        world.fork(Keep::Completed);
+        assert_eq!(world.run.outputs.get(..kept.len()), Some(kept.as_slice()), "what was done stays done");
+        world.finish();
+        within_limits(&world);
+        check(&world);
+    }
+}
+
 #[test]
 fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_occur() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
@@ -300,7 +333,9 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
     let choices = (prop::collection::vec(any::<u16>(), 0..120), any::<bool>());
     let result = runner.run(&choices, |(choices, fast)| {
         let on_error = if fast { OnError::FailFast } else { OnError::ContinueOnError };
-        seen.borrow_mut().extend(history(&choices, on_error).log.iter().map(|event| name(&event.fact)));
+        let world = history(&choices, on_error);
+        seen.borrow_mut().extend(world.log.iter().map(|event| name(&event.fact)));
+        retried(world);
         Ok(())
     });
     result.unwrap();

@@ -160,6 +160,20 @@ impl World {
         }
     }
 
+    /// Forgets everything but these events, which nobody has acted on.
+    pub(super) fn start_over(&mut self, events: Vec<Event>) {
+        (self.run, self.stored) = (Run::default(), Run::default());
+        self.log.clear();
+        self.waiting.clear();
+        self.dispatched.clear();
+        for event in events {
+            if let Fact::ToolDispatched { call, .. } = &event.fact {
+                *self.dispatched.entry(call.clone()).or_default() += 1;
+            }
+            self.take(event);
+        }
+    }
+
     /// The owner dies and another one takes over.
     pub(super) fn crash(&mut self) {
         self.waiting.clear();

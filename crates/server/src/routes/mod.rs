@@ -1,5 +1,6 @@
 //! One file per resource.
 
+mod again;
 pub(crate) mod approvals;
 pub(crate) mod capabilities;
 mod collections;
@@ -24,6 +25,7 @@ use crate::ws;
 /// Every route there is.
 pub(crate) fn all() -> Router<Arc<Site>> {
     Router::new()
+        .merge(again::routes())
         .merge(approvals::routes())
         .merge(capabilities::routes())
         .merge(collections::routes())

@@ -98,7 +98,13 @@ async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Pro
     }
 }
 
-async fn answer(site: &Site, run: &str, mut accepted: Map<String, Value>, wish: Wish) -> Result<Response, Problem> {
+/// Tells about a run that was taken, as it is wished.
+pub(super) async fn answer(
+    site: &Site,
+    run: &str,
+    mut accepted: Map<String, Value>,
+    wish: Wish,
+) -> Result<Response, Problem> {
     let location = [(LOCATION, format!("/api/runs/{run}"))];
     let detail = match wish {
         Wish::Accepted => None,
@@ -112,6 +118,9 @@ async fn answer(site: &Site, run: &str, mut accepted: Map<String, Value>, wish: 
         Some(detail) => (location, Json(detail)).into_response(),
         None => {
             accepted.insert("runId".to_owned(), run.into());
+            if let Some(position) = site.engine().queue_position(run) {
+                accepted.insert("queuePosition".to_owned(), position.into());
+            }
             (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
         }
     })
@@ -128,7 +137,7 @@ async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>
 }
 
 /// What is said about a run that was taken.
-fn accepted(spec: &Spec, warnings: &[String]) -> Map<String, Value> {
+pub(super) fn accepted(spec: &Spec, warnings: &[String]) -> Map<String, Value> {
     let mut accepted = Map::new();
     accepted.insert("runId".to_owned(), Value::Null);
     accepted.insert("status".to_owned(), "ACCEPTED".into());

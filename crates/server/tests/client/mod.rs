@@ -88,10 +88,14 @@ pub(crate) fn engine(model: ScriptedModel, capacity: Capacity) -> Engine {
 
 /// The same over what is stored.
 pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: Capacity) -> Engine {
+    engine_with(log, model, ScriptedTool::new("broken").fails("no such shelf"), capacity)
+}
+
+/// The same with this tool beside the calculator.
+pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: ScriptedTool, capacity: Capacity) -> Engine {
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let models = models.with(ModelInfo::new("spare", "scripted"), model).unwrap();
-    let tools = Toolbox::default().with(Calculator::default()).unwrap();
-    let tools = tools.with(ScriptedTool::new("broken").fails("no such shelf")).unwrap();
+    let tools = Toolbox::default().with(Calculator::default()).unwrap().with(tool).unwrap();
     let (limits, clock) = (Limits::new([], None), Clock::system());
     let seams = Seams { log, models, tools, limits, clock, cancel_grace: Duration::ZERO };
     let runs = Pool { capacity, keep: Keep::Newest(2) };

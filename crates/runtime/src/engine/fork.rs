@@ -1,0 +1,20 @@
+//! A new run that begins with what another one has recorded.
+
+use std::sync::Arc;
+
+use consort_core::fork::{self, Forked, Wanted};
+use consort_core::spec::Kind;
+
+use super::{Engine, Error, ensemble_id, fresh_id};
+
+impl Engine {
+    /// Makes a run out of the record of another, which stays as it is; once
+    /// this returns, the new one survives a crash.
+    pub async fn fork(&self, run: &str, wanted: &Wanted<'_>) -> Result<(Arc<str>, Forked), Error> {
+        let events = self.history(run).await?;
+        let forked = fork::fork((run, &events), wanted, ensemble_id(), self.seams().clock.now())?;
+        let id = fresh_id(Kind::Run);
+        self.accept((&id, (Kind::Run, forked.run.spec().priority())), forked.events.clone(), Vec::new()).await?;
+        Ok((id, forked))
+    }
+}

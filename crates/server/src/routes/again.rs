@@ -1,0 +1,70 @@
+//! `POST /api/runs/{id}/retry` and `/fork`: a new run that begins with what
+//! another one has recorded. A retry is of an ended run with a task that did
+//! not complete, and keeps the others; a fork is of any run and keeps what
+//! stands before `seq`, or everything. Both take edits: `inputs`, `tags`,
+//! `options`, `model`, and `taskOverrides` of tasks that have not begun.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::post;
+use axum::{Extension, Router};
+use consort_core::fork::{Keep, Wanted};
+use consort_core::request;
+use serde_json::json;
+
+use super::submit::{accepted, answer};
+use crate::Site;
+use crate::access::Caller;
+use crate::body::Sent;
+use crate::problem::Problem;
+use crate::wish::Wish;
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/runs/{id}/retry", post(retry)).route("/api/runs/{id}/fork", post(fork))
+}
+
+/// A request for a new run out of an old one.
+struct Asked {
+    run: String,
+    by: String,
+    sent: Sent,
+    wish: Wish,
+}
+
+async fn retry(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(run): Path<String>,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)? };
+    again(&site, asked, |_seq| Keep::Completed).await
+}
+
+async fn fork(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(run): Path<String>,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)? };
+    again(&site, asked, Keep::Before).await
+}
+
+async fn again(site: &Site, asked: Asked, keep: fn(Option<u64>) -> Keep) -> Result<Response, Problem> {
+    let Asked { run, by, sent, wish } = asked;
+    let (edits, seq, mut warnings) = request::parse_edits(&sent.0)?;
+    let wanted = Wanted { keep: keep(seq), edits: &edits, catalog: &site.server.catalog, by: &by };
+    let (new, forked) = site.engine().fork(&run, &wanted).await?;
+    warnings.extend(forked.warnings);
+    let mut told = accepted(forked.run.spec(), &warnings);
+    if let Some(origin) = json!(forked.run.descent()).as_object() {
+        told.extend(origin.clone());
+    }
+    answer(site, &new, told, wish).await
+}

@@ -1,0 +1,144 @@
+//! Retrying and forking: a new run out of the record of another.
+
+use std::sync::Arc;
+
+use consort_core::catalog::EffectClass;
+use consort_core::draft::Draft;
+use consort_core::message::{Failure, FailureKind, Message};
+use consort_core::spec::ReviewRule;
+use consort_runtime::admission::Capacity;
+use consort_runtime::log::MemoryLog;
+use consort_runtime::model::{Line, ScriptedModel};
+use consort_runtime::tool::ScriptedTool;
+use serde_json::{Value, json};
+
+use crate::client::{Here, engine_with, server, start, task};
+
+/// A reads nothing and pays, B fails when it is about `bad`.
+fn model() -> ScriptedModel {
+    let failure = Failure { kind: FailureKind::Refused, message: "no".into(), retry_after_ms: None, charged: false };
+    let is_bad = |message: &Message| matches!(message, Message::User { text } if text.as_str().contains("b about bad"));
+    ScriptedModel::new()
+        .calls("1.0", "pay", &json!({ "input": "3" }))
+        .says("1.1", "paid")
+        .when(move |ask| ask.messages.iter().any(is_bad), Line::new().breaks(failure))
+        .otherwise(Line::new().says("fine"))
+}
+
+fn pay() -> ScriptedTool {
+    ScriptedTool::new("pay").effect(EffectClass::Once).answers("done")
+}
+
+fn tasks() -> Vec<Draft> {
+    vec![Draft { tools: vec!["pay".to_owned()], ..task("a") }, task("b")]
+}
+
+async fn wait(here: &Here, path: &str, body: Value) -> Value {
+    let answer = here.post_with(path, "Prefer: wait=30", body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+/// The seq of the first event of a kind.
+async fn seq_of(here: &Here, run: &str, kind: &str) -> u64 {
+    let head = format!("GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+    let events = here.send(&head, b"").await.json();
+    let found = events["events"].as_array().unwrap().iter().position(|frame| frame["type"] == kind);
+    found.unwrap_or_else(|| panic!("no {kind} in {events}")) as u64
+}
+
+#[tokio::test]
+async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
+    let (tool, model) = (pay(), model());
+    let here =
+        start(server(engine_with(Arc::default(), model.clone(), tool.clone(), Capacity::UNLIMITED), tasks())).await;
+    let failed = wait(&here, "/api/runs", json!({ "inputs": { "topic": "bad" }, "tags": { "team": "red" } })).await;
+    assert_eq!(failed["status"], "FAILED");
+    let old = failed["runId"].as_str().unwrap();
+    let retry = format!("/api/runs/{old}/retry");
+    let accepted = here.post(&retry, json!({ "inputs": { "topic": "good" }, "colour": 1 })).await;
+    let json = accepted.json();
+    assert_eq!((accepted.status, &json["status"], &json["tasks"]), (202, &json!("ACCEPTED"), &json!(2)));
+    assert_eq!((&json["retryOf"], &json["workflow"]), (&json!(old), &json!("SEQUENTIAL")));
+    assert_eq!(json["warnings"], json!(["unknown field `colour` was ignored"]));
+    let place = accepted.header("location").unwrap().to_owned();
+    here.get(&format!("{place}/events")).await;
+    let done = here.get(&place).await.json();
+    assert_eq!((&done["status"], &done["retryOf"]), (&json!("COMPLETED"), &json!(old)));
+    assert_eq!((&done["tasks"][0]["output"], &done["tasks"][1]["output"]), (&json!("paid"), &json!("fine")));
+    assert_eq!(done["tasks"][0]["description"], "Do a about bad", "what is done stays as it was");
+    assert_eq!((&done["tasks"][1]["description"], &done["tags"]), (&json!("Do b about good"), &json!({"team": "red"})));
+    assert_eq!(done["metrics"]["llmCalls"], 1, "only its own work counts");
+    assert_eq!(tool.ledger().iter().filter(|line| line.starts_with("began")).count(), 1);
+
+    let listed = here.get("/api/runs?limit=1").await.json();
+    assert_eq!(listed["runs"][0]["retryOf"], *old);
+    let again = format!("/api/runs/{}/retry", done["runId"].as_str().unwrap());
+    assert_eq!(here.post(&again, json!({})).await.problem(), (409, "RUN_COMPLETED".to_owned()));
+    assert_eq!(here.post("/api/runs/nothing/retry", json!({})).await.problem(), (404, "RUN_NOT_FOUND".to_owned()));
+}
+
+#[tokio::test]
+async fn a_run_is_forked_anywhere_and_nothing_before_that_is_done_again() {
+    let (tool, log) = (pay(), Arc::new(MemoryLog::default()));
+    let engine = engine_with(log.clone(), model(), tool.clone(), Capacity::UNLIMITED);
+    let careful = vec![Draft { review: Some(ReviewRule::Required), ..tasks().remove(0) }, task("b")];
+    let here = start(server(engine.clone(), careful)).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "bad" } })).await.json();
+    let run = run["runId"].as_str().unwrap();
+    while here.get(&format!("/api/reviews?runId={run}")).await.json()["total"] == 0 {}
+    assert_eq!(here.post(&format!("/api/runs/{run}/retry"), json!({})).await.problem(), (409, "RUN_ACTIVE".into()));
+
+    let (fork, seq) = (format!("/api/runs/{run}/fork"), seq_of(&here, run, "tool_called").await);
+    let bodies = [
+        json!({ "seq": 999 }),
+        json!({ "seq": -1 }),
+        json!({ "tasks": [] }),
+        json!({ "options": { "workflow": "PARALLEL" } }),
+    ];
+    for body in bodies {
+        assert_eq!(here.post(&fork, body.clone()).await.problem(), (400, "BAD_REQUEST".to_owned()), "{body}");
+    }
+    let late = json!({ "seq": seq, "taskOverrides": { "a": { "description": "x" } } });
+    assert_eq!(here.post(&fork, late).await.problem(), (400, "INVALID_TASK_OVERRIDE".to_owned()));
+    assert_eq!(here.post(&fork, json!({ "model": "huge" })).await.problem(), (400, "INVALID_MODEL".to_owned()));
+
+    // The call had begun and its answer comes after: it is taken from the record.
+    let edits = json!({ "seq": seq, "model": "spare", "taskOverrides": { "b": { "description": "Say {word}" } },
+        "inputs": { "word": "hello" }, "options": { "reviewPolicy": "NEVER" } });
+    let forked = here.post(&fork, edits).await.json();
+    assert_eq!(forked["forkedFrom"], json!({ "runId": run, "seq": seq }));
+    let new = forked["runId"].as_str().unwrap();
+    while here.get(&format!("/api/reviews?runId={new}")).await.json()["total"] == 0 {}
+    drop(here);
+    engine.stop().await;
+
+    let second = engine_with(log, model(), tool.clone(), Capacity::UNLIMITED);
+    assert_eq!(second.recover().await.unwrap().resumed, 2);
+    let here = start(server(second, tasks())).await;
+    here.post(&format!("/api/reviews/{new}-review-0"), json!({ "decision": "CONTINUE" })).await;
+    here.get(&format!("/api/runs/{new}/events")).await;
+    let done = here.get(&format!("/api/runs/{new}")).await.json();
+    assert_eq!((&done["status"], &done["forkedFrom"]["seq"]), (&json!("COMPLETED"), &json!(seq)));
+    assert_eq!((&done["tasks"][1]["description"], &done["model"]), (&json!("Say hello"), &json!("spare")));
+    assert_eq!(tool.ledger().iter().filter(|line| line.starts_with("began")).count(), 1, "paid once");
+    assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["pendingReviews"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_fork_waits_in_the_queue_like_any_run_and_can_be_cancelled_there() {
+    let careful = vec![Draft { review: Some(ReviewRule::Required), ..task("b") }];
+    let engine = engine_with(Arc::default(), model(), pay(), Capacity { running: 1, queued: 1 });
+    let here = start(server(engine, careful)).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json();
+    let fork = format!("/api/runs/{}/fork", run["runId"].as_str().unwrap());
+    while here.get("/api/reviews").await.json()["total"] == 0 {}
+    let queued = here.post(&fork, json!({})).await.json();
+    assert_eq!((&queued["status"], &queued["queuePosition"]), (&json!("ACCEPTED"), &json!(0)));
+    assert_eq!(here.post(&fork, json!({})).await.problem(), (429, "CONCURRENCY_LIMIT".to_owned()));
+    let place = format!("/api/runs/{}", queued["runId"].as_str().unwrap());
+    let waiting = here.get(&place).await.json();
+    assert_eq!((&waiting["status"], &waiting["queuePosition"]), (&json!("ACCEPTED"), &json!(0)));
+    here.post(&format!("{place}/cancel"), json!({})).await;
+    assert_eq!(here.get(&place).await.json()["status"], "CANCELLED");
+}
