@@ -344,17 +344,22 @@ impl Run {
 
     fn called(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> Value {
         let (name, args) = self.asked_call(call);
-        let (ok, result, data) = match outcome {
+        let (ok, result, data) = self.result_words(call, outcome);
+        let fields = json!({ "callId": call, "toolName": name, "durationMs": duration_ms,
+            "outcome": if ok { "SUCCESS" } else { "FAILURE" }, "toolArguments": args, "toolResult": result, "structuredResult": data });
+        self.at_turn_of(call, fields)
+    }
+
+    /// How a call ended: whether well, in words, as data.
+    pub(crate) fn result_words(&self, call: &Id, outcome: &Outcome) -> (bool, String, Option<Value>) {
+        match outcome {
             Outcome::Answer { text, data } => (true, text.to_string(), data.clone()),
             Outcome::Subtask => (true, self.result_of(call), None),
             Outcome::Failed { text } => (false, format!("Error: {text}"), None),
             Outcome::Unknown { .. } => {
                 (false, format!("Error: {}", output::shown(outcome, &self.spec, call.as_str()).0), None)
             }
-        };
-        let fields = json!({ "callId": call, "toolName": name, "durationMs": duration_ms,
-            "outcome": if ok { "SUCCESS" } else { "FAILURE" }, "toolArguments": args, "toolResult": result, "structuredResult": data });
-        self.at_turn_of(call, fields)
+        }
     }
 
     /// What a subtask answered: in its slot, or already told to the model.
@@ -481,7 +486,8 @@ fn breached(breach: &Breach) -> Value {
     }
 }
 
-fn quote(message: &Message) -> Value {
+/// A message as it is shown.
+pub(crate) fn quote(message: &Message) -> Value {
     match message {
         Message::System { text } => json!({ "role": "system", "content": text, "toolCalls": null, "toolName": null }),
         Message::User { text } => json!({ "role": "user", "content": text, "toolCalls": null, "toolName": null }),

@@ -18,7 +18,8 @@
 //! - [`decide`]: what a request does to the run; [`tier`]: which model a control
 //!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
 //!   out of the record of another, with [`edit`]s
-//! - [`view`]: a run as others see it; [`frame`]: one frame per event
+//! - [`view`]: a run as others see it; [`frame`]: one frame per event; for
+//!   reading afterwards a [`trace`], and a [`dag`] of the tasks
 
 pub mod agent;
 mod ask;
@@ -29,6 +30,7 @@ pub mod catalog;
 pub mod chat;
 pub mod chore;
 pub mod compile;
+pub mod dag;
 pub mod decide;
 pub mod delegation;
 pub mod draft;
@@ -64,5 +66,6 @@ mod tests;
 pub mod text;
 pub mod tier;
 pub mod time;
+pub mod trace;
 pub mod turn;
 pub mod view;

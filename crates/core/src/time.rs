@@ -12,6 +12,11 @@ pub fn iso(at: Millis) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// `PT3.250S`.
+pub fn iso_span(ms: Millis) -> String {
+    format!("PT{}.{:03}S", ms / 1000, ms % 1000)
+}
+
 /// Year, month and day of a day since 1970, by the era arithmetic of the
 /// proleptic Gregorian calendar: years that begin in March put the leap day last.
 fn civil(days: u64) -> (u64, u64, u64) {

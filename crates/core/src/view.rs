@@ -118,6 +118,11 @@ impl Run {
         }
     }
 
+    /// The name of this execution.
+    pub fn ensemble_id(&self) -> &str {
+        &self.ensemble_id
+    }
+
     /// How the run ended, if it has.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()

@@ -2,10 +2,11 @@
 //! restart. A cheap handle; when the last one is dropped, every runner stops
 //! where it is, and the log knows where that was.
 
+mod export;
 mod fork;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
@@ -24,6 +25,7 @@ use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Ring};
 use crate::runner::{Request, Runner, Window};
+use crate::traces::Traces;
 use crate::watcher::{Source, Watcher, history, load, page};
 
 /// Commands waiting for one run; small, because every sender waits anyway.
@@ -45,6 +47,8 @@ struct Inner {
     /// Who works and who waits, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
+    /// Where the traces of ended runs go, if anywhere.
+    traces: OnceLock<Traces>,
 }
 
 /// What came of getting rid of a run.
@@ -120,6 +124,7 @@ impl Engine {
             pools,
             admissions,
             meters: Meters::default(),
+            traces: OnceLock::new(),
         }))
     }
 
@@ -461,6 +466,9 @@ async fn own(work: impl Future<Output = Result<(), log::Error>>, (id, kind): (Ar
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
     let Some(engine) = engine.upgrade().map(Engine) else { return };
+    if kind == Kind::Run {
+        engine.export(&id).await;
+    }
     if let Keep::Newest(keep) = engine.0.pools.of(kind).keep
         && let Err(error) = engine.retain(kind, keep).await
     {

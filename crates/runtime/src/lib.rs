@@ -16,6 +16,7 @@
 //! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
+//! - [`traces`]: ended runs as files, for reading afterwards
 //! - [`memory`]: what runs remember for later ones; [`collections`]: documents
 //!   to be searched
 //! - [`engine`]: the only public handle
@@ -40,4 +41,5 @@ mod runner;
 pub mod script;
 pub mod tool;
 pub mod trace;
+pub mod traces;
 mod watcher;

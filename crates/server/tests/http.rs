@@ -11,6 +11,8 @@ mod once;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
+mod traces;
+#[cfg(test)]
 mod tracing;
 #[cfg(test)]
 mod ws;

@@ -26,6 +26,7 @@ use consort_runtime::memory::Memory;
 use consort_runtime::model;
 use consort_runtime::model::OptionsError;
 use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
+use consort_runtime::traces::Traces;
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
@@ -85,6 +86,14 @@ pub(crate) enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// The folder of traces.
+    #[error("cannot use the folder for traces {}: {reason}", folder.display())]
+    Traces {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// The machine: nothing can be sent from it.
     #[error("no HTTP client: {0}")]
     Client(String),
@@ -114,7 +123,12 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
     let turns = Capacity { running: config.chat.max_concurrent_turns, queued: usize::MAX };
     let turns = Pool { capacity: turns, keep: Keep::All };
     let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent) };
-    Ok(Engine::limited(seams(config, config.models.iter(), store, with)?, pools))
+    let engine = Engine::limited(seams(config, config.models.iter(), store, with)?, pools);
+    if let Some(folder) = &server.trace_dir {
+        let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };
+        engine.export_to(Traces::open(folder).map_err(unusable)?);
+    }
+    Ok(engine)
 }
 
 /// Conversations as the configuration wants them.

@@ -14,6 +14,7 @@ pub(crate) mod steer;
 pub(crate) mod submit;
 pub(crate) mod threads;
 mod tools;
+mod traces;
 
 use std::sync::Arc;
 
@@ -39,5 +40,6 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(submit::routes())
         .merge(threads::routes())
         .merge(tools::routes())
+        .merge(traces::routes())
         .merge(ws::routes())
 }

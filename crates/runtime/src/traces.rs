@@ -1,0 +1,114 @@
+//! A folder of traces: what ended runs leave for reading. It is held open, so
+//! nothing outside it can be read or written, whatever it is named.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use cap_tempfile::TempFile;
+
+/// What the files of a run are called after its name.
+const KINDS: [(&str, &str); 2] = [(".dag.json", "dag"), (".trace.json", "trace")];
+/// Files listed at once; the folder of a busy server has to be tidied by hand.
+const LISTED_MAX: usize = 10_000;
+
+/// A folder of traces. Clones share it.
+#[derive(Clone)]
+pub struct Traces(Arc<Folder>);
+
+struct Folder {
+    root: Dir,
+    path: PathBuf,
+}
+
+/// A file of the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    /// What it is called.
+    pub name: String,
+    /// What it holds: `dag` or `trace`.
+    pub kind: &'static str,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+impl Traces {
+    /// The folder at `path`, made if need be.
+    pub fn open(path: &Path) -> io::Result<Traces> {
+        std::fs::create_dir_all(path)?;
+        let root = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Traces(Arc::new(Folder { root, path: path.to_owned() })))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The traces there are, by name.
+    pub async fn list(&self) -> io::Result<Vec<TraceFile>> {
+        self.work(|folder| {
+            let entries = folder.root.entries()?.filter_map(Result::ok).take(LISTED_MAX);
+            let file = |entry: cap_std::fs::DirEntry| {
+                let name = entry.file_name().into_string().ok()?;
+                let bytes = entry.metadata().ok().filter(|about| about.is_file())?.len();
+                Some(TraceFile { kind: kind(&name)?, name, bytes })
+            };
+            let mut files: Vec<TraceFile> = entries.filter_map(file).collect();
+            files.sort_by(|one, other| one.name.cmp(&other.name));
+            Ok(files)
+        })
+        .await
+    }
+
+    /// What a trace holds; none when there is no such trace.
+    pub async fn read(&self, name: &str) -> io::Result<Option<String>> {
+        let name = name.to_owned();
+        self.work(move |folder| {
+            if kind(&name).is_none() {
+                return Ok(None);
+            }
+            let mut text = String::new();
+            match folder.root.open(&name).and_then(|mut file| file.read_to_string(&mut text)) {
+                Ok(_) => Ok(Some(text)),
+                Err(error) if is_no_trace(error.kind()) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+        .await
+    }
+
+    /// Writes files, each whole or not at all.
+    pub(crate) async fn write(&self, files: Vec<(String, String)>) -> io::Result<()> {
+        self.work(move |folder| {
+            for (name, text) in &files {
+                let mut file = TempFile::new(&folder.root)?;
+                file.write_all(text.as_bytes())?;
+                file.replace(name)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn work<T, W>(&self, work: W) -> io::Result<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Folder) -> io::Result<T> + Send + 'static,
+    {
+        let folder = self.0.clone();
+        tokio::task::spawn_blocking(move || work(&folder)).await.map_err(io::Error::other)?
+    }
+}
+
+/// Whether the name leads nowhere, out of the folder, or to something else.
+fn is_no_trace(error: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidData, IsADirectory, NotFound, PermissionDenied};
+    matches!(error, NotFound | PermissionDenied | IsADirectory | InvalidData)
+}
+
+fn kind(name: &str) -> Option<&'static str> {
+    KINDS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, kind)| *kind)
+}
