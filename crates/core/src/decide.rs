@@ -212,7 +212,7 @@ impl Run {
             }
             Report::Returned { call, outcome, duration_ms, spent } if self.is_dispatched(&call) => {
                 let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
-                Ok(charged.into_iter().chain([Fact::ToolReturned { call, outcome, duration_ms }]).collect())
+                Ok(charged.into_iter().chain(returned(call, outcome, duration_ms)).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
             Report::Replied { .. } | Report::Unanswered { .. } | Report::Returned { .. } | Report::Dropped { .. } => {
@@ -275,6 +275,12 @@ impl Run {
     fn is_dispatched(&self, call: &Id) -> bool {
         self.slot(call).is_some_and(|(_, slot)| *slot == Slot::Dispatched)
     }
+}
+
+/// How a call ended and, if it says so in its data, what it did to a file.
+fn returned(call: Id, mut outcome: Outcome, duration_ms: u64) -> Vec<Fact> {
+    let change = outcome.take_change().map(|change| Fact::FileChanged { call: call.clone(), change });
+    std::iter::once(Fact::ToolReturned { call, outcome, duration_ms }).chain(change).collect()
 }
 
 /// Between half and all of a wait that doubles with each attempt.

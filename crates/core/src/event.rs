@@ -104,6 +104,8 @@ pub enum Fact {
     DelegationRefused { call: Id, role: String, reason: String },
     /// The call is over, whether a tool, a subtask or nobody did it.
     ToolReturned { call: Id, outcome: Outcome, duration_ms: u64 },
+    /// A call changed a file.
+    FileChanged { call: Id, change: FileChange },
     /// Something waits for a person.
     ReviewOpened { review: u32, turn: Id, timing: Timing, due: Option<Millis>, on_timeout: OnTimeout },
     /// A person's decision: the first one holds.
@@ -186,6 +188,32 @@ pub enum AfterFailure {
     Shorten,
     /// The turn fails.
     GiveUp,
+}
+
+/// What a call did to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Which file, as the tool names it.
+    pub file_path: String,
+    /// What happened to it.
+    pub change_type: ChangeType,
+    /// Lines it has now and did not have.
+    pub lines_added: u64,
+    /// Lines it had and does not have now.
+    pub lines_removed: u64,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ChangeType {
+    /// It is new.
+    Created,
+    /// It is different.
+    Modified,
+    /// It is gone.
+    Deleted,
 }
 
 /// When a review takes place.
@@ -365,6 +393,7 @@ impl Fact {
             | Fact::CallCharged { .. }
             | Fact::DelegationEnded { .. }
             | Fact::DelegationRefused { .. }
+            | Fact::FileChanged { .. }
             | Fact::ReviewOpened { .. }
             | Fact::ReviewTimedOut { .. }
             | Fact::ReviewClosed { .. }
@@ -411,7 +440,8 @@ impl Fact {
             | Fact::DelegationStarted { call, .. }
             | Fact::DelegationEnded { call, .. }
             | Fact::DelegationRefused { call, .. }
-            | Fact::ToolReturned { call, .. } => Some(call),
+            | Fact::ToolReturned { call, .. }
+            | Fact::FileChanged { call, .. } => Some(call),
             Fact::RunAccepted { .. }
             | Fact::RunAdopted { .. }
             | Fact::RunForked { .. }

@@ -210,11 +210,14 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
     let (first, rest) = events.split_at(length);
     let run = Run::replay(first);
     let mut under_way: BTreeSet<Id> = run.under_way().collect();
-    let mut kept = first.to_vec();
+    let (mut kept, mut over) = (first.to_vec(), BTreeSet::new());
     for event in rest {
-        if let Fact::ToolReturned { call, .. } = &event.fact
-            && under_way.remove(call)
-        {
+        let ends = if let Fact::ToolReturned { call, .. } = &event.fact {
+            under_way.remove(call) && over.insert(call.clone())
+        } else {
+            matches!(&event.fact, Fact::FileChanged { call, .. } if over.contains(call))
+        };
+        if ends {
             kept.push(event.clone());
         }
     }

@@ -153,6 +153,11 @@ impl Run {
             Fact::ToolReturned { call, outcome, duration_ms } => {
                 ("tool_called", self.called(call, outcome, *duration_ms))
             }
+            Fact::FileChanged { call, change } => {
+                let mut fields = json!(change);
+                merge(&mut fields, json!({ "callId": call, "timestamp": at() }));
+                ("file_changed", self.at_turn_of(call, fields))
+            }
             Fact::ReviewOpened { review, .. } => ("review_requested", self.review_fields(run, *review)),
             Fact::ReviewDecided { review, decision, by } => {
                 let (revised, feedback) = said(decision);

@@ -9,8 +9,12 @@ use serde_json::Value;
 
 use crate::budget::Claim;
 use crate::catalog::NanoUsd;
+use crate::event::FileChange;
 use crate::id::Id;
 use crate::text::Text;
+
+/// The field of a tool's data that says what became of a file.
+const CHANGE: &str = "fileChanged";
 
 /// One line of the conversation sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -288,6 +292,19 @@ impl Outcome {
     /// The tool answered with these words.
     pub fn answer(text: impl Into<Text>) -> Outcome {
         Outcome::Answer { text: text.into(), data: None }
+    }
+
+    /// What the answer says about a file that was changed, which is told apart
+    /// from the rest of its data.
+    pub(crate) fn take_change(&mut self) -> Option<FileChange> {
+        let Outcome::Answer { data, .. } = self else { return None };
+        let Some(Value::Object(fields)) = data else { return None };
+        let change = serde_json::from_value(fields.get(CHANGE)?.clone()).ok()?;
+        fields.remove(CHANGE);
+        if fields.is_empty() {
+            *data = None;
+        }
+        Some(change)
     }
 
     /// Nobody knows whether it happened.

@@ -137,6 +137,7 @@ impl Tracer {
             | Fact::CallCharged { .. }
             | Fact::DelegationEnded { .. }
             | Fact::DelegationRefused { .. }
+            | Fact::FileChanged { .. }
             | Fact::ReviewOpened { .. }
             | Fact::ReviewDecided { .. }
             | Fact::ReviewTimedOut { .. }

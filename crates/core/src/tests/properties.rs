@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
 
 use super::world::{World, ensemble, reply, task};
 use crate::budget::{Budget, Limits};
@@ -64,6 +65,7 @@ const FACTS: &[&str] = &[
     "delegation_ended",
     "delegation_refused",
     "tool_returned",
+    "file_changed",
     "review_opened",
     "review_decided",
     "review_timed_out",
@@ -236,12 +238,12 @@ fn report(effect: &Effect, by: u16) -> Report {
         Effect::Call { id, .. } if by.is_multiple_of(3) => {
             Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1, spent: None }
         }
-        Effect::Call { id, .. } => Report::Returned {
-            call: id.clone(),
-            outcome: Outcome::answer("yes ".repeat(100)),
-            duration_ms: 1,
-            spent: None,
-        },
+        Effect::Call { id, .. } => {
+            let change = json!({ "filePath": "a", "changeType": "CREATED", "linesAdded": 1, "linesRemoved": 0 });
+            let data = by.is_multiple_of(2).then(|| json!({ "fileChanged": change }));
+            let outcome = Outcome::Answer { text: "yes ".repeat(100).into(), data };
+            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: None }
+        }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
             let failure =
