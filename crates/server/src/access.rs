@@ -94,9 +94,11 @@ impl Pass {
         if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
             return Ok(());
         }
-        let Caller(name) = &self.caller;
-        let needed = needed.word();
-        Err(forbidden(&format!("the key '{name}' does not allow this: it needs the scope `{needed}`")))
+        let (Caller(name), needed) = (&self.caller, needed.word());
+        Err(forbidden(&match self.key {
+            Some(_) => format!("the key '{name}' does not allow this: it needs the scope `{needed}`"),
+            None => format!("this is only for this machine, or with a key that has the scope `{needed}`"),
+        }))
     }
 }
 
@@ -163,10 +165,18 @@ impl Access {
         }
     }
 
+    /// Without keys, what is an admin's is only for this machine.
+    fn scopes_without_keys(&self) -> Vec<Scope> {
+        match self.reach {
+            Reach::Loopback => vec![Scope::Admin],
+            Reach::Network => vec![Scope::Run, Scope::Review, Scope::Tools, Scope::Peer],
+        }
+    }
+
     /// Who holds this key; where there are no keys, everybody is let in.
     pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.keys.is_empty() {
-            return Ok(Pass { caller: Caller("local".to_owned()), scopes: vec![Scope::Admin], key: None });
+            return Ok(Pass { caller: Caller("local".to_owned()), scopes: self.scopes_without_keys(), key: None });
         }
         let unknown =
             || Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "send a key as `Authorization: Bearer …`");

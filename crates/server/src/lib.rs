@@ -37,7 +37,7 @@ use consort_core::id::Millis;
 use consort_net::network::Network;
 use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
-use consort_runtime::tool::SearchCollections;
+use consort_runtime::tool::{SearchCollections, Workspace};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 
@@ -63,6 +63,8 @@ pub struct Server {
     pub chats: Chats,
     /// Classes of tools that may be called directly.
     pub direct: Vec<Permission>,
+    /// The folder agents work in, if they have one.
+    pub workspace: Option<Workspace>,
     /// Who may connect.
     pub access: Access,
     /// Bytes of a request's body at most.

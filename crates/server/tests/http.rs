@@ -15,6 +15,8 @@ mod traces;
 #[cfg(test)]
 mod tracing;
 #[cfg(test)]
+mod workspace;
+#[cfg(test)]
 mod ws;
 
 use consort_core::draft::Draft;

@@ -32,7 +32,7 @@ pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
 pub(crate) use self::network::{network, offer};
 pub(crate) use self::plan::{catalog, ensemble, plan};
-pub(crate) use self::tools::tools;
+pub(crate) use self::tools::{tools, workspace};
 use crate::config::{Config, Model};
 
 /// The file that holds everything, in the store's folder.

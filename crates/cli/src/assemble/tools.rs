@@ -16,7 +16,7 @@ use crate::config::{Builtin, Config};
 
 /// Everything agents can call but what a run does itself.
 pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
-    let workspace = config.server.workspace.as_deref().map(workspace).transpose()?;
+    let workspace = workspace(config)?;
     let mut toolbox = Toolbox::default();
     for builtin in &config.tools.builtin {
         if let Some(tool) = built_in(*builtin, config, workspace.as_ref(), clock)? {
@@ -70,8 +70,12 @@ fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
     Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, options)?)))
 }
 
-/// The folder of the file tools, made if needed.
-fn workspace(folder: &Path) -> Result<Workspace, Error> {
+/// The folder agents work in, made if needed; none when none is configured.
+pub(crate) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
+    config.server.workspace.as_deref().map(opened).transpose()
+}
+
+fn opened(folder: &Path) -> Result<Workspace, Error> {
     let opened = std::fs::create_dir_all(folder).and_then(|()| Workspace::open(folder));
     opened.map_err(|error| Error::Workspace { folder: folder.to_owned(), reason: error.to_string() })
 }

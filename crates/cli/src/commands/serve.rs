@@ -106,6 +106,7 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
         ensemble: assemble::ensemble(config),
         catalog,
         direct: config.tools.direct.clone(),
+        workspace: assemble::workspace(config)?,
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
         sockets: Sockets {

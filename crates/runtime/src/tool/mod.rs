@@ -23,7 +23,7 @@ pub use collections::SearchCollections;
 pub use datetime::DateTime;
 pub use fetch::HttpFetch;
 pub(crate) use fetch::page_text;
-pub use files::{EditFile, ListFiles, ReadFile, Workspace, WriteFile};
+pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, Workspace, WriteFile};
 pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
 pub use json::Json;
 pub use memory::{Recall, Remember, memory_tools};

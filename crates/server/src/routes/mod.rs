@@ -15,6 +15,7 @@ pub(crate) mod submit;
 pub(crate) mod threads;
 mod tools;
 mod traces;
+mod workspace;
 
 use std::sync::Arc;
 
@@ -41,5 +42,6 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(threads::routes())
         .merge(tools::routes())
         .merge(traces::routes())
+        .merge(workspace::routes())
         .merge(ws::routes())
 }

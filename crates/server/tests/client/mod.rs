@@ -23,7 +23,7 @@ use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{ModelCatalog, ScriptedModel};
-use consort_runtime::tool::{Calculator, ScriptedTool, Toolbox};
+use consort_runtime::tool::{Calculator, ScriptedTool, Tool, Toolbox};
 use consort_server::access::{Access, Reach};
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
@@ -92,7 +92,7 @@ pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: C
 }
 
 /// The same with this tool beside the calculator.
-pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: ScriptedTool, capacity: Capacity) -> Engine {
+pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: impl Tool, capacity: Capacity) -> Engine {
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let models = models.with(ModelInfo::new("spare", "scripted"), model).unwrap();
     let tools = Toolbox::default().with(Calculator::default()).unwrap().with(tool).unwrap();
@@ -134,6 +134,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
         catalog,
         direct: vec![Permission::Safe],
+        workspace: None,
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
         sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },

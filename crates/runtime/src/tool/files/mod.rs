@@ -2,6 +2,7 @@
 //! path is resolved below it by the system (a capability, not a comparison of
 //! names), so neither `..` nor a symbolic link nor a race leads out of it.
 
+mod browse;
 mod change;
 mod edit;
 mod list;
@@ -25,6 +26,7 @@ use consort_core::schema::Schema;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
+pub use browse::{Hidden, Item};
 pub use edit::EditFile;
 pub use list::ListFiles;
 pub use read::ReadFile;

@@ -1,0 +1,131 @@
+//! The workspace as people look at it: what is in a folder, what is in a file.
+//! It is reached the way agents reach it, so nothing leads out.
+
+use std::io::{self, Read};
+use std::time::UNIX_EPOCH;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{DirEntry, Metadata, OpenOptions};
+use consort_core::id::Millis;
+
+use super::place::Place;
+use super::{Folder, Workspace};
+
+/// Bytes of a file that is shown.
+const SHOWN_MAX: u64 = 1_048_576;
+/// Entries of a folder that are shown.
+const LISTED_MAX: usize = 10_000;
+
+/// Something in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is called.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// How large it is, when it can be looked at.
+    pub bytes: Option<u64>,
+    /// When it was changed last, when it can be looked at.
+    pub modified_at: Option<Millis>,
+}
+
+/// Why something is not shown, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Hidden {
+    /// It is not in the workspace, or is not to be looked at.
+    #[error("Path traversal denied: {0}")]
+    Outside(String),
+    /// There is nothing of this name.
+    #[error("Path not found")]
+    Missing,
+    /// It has no entries.
+    #[error("Not a directory")]
+    NotFolder,
+    /// It has no content.
+    #[error("Not a file")]
+    NotFile,
+    /// It is larger than is shown.
+    #[error("File is larger than {SHOWN_MAX} bytes")]
+    TooLarge,
+    /// It is not UTF-8.
+    #[error("File is not UTF-8 text")]
+    NotText,
+    /// The machine would not read it.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Workspace {
+    /// What is in a folder; the empty path is the workspace itself.
+    pub async fn list(&self, path: &str) -> Result<Vec<Item>, Hidden> {
+        let place = Place::parse(if path.is_empty() { "." } else { path }).map_err(Hidden::Outside)?;
+        self.look(move |folder| entries(folder, &place)).await
+    }
+
+    /// The text of a file.
+    pub async fn text(&self, path: &str) -> Result<String, Hidden> {
+        let place = Place::parse(path).map_err(Hidden::Outside)?;
+        self.look(move |folder| content(folder, &place)).await
+    }
+
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Folder) -> Result<T, Hidden> + Send + 'static,
+    ) -> Result<T, Hidden> {
+        self.work(move |folder| Ok(look(folder))).await.map_err(Hidden::Unreadable)?
+    }
+}
+
+fn entries(folder: &Folder, place: &Place) -> Result<Vec<Item>, Hidden> {
+    let about = folder.root.metadata(place.path()).map_err(hidden)?;
+    if !about.is_dir() {
+        return Err(Hidden::NotFolder);
+    }
+    let entries = folder.root.read_dir(place.path()).map_err(hidden)?;
+    let item = |entry: DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let about = folder.root.metadata(place.join(&name).path()).ok();
+        Item {
+            is_folder: about.as_ref().is_some_and(Metadata::is_dir),
+            bytes: about.as_ref().map(Metadata::len),
+            modified_at: about.as_ref().and_then(modified_at),
+            name,
+        }
+    };
+    Ok(entries.filter_map(Result::ok).take(LISTED_MAX).map(item).collect())
+}
+
+fn modified_at(about: &Metadata) -> Option<Millis> {
+    let since = about.modified().ok()?.into_std().duration_since(UNIX_EPOCH).ok()?;
+    Millis::try_from(since.as_millis()).ok()
+}
+
+/// A pipe would wait for its writer, so it is opened without waiting.
+fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true).follow(FollowSymlinks::Yes);
+    let file = folder.root.open_with(place.path(), &options).map_err(hidden)?;
+    let about = file.metadata().map_err(hidden)?;
+    if !about.is_file() {
+        return Err(Hidden::NotFile);
+    }
+    let mut bytes = Vec::new();
+    file.take(SHOWN_MAX + 1).read_to_end(&mut bytes).map_err(hidden)?;
+    if bytes.len() as u64 > SHOWN_MAX {
+        return Err(Hidden::TooLarge);
+    }
+    String::from_utf8(bytes).map_err(|_not_text| Hidden::NotText)
+}
+
+/// The system's own refusals carry its number; without one it is the sandbox's.
+fn hidden(error: io::Error) -> Hidden {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Hidden::Missing,
+        io::ErrorKind::IsADirectory => Hidden::NotFile,
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            Hidden::Outside("it leads out of the workspace".to_owned())
+        }
+        io::ErrorKind::PermissionDenied => Hidden::Outside(error.to_string()),
+        _ => Hidden::Unreadable(error.to_string()),
+    }
+}
