@@ -69,6 +69,8 @@ pub struct Server {
     pub access: Access,
     /// Bytes of a request's body at most.
     pub max_body_bytes: usize,
+    /// How long somebody who calls a tool directly waits for its answer.
+    pub tool_patience: Duration,
     /// How much sockets are told, and how much they may say.
     pub sockets: ws::Sockets,
     /// Other ensembles, and what they may use.

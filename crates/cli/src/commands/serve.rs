@@ -26,6 +26,9 @@ use crate::exit::Exit;
 /// How fast the demo model speaks: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
 
+/// How long somebody who calls a tool directly waits for its answer.
+const TOOL_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -109,6 +112,7 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
         workspace: assemble::workspace(config)?,
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
+        tool_patience: TOOL_PATIENCE,
         sockets: Sockets {
             retained_runs: config.server.max_retained_runs,
             snapshot_iterations: config.server.max_snapshot_iterations,

@@ -1,25 +1,23 @@
 //! `POST /api/tools/{name}/invoke`: a tool, called by a person or a program.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
+use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
 use consort_runtime::tool::{Answer, Invocation};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use crate::Site;
+use crate::access::Caller;
 use crate::body::Sent;
 use crate::problem::Problem;
-
-/// How long somebody waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/tools/{name}/invoke", post(invoke))
@@ -27,6 +25,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 
 async fn invoke(
     State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
@@ -35,8 +34,8 @@ async fn invoke(
     let args = arguments(&tool, sent.object()?.get("input"))?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
     let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args, account: Default::default() };
-    let began = Instant::now();
-    let answer = timeout(PATIENCE, site.engine().seams().tools.perform(&name, invocation)).await;
+    let (began, patience) = (Instant::now(), site.server.tool_patience);
+    let answer = timeout(patience, perform(site.engine().seams(), &tool, invocation)).await;
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let outcome = match &answer {
@@ -48,8 +47,9 @@ async fn invoke(
     let (status, output, data, error) = match answer {
         Ok(Answer::Done { text, data }) => ("SUCCESS", Ok(text), data, None),
         Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => ("FAILED", Err(reason), None, None),
-        Err(_elapsed) => ("FAILED", Err(format!("no answer within {PATIENCE:?}")), None, Some("TOOL_TIMEOUT")),
+        Err(_elapsed) => ("FAILED", Err(format!("no answer within {patience:?}")), None, Some("TOOL_TIMEOUT")),
     };
+    tracing::info!(tool = name, by = caller.0, status, duration_ms, "called directly");
     let (output, reason) = (output.as_ref().ok(), output.as_ref().err());
     let mut told = json!({ "tool": name, "durationMs": duration_ms, "status": status, "output": output, "data": data,
         "errorMessage": reason, "error": error });
@@ -57,6 +57,15 @@ async fn invoke(
         told.retain(|_, value| !value.is_null());
     }
     Ok(Json(told))
+}
+
+/// Calls a tool the way a run does: nobody else holds its lock meanwhile.
+async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answer {
+    let _held = match &tool.lock {
+        Some(name) => Some(seams.limits.lock(name).await),
+        None => None,
+    };
+    seams.tools.perform(&tool.name, invocation).await
 }
 
 /// The tool, when there is one and it may be called directly.

@@ -137,6 +137,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         workspace: None,
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
+        tool_patience: Duration::from_secs(30),
         sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },
         network: network(),
         engine,
