@@ -2,6 +2,7 @@
 //! restart. A cheap handle; when the last one is dropped, every runner stops
 //! where it is, and the log knows where that was.
 
+mod drain;
 mod export;
 mod fork;
 
@@ -49,6 +50,8 @@ struct Inner {
     meters: Meters,
     /// Where the traces of ended runs go, if anywhere.
     traces: OnceLock<Traces>,
+    /// Whether nothing new is begun any more.
+    draining: watch::Sender<bool>,
 }
 
 /// What came of getting rid of a run.
@@ -64,6 +67,8 @@ pub enum Removal {
 struct Live {
     requests: mpsc::Sender<Request>,
     window: Window,
+    /// Closed when nothing more is done for it.
+    over: watch::Receiver<()>,
     task: JoinHandle<()>,
 }
 
@@ -97,6 +102,9 @@ pub enum Error {
         /// How many may work at the same time.
         running: usize,
     },
+    /// Nothing new is begun here any more.
+    #[error("this server is about to stop and takes no more runs")]
+    Draining,
     /// The run is somebody else's just now.
     #[error("run {0} has no owner here")]
     NotOwned(String),
@@ -125,6 +133,7 @@ impl Engine {
             admissions,
             meters: Meters::default(),
             traces: OnceLock::new(),
+            draining: watch::Sender::new(false),
         }))
     }
 
@@ -165,6 +174,9 @@ impl Engine {
         events: Vec<Event>,
         claims: Vec<String>,
     ) -> Result<(), Error> {
+        if self.is_draining() {
+            return Err(Error::Draining);
+        }
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
         let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
@@ -394,10 +406,16 @@ impl Engine {
             Kind::Turn | Kind::Peer => Ring::default(),
         };
         let window = Window { ring, stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
-        let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting);
+        let draining = self.0.draining.subscribe();
+        let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);
+        let (lasts, over) = watch::channel(());
+        let (work, own_id, engine) = (work(runner), id.clone(), Arc::downgrade(&self.0));
         let mut live = self.live();
-        let task = tokio::spawn(own(work(runner), (id.clone(), kind), Arc::downgrade(&self.0)));
-        live.insert(id.clone(), Live { requests, window, task });
+        let task = tokio::spawn(async move {
+            let _lasts = lasts;
+            own(work, (own_id, kind), engine).await;
+        });
+        live.insert(id.clone(), Live { requests, window, over, task });
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {

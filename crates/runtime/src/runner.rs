@@ -69,6 +69,7 @@ pub(crate) struct Runner {
     grace: Option<Millis>,
     /// When it was first asked to stop.
     cancelled: Option<Instant>,
+    draining: Draining,
 }
 
 struct UnderWay {
@@ -89,17 +90,28 @@ struct Batch {
     rendered: bool,
 }
 
+/// Told when nothing new is to be begun; clones hear it too.
+pub(crate) type Draining = watch::Receiver<bool>;
+
 enum Wake {
     Reports(Vec<Report>),
     Request(Request),
     Granted(Granted),
     Timer,
+    /// Nothing new is to be begun.
+    Drain,
     /// The engine is gone.
     Abandoned,
 }
 
 impl Runner {
-    pub(crate) fn new(id: Arc<str>, seams: Arc<Seams>, window: Window, requests: mpsc::Receiver<Request>) -> Runner {
+    pub(crate) fn new(
+        id: Arc<str>,
+        seams: Arc<Seams>,
+        window: Window,
+        requests: mpsc::Receiver<Request>,
+        draining: Draining,
+    ) -> Runner {
         Runner {
             id,
             run: Run::default(),
@@ -114,6 +126,7 @@ impl Runner {
             timer: None,
             grace: None,
             cancelled: None,
+            draining,
         }
     }
 
@@ -145,6 +158,7 @@ impl Runner {
                     return Ok(slot.ok());
                 }
                 request = self.requests.recv() => request,
+                () = told(&mut self.draining) => return Ok(None),
             };
             let Some(Request { command, ack }) = request else { return Ok(None) };
             let answer = self.decide(command)?;
@@ -167,11 +181,12 @@ impl Runner {
         self.commit().await
     }
 
-    /// Works until the run ends or the log refuses. Dropping the runner drops
-    /// every effect with it.
+    /// Works until the run ends, the log refuses, or nothing is under way and
+    /// nothing is to be begun. Dropping the runner drops every effect with it.
     pub(crate) async fn work(&mut self) -> Result<(), Error> {
-        while !self.run.ended() {
+        while !self.run.ended() && !(self.is_draining() && self.effects.is_empty()) {
             match self.wake().await {
+                Wake::Drain => {}
                 Wake::Timer => self.commit().await?,
                 Wake::Abandoned => return Ok(()),
                 Wake::Granted(granted) => {
@@ -196,10 +211,12 @@ impl Runner {
 
     async fn wake(&mut self) -> Wake {
         let due = self.timer.into_iter().chain(self.grace).min();
+        let drains = !self.is_draining();
         tokio::select! {
             Some(ended) = self.effects.join_next_with_id() => Wake::Reports(self.reports(ended)),
             request = self.requests.recv() => request.map_or(Wake::Abandoned, Wake::Request),
             granted = self.permits.granted() => Wake::Granted(granted),
+            () = told(&mut self.draining), if drains => Wake::Drain,
             () = self.seams.clock.until(due) => Wake::Timer,
         }
     }
@@ -286,7 +303,16 @@ impl Runner {
         Ok(())
     }
 
+    fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
     fn settle(&mut self) -> Result<(), Error> {
+        // What has ended is recorded; what follows from it is the next owner's.
+        if self.is_draining() {
+            self.timer = None;
+            return Ok(());
+        }
         let ready = self.permits.ready();
         self.permits.note(ready);
         let mut grants = self.permits.grants();
@@ -420,6 +446,13 @@ impl Runner {
                 CancelClass::Drop | CancelClass::Finish => under_way.task.abort(),
             }
         }
+    }
+}
+
+/// Returns when nothing new is to be begun; never, when the engine is gone.
+async fn told(draining: &mut Draining) {
+    if draining.wait_for(|told| *told).await.is_err() {
+        std::future::pending().await
     }
 }
 

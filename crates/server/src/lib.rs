@@ -39,7 +39,7 @@ use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
 use consort_runtime::tool::{SearchCollections, Workspace};
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 use crate::access::{Access, Pass};
 use crate::once::Keys;
@@ -69,6 +69,8 @@ pub struct Server {
     pub access: Access,
     /// Bytes of a request's body at most.
     pub max_body_bytes: usize,
+    /// How long what is under way may take to end when the server stops.
+    pub drain_timeout: Duration,
     /// How long somebody who calls a tool directly waits for its answer.
     pub tool_patience: Duration,
     /// How much sockets are told, and how much they may say.
@@ -92,7 +94,9 @@ pub struct Terms {
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) port: u16,
-    /// Closed when the server is told to stop: streams end then.
+    /// Told by a client that the server is to stop.
+    pub(crate) drain: Notify,
+    /// Closed when the server is about to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
     pub(crate) terms: Terms,
     /// A clone for every open stream.
@@ -142,8 +146,9 @@ impl Site {
 }
 
 impl Server {
-    /// Answers until `stop`; then streams end, other requests may finish, and
-    /// this returns. Runs are the engine's business.
+    /// Answers until `stop`, or until a client says so. From then on no run is
+    /// taken and what is under way may end; then streams end, other requests
+    /// may finish, and this returns.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (_unchanging, access) = watch::channel(self.access.clone());
         let (_all_done, started) = watch::channel(true);
@@ -162,6 +167,7 @@ impl Server {
         let site = Arc::new(Site {
             server: self,
             port,
+            drain: Notify::new(),
             open: open.clone(),
             terms,
             streams: Arc::default(),
@@ -172,8 +178,13 @@ impl Server {
         });
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
+        let ending = site.clone();
         let lingering = async move {
-            stop.await;
+            tokio::select! {
+                () = stop => {}
+                () = ending.drain.notified() => {}
+            }
+            ending.engine().drain(ending.server.drain_timeout).await;
             drop(opened);
             tokio::time::sleep(LINGER).await;
         };

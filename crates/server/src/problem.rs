@@ -173,6 +173,7 @@ impl From<engine::Error> for Problem {
             engine::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", message),
             engine::Error::Busy { .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
                 .with("retryAfterMs", RETRY_AFTER_MS),
+            engine::Error::Draining => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "DRAINING", message),
             engine::Error::NotOwned(_) | engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }) => {
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
             }

@@ -7,6 +7,8 @@ mod chat;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod drain;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod operations;
@@ -19,18 +21,20 @@ mod workspace;
 #[cfg(test)]
 mod ws;
 
-use consort_core::draft::Draft;
-use consort_core::spec::Kind;
 use std::sync::Arc;
+use std::time::Duration;
 
-use consort_core::spec::ReviewRule;
+use consort_core::draft::Draft;
+use consort_core::spec::{Kind, ReviewRule};
 use consort_runtime::admission::{Capacity, Load};
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{Line, ScriptedModel};
+use consort_runtime::tool::ScriptedTool;
 use consort_server::access::{Key, Scope};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
-use crate::client::{Here, engine, engine_over, server, start, task};
+use crate::client::{Here, engine, engine_over, engine_with, server, start, task};
 
 fn says(text: &str) -> ScriptedModel {
     ScriptedModel::new().otherwise(Line::new().says(text))
@@ -204,9 +208,12 @@ async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
 async fn a_full_server_queues_then_refuses_and_the_next_one_starts_when_there_is_room() {
     let (here, first, _) = reviewed().await;
     let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "y" } }));
-    let queued = submit().await.json()["runId"].as_str().unwrap().to_owned();
+    let queued = submit().await.json();
+    assert_eq!(queued["queuePosition"], 0);
+    let queued = queued["runId"].as_str().unwrap().to_owned();
     let waiting = here.get(&format!("/api/runs/{queued}")).await.json();
     assert_eq!((&waiting["status"], &waiting["queuePosition"]), (&json!("ACCEPTED"), &json!(0)));
+    assert!(waiting["queuedMs"].is_u64() && waiting["startedAt"].is_string(), "{waiting}");
     let refused = submit().await;
     assert_eq!(refused.problem(), (429, "CONCURRENCY_LIMIT".to_owned()));
     assert_eq!((refused.header("retry-after"), &refused.json()["retryAfterMs"]), (Some("5"), &json!(5000)));
@@ -217,6 +224,8 @@ async fn a_full_server_queues_then_refuses_and_the_next_one_starts_when_there_is
     let head = format!("DELETE /api/runs/{first} HTTP/1.1\r\nHost: localhost");
     assert_eq!(here.send(&head, b"").await.json()["status"], "CANCELLING");
     while here.get(&format!("/api/reviews?runId={next}")).await.json()["total"] == 0 {}
+    let begun = here.get(&format!("/api/runs/{next}")).await.json();
+    assert!(begun["queuedMs"].is_u64() && begun.get("queuePosition").is_none(), "{begun}");
 }
 
 #[tokio::test]
@@ -266,6 +275,24 @@ async fn a_tool_is_called_directly_within_its_class_and_says_how_it_failed() {
     assert_eq!(here.post("/api/tools/fly/invoke", json!({})).await.problem(), (404, "TOOL_NOT_FOUND".to_owned()));
     let forbidden = closed.post("/api/tools/calculator/invoke", json!({ "input": "1" })).await;
     assert_eq!(forbidden.problem(), (403, "FORBIDDEN".to_owned()));
+}
+
+#[tokio::test]
+async fn a_direct_call_waits_for_the_tools_lock_and_no_longer_than_its_caller_does() {
+    let gate = Arc::new(Notify::new());
+    let door = ScriptedTool::new("door").locks("door").waits(&gate).answers("through");
+    let mut hasty = server(engine_with(Arc::default(), says("x"), door.clone(), Capacity::UNLIMITED), vec![task("a")]);
+    hasty.tool_patience = Duration::from_millis(200);
+    let here = start(hasty).await;
+    let enter = || here.post("/api/tools/door/invoke", json!({ "input": "x" }));
+    let (one, two) = tokio::join!(enter(), enter());
+    for late in [one, two] {
+        assert_eq!((late.status, &late.json()["error"]), (200, &json!("TOOL_TIMEOUT")), "{late:?}");
+        assert_eq!((&late.json()["status"], late.json()["errorMessage"].is_string()), (&json!("FAILED"), true));
+    }
+    assert_eq!(door.most_at_once(), 1, "one waited for the lock of the other");
+    gate.notify_one();
+    assert_eq!(enter().await.json()["output"], "through", "a caller who left gave the lock back");
 }
 
 #[tokio::test]

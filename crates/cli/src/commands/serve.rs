@@ -112,6 +112,7 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
         workspace: assemble::workspace(config)?,
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
+        drain_timeout: config.server.drain_timeout,
         tool_patience: TOOL_PATIENCE,
         sockets: Sockets {
             retained_runs: config.server.max_retained_runs,
@@ -129,7 +130,7 @@ async fn serve(
     access: watch::Receiver<Access>,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    let stop = stop()?;
+    let (stop, hurry) = (signals(1)?, signals(2)?);
     let host = config.server.host.trim_matches(['[', ']']);
     let listener = match TcpListener::bind((host, config.server.port)).await {
         Ok(listener) => listener,
@@ -155,6 +156,7 @@ async fn serve(
     tokio::select! {
         ended = server.serve_as(Terms { access, started }, listener, stop) => ended?,
         failed = starting => return failed,
+        () = hurry => {}
     }
     engine.stop().await;
     servers.stop().await;
@@ -170,13 +172,16 @@ async fn recover(engine: &Engine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns at the first signal that asks the process to end.
-fn stop() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+/// Returns when the process has been asked so often to end: the first time it
+/// ends in order, the second time at once.
+fn signals(times: usize) -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
-        tokio::select! {
-            _told = term.recv() => {}
-            _told = int.recv() => {}
+        for _time in 0..times {
+            tokio::select! {
+                _told = term.recv() => {}
+                _told = int.recv() => {}
+            }
         }
     })
 }

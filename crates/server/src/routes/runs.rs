@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
+use consort_core::id::Millis;
 use consort_runtime::engine::Removal;
 use consort_runtime::log::Query;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>
 pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem> {
     let page = site.engine().list(query(pairs)?).await?;
     let row = |(run, row): &(Arc<str>, consort_runtime::log::Row)| {
-        placed(site, run, serde_json::from_str(&row.body).unwrap_or_default())
+        placed(site, (run, row.started_at), serde_json::from_str(&row.body).unwrap_or_default())
     };
     let runs: Vec<Value> = page.rows.iter().map(row).collect();
     Ok(json!({ "runs": runs, "total": page.total }))
@@ -67,8 +68,8 @@ async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Resul
 
 /// Everything about a run.
 pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
-    let detail = site.engine().run(run).await?.detail(run);
-    Ok(placed(site, run, detail))
+    let state = site.engine().run(run).await?;
+    Ok(placed(site, (run, state.summary(run).started_at), state.detail(run)))
 }
 
 async fn remove(
@@ -82,10 +83,13 @@ async fn remove(
     })
 }
 
-/// A run with its place in the queue, if it is in one.
-fn placed(site: &Site, run: &str, mut view: Value) -> Value {
+/// A run with its place in the queue, if it is in one, and how long it has
+/// been there.
+fn placed(site: &Site, (run, started_at): (&str, Millis), mut view: Value) -> Value {
     if let (Some(position), Value::Object(fields)) = (site.engine().queue_position(run), &mut view) {
+        let waited = site.engine().seams().clock.now().saturating_sub(started_at);
         fields.insert("queuePosition".to_owned(), position.into());
+        fields.insert("queuedMs".to_owned(), waited.into());
     }
     view
 }

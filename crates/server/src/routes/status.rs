@@ -1,10 +1,11 @@
-//! `/api/status` and `/api/health`: whether the server is there and well.
+//! `/api/status`, `/api/health` and `/api/lifecycle`: whether the server is
+//! there and well, and how long.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use consort_core::spec::Kind;
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
         .route("/api/health/live", get(live))
         .route("/api/health/ready", get(ready))
         .route("/api/health/startup", get(startup))
+        .route("/api/lifecycle/drain", post(drain))
 }
 
 async fn status(State(site): State<Arc<Site>>) -> Json<Value> {
@@ -49,10 +51,16 @@ async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
     }
 }
 
+async fn drain(State(site): State<Arc<Site>>) -> Json<Value> {
+    site.engine().close();
+    site.drain.notify_one();
+    Json(json!({ "status": "DRAINING" }))
+}
+
 fn lifecycle(site: &Site) -> &'static str {
-    match (site.open.has_changed(), *site.terms.started.borrow()) {
-        (Err(_closed), _) => "DRAINING",
-        (Ok(_), true) => "READY",
-        (Ok(_), false) => "STARTING",
+    match (site.engine().is_draining(), *site.terms.started.borrow()) {
+        (true, _) => "DRAINING",
+        (false, true) => "READY",
+        (false, false) => "STARTING",
     }
 }

@@ -137,6 +137,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         workspace: None,
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
+        drain_timeout: Duration::from_secs(30),
         tool_patience: Duration::from_secs(30),
         sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },
         network: network(),
@@ -160,6 +161,11 @@ pub(crate) async fn start_as(server: Server, terms: Terms) -> Here {
 }
 
 impl Here {
+    /// Returns when the server has ended by itself.
+    pub(crate) async fn ended(mut self) {
+        (&mut self.task).await.unwrap();
+    }
+
     /// Sends exactly this and reads until the server closes.
     pub(crate) async fn send(&self, head: &str, body: &[u8]) -> Answer {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
