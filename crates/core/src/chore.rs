@@ -78,7 +78,7 @@ fn reflection_scope(ensemble: &str, task: &Task) -> String {
 }
 
 /// Whether critiques are remembered under this name.
-pub(crate) fn is_reflection(scope: &str) -> bool {
+pub fn is_reflection(scope: &str) -> bool {
     scope.starts_with(REFLECTION)
 }
 

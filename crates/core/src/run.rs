@@ -168,7 +168,6 @@ impl Run {
             Fact::DelegationRefused { call, .. } => self.claim_calls(call),
             Fact::CallCharged { call, spent } => self.charged(call, spent),
             Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, *duration_ms),
-            // The run goes on whatever its files look like.
             Fact::FileChanged { .. } => {}
             Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));

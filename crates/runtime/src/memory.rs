@@ -76,6 +76,15 @@ impl Memory {
         (from..).zip(&records).map(entry).collect()
     }
 
+    /// The names there are and how many entries each has, the newest first, and
+    /// how many names there are altogether.
+    pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<(String, Seq)>, usize), Error> {
+        let query = Query { kind: Some(KIND.to_owned()), offset, limit, ..Query::default() };
+        let page = self.log.list(query).await?;
+        let scope = |row: Row| (row.tags.get("scope").cloned().unwrap_or_default(), row.body.parse().unwrap_or(0));
+        Ok((page.rows.into_iter().map(|(_, row)| scope(row)).collect(), page.total))
+    }
+
     /// Forgets everything under a name.
     pub async fn forget(&self, scope: &str) -> Result<(), Error> {
         self.log.erase(vec![stream(scope).into()]).await

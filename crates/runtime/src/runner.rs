@@ -184,7 +184,7 @@ impl Runner {
     /// Works until the run ends, the log refuses, or nothing is under way and
     /// nothing is to be begun. Dropping the runner drops every effect with it.
     pub(crate) async fn work(&mut self) -> Result<(), Error> {
-        while !self.run.ended() && !(self.is_draining() && self.effects.is_empty()) {
+        while !self.run.ended() && !self.is_drained() {
             match self.wake().await {
                 Wake::Drain => {}
                 Wake::Timer => self.commit().await?,
@@ -305,6 +305,10 @@ impl Runner {
 
     fn is_draining(&self) -> bool {
         *self.draining.borrow()
+    }
+
+    fn is_drained(&self) -> bool {
+        self.is_draining() && self.effects.is_empty()
     }
 
     fn settle(&mut self) -> Result<(), Error> {

@@ -28,6 +28,7 @@ use consort_core::draft::Draft;
 use consort_core::spec::{Kind, ReviewRule};
 use consort_runtime::admission::{Capacity, Load};
 use consort_runtime::log::MemoryLog;
+use consort_runtime::memory::{Entry, Memory};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::ScriptedTool;
 use consort_server::access::{Key, Scope};
@@ -293,6 +294,31 @@ async fn a_direct_call_waits_for_the_tools_lock_and_no_longer_than_its_caller_do
     assert_eq!(door.most_at_once(), 1, "one waited for the lock of the other");
     gate.notify_one();
     assert_eq!(enter().await.json()["output"], "through", "a caller who left gave the lock back");
+}
+
+#[tokio::test]
+async fn what_runs_remember_is_listed_and_can_be_forgotten() {
+    let engine = engine(says("x"), Capacity::UNLIMITED);
+    let memory = Memory::new(engine.seams().log.clone());
+    let here = start(server(engine, vec![task("a")])).await;
+    let entry = |key: &str, text: &str| Entry { key: key.to_owned(), at: 0, text: text.to_owned() };
+    for (scope, key, text) in [("bees", "1", "dance"), ("bees", "2", "honey"), ("reflection/test/a", "1", "be brief")] {
+        memory.store(scope, &entry(key, text)).await.unwrap();
+    }
+    let listed = here.get("/api/memory").await.json();
+    let mut rows = listed["scopes"].as_array().unwrap().clone();
+    rows.sort_by_key(|row| row["scope"].to_string());
+    let row = |scope: &str, kind: &str, entries: u32| json!({ "scope": scope, "type": kind, "entries": entries });
+    assert_eq!(rows, [row("bees", "memory", 2), row("reflection/test/a", "reflection", 1)]);
+    assert_eq!(here.get("/api/memory?limit=1").await.json()["total"], 2);
+    let bees = here.get("/api/memory/bees").await.json();
+    let first = json!({ "key": "1", "text": "dance", "createdAt": "1970-01-01T00:00:00.000Z" });
+    assert_eq!((&bees["entries"][0], bees["entries"].as_array().unwrap().len()), (&first, 2));
+    let forget = "DELETE /api/memory/reflection%2Ftest%2Fa HTTP/1.1\r\nHost: localhost";
+    assert_eq!(here.send(forget, b"").await.status, 204);
+    assert_eq!(here.send(forget, b"").await.problem(), (404, "NOT_FOUND".to_owned()));
+    assert_eq!(here.get("/api/memory").await.json()["total"], 1);
+    assert_eq!(here.get("/api/memory/nothing").await.problem(), (404, "NOT_FOUND".to_owned()));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Usage};
 use crate::next::Effect;
-use crate::spec::{OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::subtask;
 
 /// Cases each property is tried with.
@@ -132,7 +132,9 @@ impl World {
             11..16 => self.review(by),
             16..20 => self.approve(by),
             20..23 => return self.pass(u64::from(by) * 10),
-            23 => return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64))),
+            23 if self.run.spec.kind == Kind::Run => {
+                return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64)));
+            }
             _ => return self.finish_one(by),
         };
         let _refused = self.command(command);

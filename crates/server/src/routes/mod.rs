@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod capabilities;
 mod collections;
 mod events;
+mod memory;
 pub(crate) mod metrics;
 mod network;
 pub(crate) mod reviews;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(capabilities::routes())
         .merge(collections::routes())
         .merge(events::routes())
+        .merge(memory::routes())
         .merge(metrics::routes())
         .merge(network::routes())
         .merge(reviews::routes())

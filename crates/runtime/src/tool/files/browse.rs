@@ -117,15 +117,16 @@ fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
     String::from_utf8(bytes).map_err(|_not_text| Hidden::NotText)
 }
 
-/// The system's own refusals carry its number; without one it is the sandbox's.
 fn hidden(error: io::Error) -> Hidden {
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Hidden::Missing,
-        io::ErrorKind::IsADirectory => Hidden::NotFile,
-        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-            Hidden::Outside("it leads out of the workspace".to_owned())
-        }
-        io::ErrorKind::PermissionDenied => Hidden::Outside(error.to_string()),
-        _ => Hidden::Unreadable(error.to_string()),
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    let is = |kinds: &[io::ErrorKind]| kinds.contains(&error.kind());
+    if is(&[NotFound, NotADirectory]) {
+        Hidden::Missing
+    } else if is(&[IsADirectory]) {
+        Hidden::NotFile
+    } else if is(&[PermissionDenied]) {
+        Hidden::Outside(error.to_string())
+    } else {
+        Hidden::Unreadable(error.to_string())
     }
 }

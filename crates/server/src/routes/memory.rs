@@ -1,0 +1,67 @@
+//! `/api/memory`: what runs remember for later ones, and what agents said could
+//! be better; both can be looked at and forgotten.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use consort_core::chore;
+use consort_core::time::iso;
+use consort_runtime::engine;
+use consort_runtime::memory::{Entry, Memory};
+use serde_json::{Value, json};
+
+use crate::Site;
+use crate::access::Caller;
+use crate::problem::Problem;
+use crate::query::Pairs;
+
+/// Names listed at once.
+const LIMIT_MAX: usize = 500;
+const LIMIT: usize = 50;
+
+pub(super) fn routes() -> Router<Arc<Site>> {
+    Router::new().route("/api/memory", get(scopes)).route("/api/memory/{scope}", get(entries).delete(forget))
+}
+
+async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
+    let (limit, offset) = (pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?, pairs.number("offset", 0..=usize::MAX, 0)?);
+    let (scopes, total) = memory(&site).scopes(offset, limit).await.map_err(engine::Error::from)?;
+    let row = |(scope, entries): (String, u64)| json!({ "scope": scope, "type": kind(&scope), "entries": entries });
+    let rows: Vec<Value> = scopes.into_iter().map(row).collect();
+    Ok(Json(json!({ "scopes": rows, "total": total })))
+}
+
+async fn entries(State(site): State<Arc<Site>>, Path(scope): Path<String>) -> Result<Json<Value>, Problem> {
+    let entry = |entry: Entry| json!({ "key": entry.key, "text": entry.text, "createdAt": iso(entry.at) });
+    let entries: Vec<Value> = known(&site, &scope).await?.into_iter().map(entry).collect();
+    Ok(Json(json!({ "scope": scope, "type": kind(&scope), "entries": entries })))
+}
+
+async fn forget(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(scope): Path<String>,
+) -> Result<StatusCode, Problem> {
+    known(&site, &scope).await?;
+    memory(&site).forget(&scope).await.map_err(engine::Error::from)?;
+    tracing::info!(scope, by = caller.0, "forgotten");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The entries of a name, when anything is remembered under it.
+async fn known(site: &Site, scope: &str) -> Result<Vec<Entry>, Problem> {
+    let entries = memory(site).entries(scope).await.map_err(engine::Error::from)?;
+    let nothing = || Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("nothing is remembered as '{scope}'"));
+    Some(entries).filter(|entries| !entries.is_empty()).ok_or_else(nothing)
+}
+
+fn memory(site: &Site) -> Memory {
+    Memory::new(site.engine().seams().log.clone())
+}
+
+fn kind(scope: &str) -> &'static str {
+    if chore::is_reflection(scope) { "reflection" } else { "memory" }
+}
