@@ -62,6 +62,35 @@ fn a_cancel_is_as_soon_as_it_is_asked_to_be() {
 }
 
 #[test]
+fn a_run_that_was_stopped_is_retried_and_one_that_ended_is_forked() {
+    let model = SlowModel::start();
+    let server = slow(&model);
+    let mut runner = server.begin(&["run"]);
+    model.asked();
+    let old = server.newest();
+    let said = |args: &[&str]| server.said(&[&["runs"], args].concat());
+    let (status, _, words) = server.consort(&["runs", "retry", &old]);
+    assert_eq!((status, words.ends_with("(RUN_ACTIVE)\n")), (Some(1), true), "{words}");
+    said(&["cancel", &old, "--mode", "now"]);
+    assert_eq!(runner.wait().unwrap().code(), Some(1));
+
+    let retried = said(&["retry", &old, "--model", "demo"]);
+    let again = retried.split(':').next().unwrap();
+    assert_eq!(retried, format!("{again}: accepted, again what {old} did not finish\n"));
+    assert_eq!(server.consort(&["runs", "watch", again]).0, Some(0));
+    assert_eq!(server.json(&["runs", "show", again])["retryOf"], *old);
+    let (status, _, words) = server.consort(&["runs", "retry", again]);
+    assert_eq!((status, words.ends_with("(RUN_COMPLETED)\n")), (Some(1), true), "{words}");
+
+    let forked = said(&["fork", again, "--seq", "1", "--model", "demo"]);
+    let other = forked.split(':').next().unwrap();
+    assert_eq!(forked, format!("{other}: accepted, from event 1 of {again}\n"));
+    assert_eq!(server.consort(&["runs", "watch", other]).0, Some(0));
+    let shown = said(&["show", other]);
+    assert!(shown.contains(&format!("{again}, event 1\n")), "{shown}");
+}
+
+#[test]
 fn reviews_are_listed_shown_and_decided_once() {
     let config = "[server]\nreview_timeout = '0s'\n[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
         [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\nreview = 'required'\n";
