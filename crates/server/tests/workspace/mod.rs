@@ -52,12 +52,13 @@ async fn people_see_the_workspace_and_nothing_beside_it() {
     std::fs::write(root.join("picture"), [0xff, 0xfe]).unwrap();
     std::fs::write(root.join("huge"), vec![b'x'; 1_048_577]).unwrap();
     std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
+    std::os::unix::fs::symlink("round", root.join("round")).unwrap();
     let here = here(&root, Reach::Loopback).await;
     let mut listed = here.get("/api/workspace/files").await.json();
     let rows = listed.as_array_mut().unwrap();
     rows.sort_by_key(|row| row["name"].to_string());
     let kinds: Vec<(&Value, &Value)> = rows.iter().map(|row| (&row["name"], &row["type"])).collect();
-    let expected = ["huge", "link", "notes", "picture", "plan.md"].map(|name| json!(name));
+    let expected = ["huge", "link", "notes", "picture", "plan.md", "round"].map(|name| json!(name));
     assert_eq!(kinds.iter().map(|(name, _)| (*name).clone()).collect::<Vec<_>>(), expected);
     assert_eq!((kinds[2].1, &rows[4]["size"]), (&json!("directory"), &json!(7)));
     assert!(rows[4]["lastModified"].is_string() && rows[1].get("size").is_none(), "what cannot be seen has no size");
@@ -74,6 +75,8 @@ async fn people_see_the_workspace_and_nothing_beside_it() {
         ("file?path=picture", 415, "UNSUPPORTED_MEDIA_TYPE"),
         ("file?path=huge", 413, "PAYLOAD_TOO_LARGE"),
         ("file?path=link", 403, "FORBIDDEN"),
+        ("file?path=round", 404, "NOT_FOUND"),
+        ("files?path=round/notes", 404, "NOT_FOUND"),
         ("file?path=../secret", 403, "FORBIDDEN"),
         ("file?path=../nowhere", 403, "FORBIDDEN"),
         ("files?path=..", 403, "FORBIDDEN"),

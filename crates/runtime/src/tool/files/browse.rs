@@ -16,6 +16,10 @@ const SHOWN_MAX: u64 = 1_048_576;
 /// Entries of a folder that are shown.
 const LISTED_MAX: usize = 10_000;
 
+/// What the machine says about links that lead to each other; the standard
+/// library has no stable name for it.
+const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+
 /// Something in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -120,7 +124,8 @@ fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
 fn hidden(error: io::Error) -> Hidden {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
     let is = |kinds: &[io::ErrorKind]| kinds.contains(&error.kind());
-    if is(&[NotFound, NotADirectory]) {
+    // Links that lead to each other lead nowhere.
+    if is(&[NotFound, NotADirectory]) || error.raw_os_error() == Some(ELOOP) {
         Hidden::Missing
     } else if is(&[IsADirectory]) {
         Hidden::NotFile
