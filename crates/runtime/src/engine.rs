@@ -103,7 +103,7 @@ pub enum Error {
         running: usize,
     },
     /// Nothing new is begun here any more.
-    #[error("this server is about to stop and takes no more runs")]
+    #[error("this server is about to stop and begins nothing new")]
     Draining,
     /// The run is somebody else's just now.
     #[error("run {0} has no owner here")]
@@ -174,9 +174,7 @@ impl Engine {
         events: Vec<Event>,
         claims: Vec<String>,
     ) -> Result<(), Error> {
-        if self.is_draining() {
-            return Err(Error::Draining);
-        }
+        self.check_open()?;
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
         let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();

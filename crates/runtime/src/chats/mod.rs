@@ -420,7 +420,8 @@ impl Chats {
         }
         let (chats, id, owner) = (self.downgrade(), id.to_owned(), owner.to_owned());
         self.spawn(async move {
-            while let Some(chats) = chats.upgrade().map(Chats) {
+            // What waits is stored, so it begins where the server goes on.
+            while let Some(chats) = chats.upgrade().map(Chats).filter(|chats| !chats.0.engine.is_draining()) {
                 match chats.next_in_line(&id, &owner).await {
                     Ok(Line::Waits(turn)) => chats.0.engine.finished(&turn).await,
                     Ok(Line::Empty) => return,
@@ -448,12 +449,16 @@ impl Chats {
             return Ok(Line::Empty);
         };
         let turn: Arc<str> = turn.into();
-        if let Err(error) = self.begin(&mut thread, &turn, say).await {
-            // It will not start later either, and others wait behind it.
-            tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
-            thread.queue.retain(|waiting| *waiting.turn != *turn);
-            let title = thread.title.clone();
-            thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
+        match self.begin(&mut thread, &turn, say).await {
+            Ok(_seq) => {}
+            Err(Error::Engine(engine::Error::Draining)) => return Ok(Line::Waits(turn.to_string())),
+            Err(error) => {
+                // It will not start later either, and others wait behind it.
+                tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
+                thread.queue.retain(|waiting| *waiting.turn != *turn);
+                let title = thread.title.clone();
+                thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
+            }
         }
         conversation.begun(&turn, Presence::Free);
         Ok(Line::Waits(turn.to_string()))

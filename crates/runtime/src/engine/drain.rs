@@ -7,12 +7,17 @@ use futures::future;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::Engine;
+use super::{Engine, Error};
 
 impl Engine {
     /// Whether nothing new is begun any more.
     pub fn is_draining(&self) -> bool {
         *self.0.draining.borrow()
+    }
+
+    /// Refuses whatever would be new, once nothing new is begun any more.
+    pub fn check_open(&self) -> Result<(), Error> {
+        if self.is_draining() { Err(Error::Draining) } else { Ok(()) }
     }
 
     /// From now on no run is taken, no task and no call begun.

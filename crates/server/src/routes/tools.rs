@@ -30,6 +30,7 @@ async fn invoke(
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
     let tool = allowed(&site, &name)?;
+    site.engine().check_open()?;
     let sent = sent?;
     let args = arguments(&tool, sent.object()?.get("input"))?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());

@@ -241,6 +241,9 @@ async fn a_turn_and_what_waits_behind_it_go_on_after_a_restart_without_a_gap() {
     say(&here, &id, json!({ "content": "slow" })).await;
     say(&here, &id, json!({ "content": "after", "if_busy": "queue" })).await;
     model.until(What::Asked, "1.0").await;
+    first.close();
+    let other = thread(&here).await;
+    assert_eq!(say(&here, &other, json!({ "content": "x" })).await.problem(), (503, "DRAINING".to_owned()));
     first.stop().await;
     drop((here, first));
     let model = ScriptedModel::new().otherwise(Line::new().says("fine"));

@@ -31,6 +31,14 @@ async fn what_is_under_way_ends_nothing_new_begins_and_the_rest_goes_on_later() 
     assert_eq!((told.status, told.json()), (200, json!({ "status": "DRAINING" })));
     let refused = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await;
     assert_eq!(refused.problem(), (503, "DRAINING".to_owned()));
+    let again = here.post(&format!("/api/runs/{run}/fork"), json!({})).await;
+    assert_eq!(again.problem(), (503, "DRAINING".to_owned()));
+    let called = here.post("/api/tools/calculator/invoke", json!({ "input": "1+1" })).await;
+    assert_eq!(called.problem(), (503, "DRAINING".to_owned()));
+    let (mut socket, _) = here.greeted().await;
+    let ack = socket.ask(json!({ "type": "run_request", "inputs": { "topic": "x" } })).await;
+    assert_eq!((&ack["status"], &ack["error"]), (&json!("REJECTED"), &json!("DRAINING")));
+    drop(socket);
     let ready = here.get("/api/health/ready").await;
     assert_eq!((ready.status, &ready.json()["lifecycleState"]), (503, &json!("DRAINING")));
     assert_eq!(here.get("/api/status").await.json()["lifecycleState"], "DRAINING");
