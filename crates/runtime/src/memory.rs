@@ -1,7 +1,9 @@
 //! What runs remember for later ones: a stream for each name, an entry for each
-//! text, the best few found by their words.
+//! text, the best few found by their words. A forgotten entry is one more
+//! record, because nothing else could be lost by that; its text is erased with
+//! its name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use consort_core::id::Millis;
@@ -11,6 +13,10 @@ use crate::log::{Append, Error, Log, Query, Record, Row, Seq};
 
 /// The kind of a memory's stream, and how its name starts.
 pub const KIND: &str = "memory";
+/// The status of a name under which something is remembered.
+const OPEN: &str = "OPEN";
+/// The status of a name under which everything was forgotten.
+const EMPTY: &str = "EMPTY";
 /// Entries looked through, newest first; older ones are not found any more.
 const ENTRIES_MAX: usize = 1000;
 /// How often an entry is written again when somebody else wrote meanwhile.
@@ -29,6 +35,50 @@ pub struct Entry {
     pub text: String,
 }
 
+/// A record of a stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Fact {
+    Remembered(Entry),
+    /// The entry with this key is not wanted any more.
+    Forgotten {
+        forgotten: String,
+        at: Millis,
+    },
+}
+
+impl Fact {
+    fn key(&self) -> &str {
+        match self {
+            Fact::Remembered(entry) => &entry.key,
+            Fact::Forgotten { forgotten, .. } => forgotten,
+        }
+    }
+
+    fn at(&self) -> Millis {
+        match self {
+            Fact::Remembered(Entry { at, .. }) | Fact::Forgotten { at, .. } => *at,
+        }
+    }
+}
+
+/// How much there is under a name, which its row says.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Size {
+    records: Seq,
+    entries: Seq,
+}
+
+impl Size {
+    fn with(self, fact: &Fact) -> Size {
+        let entries = match fact {
+            Fact::Remembered(_) => self.entries + 1,
+            Fact::Forgotten { .. } => self.entries.saturating_sub(1),
+        };
+        Size { records: self.records + 1, entries }
+    }
+}
+
 /// Everything remembered in one log.
 #[derive(Clone)]
 pub struct Memory {
@@ -41,16 +91,29 @@ impl Memory {
         Memory { log }
     }
 
-    /// Remembers a text under a name, unless its key was remembered before.
+    /// Remembers a text under a name, unless its key was remembered before,
+    /// forgotten or not: a run that goes on after a crash says it again.
     pub async fn store(&self, scope: &str, entry: &Entry) -> Result<(), Error> {
+        let is_new = |facts: &[Fact]| facts.iter().all(|known| known.key() != entry.key);
+        self.add(scope, &Fact::Remembered(entry.clone()), is_new).await.map(drop)
+    }
+
+    /// Forgets one entry; says whether there was one.
+    pub async fn forget_one(&self, scope: &str, key: &str, at: Millis) -> Result<bool, Error> {
+        let is_there = |facts: &[Fact]| left(facts).any(|entry| entry.key == key);
+        self.add(scope, &Fact::Forgotten { forgotten: key.to_owned(), at }, is_there).await
+    }
+
+    /// Adds a record where it is due; says whether it was.
+    async fn add(&self, scope: &str, fact: &Fact, is_due: impl Fn(&[Fact]) -> bool) -> Result<bool, Error> {
         for _attempt in 0..TRIES_MAX {
-            let entries = self.entries(scope).await?;
-            if entries.iter().any(|known| known.key == entry.key) {
-                return Ok(());
+            let size = self.size(scope).await?;
+            if !is_due(&self.facts(scope, size).await?) {
+                return Ok(false);
             }
-            match self.log.append(append(scope, self.length(scope).await?, entry)?).await {
+            match self.log.append(append(scope, size, fact)?).await {
                 Err(Error::Fenced) => {}
-                stored => return stored,
+                stored => return stored.map(|()| true),
             }
         }
         Err(Error::Unavailable(format!("too many write to the memory '{scope}' at once")))
@@ -63,57 +126,78 @@ impl Memory {
 
     /// The newest entries of a name, oldest first.
     pub async fn entries(&self, scope: &str) -> Result<Vec<Entry>, Error> {
+        let facts = self.facts(scope, self.size(scope).await?).await?;
+        Ok(left(&facts).cloned().collect())
+    }
+
+    async fn facts(&self, scope: &str, size: Size) -> Result<Vec<Fact>, Error> {
         let stream = stream(scope);
-        let from = self.length(scope).await?.saturating_sub(ENTRIES_MAX as Seq);
+        let from = size.records.saturating_sub(ENTRIES_MAX as Seq);
         let records = self.log.read(&stream, from, ENTRIES_MAX).await?;
-        let entry = |(seq, record): (Seq, &Record)| {
+        let fact = |(seq, record): (Seq, &Record)| {
             serde_json::from_str(&record.body).map_err(|error| Error::Damaged {
                 stream: stream.clone(),
                 seq,
                 reason: error.to_string(),
             })
         };
-        (from..).zip(&records).map(entry).collect()
+        (from..).zip(&records).map(fact).collect()
     }
 
     /// The names there are and how many entries each has, the newest first, and
     /// how many names there are altogether.
     pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<(String, Seq)>, usize), Error> {
-        let query = Query { kind: Some(KIND.to_owned()), offset, limit, ..Query::default() };
-        let page = self.log.list(query).await?;
-        let scope = |row: Row| (row.tags.get("scope").cloned().unwrap_or_default(), row.body.parse().unwrap_or(0));
+        let (kind, status) = (Some(KIND.to_owned()), Some(OPEN.to_owned()));
+        let page = self.log.list(Query { kind, status, offset, limit, ..Query::default() }).await?;
+        let scope = |row: Row| (row.tags.get("scope").cloned().unwrap_or_default(), size(&row).entries);
         Ok((page.rows.into_iter().map(|(_, row)| scope(row)).collect(), page.total))
     }
 
-    /// Forgets everything under a name.
-    pub async fn forget(&self, scope: &str) -> Result<(), Error> {
-        self.log.erase(vec![stream(scope).into()]).await
+    /// Erases everything under a name; says whether there was anything.
+    pub async fn forget(&self, scope: &str) -> Result<bool, Error> {
+        let is_there = self.size(scope).await?.records > 0;
+        self.log.erase(vec![stream(scope).into()]).await.map(|()| is_there)
     }
 
-    async fn length(&self, scope: &str) -> Result<Seq, Error> {
+    async fn size(&self, scope: &str) -> Result<Size, Error> {
         let query = Query { stream: Some(stream(scope)), limit: 1, ..Query::default() };
         let page = self.log.list(query).await?;
-        Ok(page.rows.first().and_then(|(_, row)| row.body.parse().ok()).unwrap_or(0))
+        Ok(page.rows.first().map(|(_, row)| size(row)).unwrap_or_default())
     }
+}
+
+/// What was remembered and not forgotten.
+fn left(facts: &[Fact]) -> impl Iterator<Item = &Entry> {
+    let forgotten: HashSet<&str> =
+        facts.iter().filter(|fact| matches!(fact, Fact::Forgotten { .. })).map(Fact::key).collect();
+    facts.iter().filter_map(move |fact| match fact {
+        Fact::Remembered(entry) if !forgotten.contains(&*entry.key) => Some(entry),
+        Fact::Remembered(_) | Fact::Forgotten { .. } => None,
+    })
+}
+
+fn size(row: &Row) -> Size {
+    serde_json::from_str(&row.body).unwrap_or_default()
 }
 
 fn stream(scope: &str) -> String {
     format!("{KIND}/{scope}")
 }
 
-/// The row's body is how many entries there are.
-fn append(scope: &str, length: Seq, entry: &Entry) -> Result<Append, Error> {
-    let body = serde_json::to_string(entry).map_err(|error| Error::Unavailable(error.to_string()))?;
+fn append(scope: &str, before: Size, fact: &Fact) -> Result<Append, Error> {
+    let after = before.with(fact);
+    let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
     let row = Row {
         kind: KIND.into(),
-        status: "OPEN".into(),
-        started_at: entry.at,
+        status: if after.entries > 0 { OPEN } else { EMPTY }.into(),
+        started_at: fact.at(),
         ended_at: None,
         tags: [("scope".to_owned(), scope.to_owned())].into(),
-        body: (length + 1).to_string().into(),
+        body: serde_json::to_string(&after).map_err(unwritable)?.into(),
     };
+    let body = serde_json::to_string(fact).map_err(unwritable)?;
     let records = vec![Record { body: body.into(), attachments: Vec::new() }];
-    Ok(Append { stream: stream(scope).into(), expected: length, epoch: 0, records, row, claims: Vec::new() })
+    Ok(Append { stream: stream(scope).into(), expected: before.records, epoch: 0, records, row, claims: Vec::new() })
 }
 
 /// Words that are rare among the entries count for more, and each further
@@ -169,6 +253,11 @@ mod tests {
         assert_eq!(texts(found), ["bees dance to tell where food is", "bees make honey"]);
         assert_eq!(memory.recall("facts", "bees", 1).await.unwrap().len(), 1);
         assert!(memory.recall("facts", "volcano", 5).await.unwrap().is_empty());
+        assert!(memory.forget_one("facts", "1", 2).await.unwrap());
+        assert!(!memory.forget_one("facts", "1", 3).await.unwrap(), "it is gone");
+        memory.store("facts", &entry("1", 4, "bees dance again")).await.unwrap();
+        assert_eq!(texts(memory.entries("facts").await.unwrap()), ["the weather was fine", "bees make honey"]);
+        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&("facts".to_owned(), 2)));
         memory.forget("facts").await.unwrap();
         assert!(memory.entries("facts").await.unwrap().is_empty());
         assert_eq!(memory.entries("other").await.unwrap().len(), 1);

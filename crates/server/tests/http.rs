@@ -318,6 +318,15 @@ async fn what_runs_remember_is_listed_and_can_be_forgotten() {
     assert_eq!(here.send(forget, b"").await.status, 204);
     assert_eq!(here.send(forget, b"").await.problem(), (404, "NOT_FOUND".to_owned()));
     assert_eq!(here.get("/api/memory").await.json()["total"], 1);
+    let forget = |path: &str| format!("DELETE /api/memory/{path} HTTP/1.1\r\nHost: localhost");
+    for (path, status) in [("bees/3", 404), ("bees/1", 204), ("bees/1", 404)] {
+        assert_eq!(here.send(&forget(path), b"").await.status, status, "{path}");
+    }
+    assert_eq!(here.get("/api/memory").await.json()["scopes"], json!([row("bees", "memory", 1)]));
+    assert_eq!(here.get("/api/memory/bees").await.json()["entries"][0]["text"], "honey");
+    assert_eq!(here.send(&forget("bees/2"), b"").await.status, 204);
+    assert_eq!(here.get("/api/memory").await.json()["total"], 0, "nothing is left to be listed");
+    assert_eq!(here.send(&forget("bees"), b"").await.status, 204, "and what was forgotten is erased");
     assert_eq!(here.get("/api/memory/nothing").await.problem(), (404, "NOT_FOUND".to_owned()));
 }
 

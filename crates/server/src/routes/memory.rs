@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
 use consort_core::chore;
 use consort_core::time::iso;
@@ -23,7 +23,10 @@ const LIMIT_MAX: usize = 500;
 const LIMIT: usize = 50;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/memory", get(scopes)).route("/api/memory/{scope}", get(entries).delete(forget))
+    Router::new()
+        .route("/api/memory", get(scopes))
+        .route("/api/memory/{scope}", get(entries).delete(forget))
+        .route("/api/memory/{scope}/{key}", delete(forget_one))
 }
 
 async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
@@ -45,17 +48,36 @@ async fn forget(
     Extension(caller): Extension<Caller>,
     Path(scope): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    known(&site, &scope).await?;
-    memory(&site).forget(&scope).await.map_err(engine::Error::from)?;
-    tracing::info!(scope, by = caller.0, "forgotten");
-    Ok(StatusCode::NO_CONTENT)
+    let was_there = memory(&site).forget(&scope).await.map_err(engine::Error::from)?;
+    was_there.then_some(()).ok_or_else(|| nothing(&scope))?;
+    Ok(forgotten(&scope, &caller))
+}
+
+async fn forget_one(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path((scope, key)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let was_there = memory(&site).forget_one(&scope, &key, site.now()).await.map_err(engine::Error::from)?;
+    let name = format!("{scope}/{key}");
+    was_there.then_some(()).ok_or_else(|| nothing(&name))?;
+    Ok(forgotten(&name, &caller))
+}
+
+/// The log says what was forgotten, which nobody can look up any more.
+fn forgotten(name: &str, Caller(by): &Caller) -> StatusCode {
+    tracing::info!(name, by, "forgotten");
+    StatusCode::NO_CONTENT
 }
 
 /// The entries of a name, when anything is remembered under it.
 async fn known(site: &Site, scope: &str) -> Result<Vec<Entry>, Problem> {
     let entries = memory(site).entries(scope).await.map_err(engine::Error::from)?;
-    let nothing = || Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("nothing is remembered as '{scope}'"));
-    Some(entries).filter(|entries| !entries.is_empty()).ok_or_else(nothing)
+    Some(entries).filter(|entries| !entries.is_empty()).ok_or_else(|| nothing(scope))
+}
+
+fn nothing(name: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("nothing is remembered as '{name}'"))
 }
 
 fn memory(site: &Site) -> Memory {
