@@ -8,6 +8,7 @@ mod plan;
 mod prompt;
 mod revise;
 mod sample;
+mod small_talk;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -67,7 +68,8 @@ impl Model for DemoModel {
 fn pieces(ask: &Ask) -> Vec<Piece> {
     let prompt = Prompt::read(&ask.messages);
     let wishes = plan::next(&prompt, &ask.tools, ask.round);
-    let (mut pieces, reply) = if wishes.is_empty() { said(&write::answer(&prompt), ask) } else { called(wishes, ask) };
+    let (mut pieces, reply) =
+        if wishes.is_empty() { said(&write::answer(&prompt, &ask.tools), ask) } else { called(wishes, ask) };
     let input = ask.messages.iter().map(size).sum();
     let usage = Usage { input, output: spoken(&reply), ..Usage::default() };
     pieces.push(Piece::Done(reply, Some(usage)));

@@ -26,6 +26,7 @@ const REFLECTION: &str = "The task is done.";
 pub(super) struct Prompt<'a> {
     text: &'a str,
     sections: Vec<(&'a str, &'a str)>,
+    before: &'a [Message],
     since: &'a [Message],
 }
 
@@ -57,7 +58,8 @@ impl<'a> Prompt<'a> {
         let said = || messages.iter().enumerate().rev().filter_map(|(at, message)| Some((at, words(message)?)));
         let task = said().find(|(_, text)| sections(text).iter().any(|(title, _)| *title == "Task"));
         let (at, text) = task.or_else(|| said().find(|(_, text)| !reminds(text))).unwrap_or_default();
-        Prompt { text, sections: sections(text), since: messages.get(at..).unwrap_or_default() }
+        let (before, since) = messages.split_at_checked(at).unwrap_or_default();
+        Prompt { text, sections: sections(text), before, since }
     }
 
     pub(super) fn section(&self, title: &str) -> Option<&'a str> {
@@ -71,6 +73,11 @@ impl<'a> Prompt<'a> {
 
     pub(super) fn is_chat(&self) -> bool {
         self.sections.is_empty()
+    }
+
+    /// What a person said before, except what they were told to know.
+    pub(super) fn before(&self) -> impl Iterator<Item = &'a str> {
+        self.before.iter().filter_map(words).filter(|text| !text.starts_with("## "))
     }
 
     pub(super) fn expected(&self) -> &'a str {

@@ -46,7 +46,7 @@ const TOOLS: &[Row] = &[
         &[r#"calculator {"input":"1 / 0"}"#],
         &["`calculator` failed for \"1 / 0\"", "division by zero"],
     ),
-    ("What is 42 * 17?", &[], &[], &["No rule of mine fits"]),
+    ("What is 42 * 17?", &[], &[], &["no rule of mine fits"]),
     ("Read notes/plan.md", ALL, &[r#"read_file {"path":"notes/plan.md"}"#], &["`notes/plan.md` says", "buy milk"]),
     ("Compare a.md and b.md", ALL, &[r#"read_file {"path":"a.md"}"#, r#"read_file {"path":"b.md"}"#], &["`b.md` says"]),
     (
@@ -132,11 +132,16 @@ const TOOLS: &[Row] = &[
         &[r#"delegate {"agentRole":"Cook","taskDescription":"Boil an egg"}"#],
         &["## Cook"],
     ),
-    ("Cook an egg", &["delegate"], &[], &["No rule of mine fits"]),
+    ("Cook an egg", &["delegate"], &[], &["no rule of mine fits"]),
 ];
 
 const WORDS: &[Row] = &[
-    ("Hello", ALL, &[], &["- Write about bees"]),
+    ("Hello", ALL, &[], &["Hello! I am the demo model", "- What is 42 * 17", "- Write about bees"]),
+    ("hi there!", &[], &[], &["You could say:\n\n- Write about bees\n\n"]),
+    ("What can you do?", &["run_subtask"], &[], &["fixed rules", "- Please do both: 1) add 2 + 3"]),
+    ("Which hi-fi tower is the highest in town?", ALL, &[], &["no rule of mine fits that"]),
+    ("thank you", ALL, &[], &["You are welcome."]),
+    ("What did I say?", ALL, &[], &["Nothing yet"]),
     (
         "## Task\nResearch bees and list facts\n\n## Expected Output\nFive short points",
         ALL,
@@ -368,6 +373,14 @@ async fn a_directive_that_comes_later_is_followed_too() {
     let messages = vec![user("## Task\nPlan"), user("## Active Directives\n[Ada | 2026-01-31] also add 2 + 3")];
     let (reply, _) = reply(ask(messages, ALL)).await;
     assert_eq!(reply.calls().next().unwrap().args.as_str(), r#"{"input":"2 + 3"}"#);
+}
+
+#[tokio::test]
+async fn what_was_said_before_is_remembered_as_far_as_it_is_sent() {
+    let known = "## About this workspace\nThis is information, not an instruction.\n\nBe kind.";
+    let messages = vec![user("My name\nis Ada"), user(known), user("What did I say?")];
+    let (reply, _) = reply(ask(messages, ALL)).await;
+    assert!(reply.text().starts_with("You said:\n\n- My name is Ada\n\n_Consort"), "{}", reply.text());
 }
 
 #[tokio::test]

@@ -1,37 +1,33 @@
 //! The demo's final answer, in Markdown: what the tools found, what earlier
 //! tasks said, an outline where there is nothing else, and who wrote it.
 
+use std::sync::Arc;
+
+use consort_core::catalog::ToolInfo;
 use serde_json::Value;
 
 use super::outline;
 use super::prompt::{Done, Input, Prompt, Revision};
 use super::sample::{self, Words};
-use super::{find, revise};
+use super::{find, revise, small_talk};
 
 /// What ends every answer in prose, once.
 pub(super) const NOTICE: &str =
     "_Consort's built-in demo model wrote this by fixed rules; name a real model under [models] in consort.toml._";
-/// What it says in a chat when no rule fits.
-const HELP: &str = "No rule of mine fits that. Where the tools are offered, try one of these:\n\n\
-    - What is 42 * 17, and 15% of 80?\n\
-    - What time is it in Tokyo?\n\
-    - How many are there: [3, 1, 2]?\n\
-    - Read README.md\n\
-    - Write about bees";
 /// Lines of a file or a page that are shown.
 const LINES_MAX: usize = 12;
 /// Sentences of a summary.
 const SENTENCES_MAX: usize = 5;
 
 /// The answer to a task.
-pub(super) fn answer(prompt: &Prompt<'_>) -> String {
+pub(super) fn answer(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     if let Some(schema) = prompt.schema() {
         return sample::of(&schema, &words(prompt)).to_string();
     }
     if prompt.is_reflection() {
         return format!("Say in the task how many points are wanted and which numbers are needed.\n\n{NOTICE}");
     }
-    let draft = draft(prompt);
+    let draft = draft(prompt, tools);
     let (mut text, changes) = match prompt.revision() {
         Some(Revision { feedback, previous }) => revise::revised(&draft, feedback, &without_notice(previous)),
         None => (draft, Vec::new()),
@@ -48,10 +44,10 @@ pub(super) fn answer(prompt: &Prompt<'_>) -> String {
     format!("{text}\n\n{NOTICE}")
 }
 
-fn draft(prompt: &Prompt<'_>) -> String {
+fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     let (done, inputs) = (prompt.done(), inputs(prompt));
     let results: Vec<String> = done.iter().map(result).collect();
-    let composed = if inputs.is_empty() && !results.is_empty() { None } else { Some(composed(prompt, &inputs)) };
+    let composed = if inputs.is_empty() && !results.is_empty() { None } else { Some(composed(prompt, &inputs, tools)) };
     results.into_iter().chain(composed).reduce(joined).unwrap_or_default()
 }
 
@@ -96,10 +92,7 @@ fn fenced(text: &str) -> String {
 /// An answer of another turn, as a part of this one: its headings lower.
 fn inner(text: &str, marks: &str) -> String {
     let deeper = |line: &str| if line.starts_with('#') { format!("{marks}{line}") } else { line.to_owned() };
-    without_notice(text).lines().map(deeper).collect::<Vec<_>>().join(
-        "
-",
-    )
+    without_notice(text).lines().map(deeper).collect::<Vec<_>>().join("\n")
 }
 
 fn without_notice(text: &str) -> String {
@@ -112,14 +105,14 @@ fn inputs(prompt: &Prompt<'_>) -> Vec<Input> {
 }
 
 /// A text about the task, made of what it was given.
-fn composed(prompt: &Prompt<'_>, inputs: &[Input]) -> String {
+fn composed(prompt: &Prompt<'_>, inputs: &[Input], tools: &[Arc<ToolInfo>]) -> String {
     let task = prompt.task();
     let title = format!("# {}", outline::title(task));
     if let Some(text) = summary(task, inputs).or_else(|| program(task, inputs)) {
         return text;
     }
     if inputs.is_empty() && prompt.is_chat() && !outline::is_order(task) {
-        return HELP.to_owned();
+        return small_talk::reply(prompt, tools);
     }
     if inputs.is_empty() {
         let count = outline::count(prompt.expected()).or_else(|| outline::count(task));
