@@ -265,6 +265,13 @@ impl Engine {
         Ok(recovery)
     }
 
+    /// Goes on with one run that a process before this one left unfinished.
+    pub async fn take_up(&self, run: &str) -> Recovery {
+        let mut recovery = Recovery::default();
+        self.take_over(&run.into(), &mut recovery).await;
+        recovery
+    }
+
     async fn recover_kind(&self, kind: Kind, recovery: &mut Recovery) -> Result<(), Error> {
         let mut offset = 0;
         loop {

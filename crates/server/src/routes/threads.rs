@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use consort_core::chat::{Role, Row, Say};
+use consort_core::chat::{self, Role, Row, Say};
 use consort_runtime::chats::{Place, Presence, Said, Start, Thread};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ use crate::wish::accepts;
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new()
         .route("/api/threads", get(list).post(create))
-        .route("/api/threads/{id}", get(one).patch(rename).delete(delete))
+        .route("/api/threads/{id}", get(one).patch(change).delete(delete))
         .route("/api/threads/{id}/messages", get(messages).post(say))
         .route("/api/threads/{id}/events", get(events))
         .route("/api/threads/{id}/stop", post(stop))
@@ -86,15 +86,30 @@ async fn one(
     Ok(Json(view(&site, &thread).await?))
 }
 
-async fn rename(
+/// Calls a thread something else, or changes what it may do without asking.
+async fn change(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
     let sent = sent?;
-    let thread = site.server.chats.rename(&caller.0, &id, sent.text("title")?).await?;
-    Ok(Json(view(&site, &thread).await?))
+    let chats = &site.server.chats;
+    let mode = chat::mode(sent.object()?, "permission_mode")?;
+    let title = match mode {
+        Some(_) => sent.optional_text("title")?,
+        None => Some(sent.text("title")?),
+    };
+    let thread = match title {
+        Some(title) => chats.rename(&caller.0, &id, title).await?,
+        None => chats.thread(&caller.0, &id).await?,
+    };
+    let mut view = view(&site, &thread).await?;
+    if let (Some(mode), Value::Object(view)) = (mode, &mut view) {
+        let holds = chats.set_mode(&caller.0, &id, mode).await?;
+        view.insert("permissionMode".to_owned(), holds.word().into());
+    }
+    Ok(Json(view))
 }
 
 async fn delete(
