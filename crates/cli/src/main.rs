@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod exit;
 mod show;
+mod talk;
 mod terminal;
 mod watch;
 
@@ -27,6 +28,7 @@ const NAME: &str = "consort";
 
 const EXAMPLES: &str = "Examples:
   consort run --input topic=bees     the built-in demo, offline, nothing kept
+  consort chat                       a conversation, with the demo or with your models
   consort init && consort check      an ensemble of your own
   consort serve                      then, in another terminal: consort runs list
 
@@ -69,6 +71,8 @@ enum Command {
     },
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
+    /// Talk to an assistant that has the configured models and tools
+    Chat(commands::chat::Args),
     /// Serve the control API until Ctrl-C; runs that were cut off go on
     Serve(commands::serve::Args),
     /// See and steer the runs of a server
@@ -99,6 +103,7 @@ fn main() -> ExitCode {
         Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
         Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
+        Command::Chat(args) => commands::chat::run(&args, &env, &Terminal::find(&env), output),
         Command::Serve(args) => commands::serve::run(args, &env, output),
         Command::Runs(args) => commands::runs::run(&args, &env, &Terminal::find(&env), output),
         Command::Reviews(args) => commands::reviews::run(&args, &env, output),

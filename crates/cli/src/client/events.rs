@@ -1,6 +1,6 @@
-//! A run's frames from a server, each once. A connection that breaks is made
-//! again after the last event that came, until the server has been away too
-//! long.
+//! The frames of a run or of a turn from a server, each once. A connection
+//! that breaks is made again after the last event that came, until the server
+//! has been away too long.
 
 use std::time::Duration;
 
@@ -44,16 +44,53 @@ impl Client {
     /// Follows a run from its beginning. A server that is not there at all is
     /// not waited for.
     pub(crate) async fn follow(&self, run: &str) -> Result<Hearing<Failure>, Failure> {
-        let (client, run) = (self.clone(), run.to_owned());
-        let mut events = Events { client, run, last: None, open: None, absence: None, over: false };
+        let mut events = Events::new(self, Source::Run(run.to_owned()));
         events.open = Some(events.connect().await?);
         Ok(stream::unfold(events, Events::step).boxed())
+    }
+
+    /// Follows the turn of a thread that began with this number, to its end.
+    /// The server took it a moment ago, so it is waited for.
+    pub(crate) async fn follow_turn(&self, thread: &str, first: Seq) -> Result<Hearing<Failure>, Failure> {
+        let mut events = Events::new(self, Source::Turn { thread: thread.to_owned(), first });
+        events.open = match events.connect().await {
+            Ok(body) => Some(body),
+            Err(failure) if failure.may_pass() => None,
+            Err(failure) => return Err(failure),
+        };
+        Ok(stream::unfold(events, Events::step).boxed())
+    }
+}
+
+/// What is followed.
+enum Source {
+    /// This run.
+    Run(String),
+    /// One turn of a thread.
+    Turn { thread: String, first: Seq },
+}
+
+impl Source {
+    fn call(&self) -> Call {
+        match self {
+            Source::Run(run) => Call::get(&["runs", run, "events"]),
+            Source::Turn { thread, first } => Call::get(&["threads", thread, "events"]).with("from", Some(first)),
+        }
+    }
+
+    /// Whether nothing follows this event. A thread goes on after a turn, which
+    /// ends with the only chunk that is stored.
+    fn is_last(&self, id: Option<Seq>, kind: &str) -> bool {
+        match self {
+            Source::Run(_) => id.is_none() && kind == "run_result",
+            Source::Turn { .. } => id.is_some() && kind == "chunk",
+        }
     }
 }
 
 struct Events {
     client: Client,
-    run: String,
+    source: Source,
     /// The last event that came.
     last: Option<Seq>,
     open: Option<Body>,
@@ -72,12 +109,16 @@ struct Absence {
 }
 
 impl Events {
+    fn new(client: &Client, source: Source) -> Events {
+        Events { client: client.clone(), source, last: None, open: None, absence: None, over: false }
+    }
+
     async fn step(mut self) -> Option<(Result<Heard, Failure>, Events)> {
         if self.over {
             return None;
         }
         let heard = self.hear().await;
-        self.over = matches!(heard, Err(_) | Ok(Heard::Frame(Frame::Result { .. })));
+        self.over |= heard.is_err();
         Some((heard, self))
     }
 
@@ -99,6 +140,7 @@ impl Events {
     /// The frame in an event, unless it came before.
     fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Frame>, String> {
         let text = data.into();
+        self.over = self.source.is_last(id, &kind);
         match (id, kind.as_str()) {
             (Some(seq), _) if self.last.is_some_and(|last| seq <= last) => Ok(None),
             (Some(seq), _) => {
@@ -106,7 +148,7 @@ impl Events {
                 Ok(Some(Frame::Event { seq, text }))
             }
             (None, "run_result") => Ok(Some(Frame::Result { text })),
-            (None, "error") => Err("the server cannot read the run".to_owned()),
+            (None, "error") => Err("the server cannot read what was stored".to_owned()),
             (None, _) => Ok(Some(Frame::Delta { after: self.last.unwrap_or_default(), text })),
         }
     }
@@ -143,8 +185,7 @@ impl Events {
     }
 
     async fn connect(&self) -> Result<Body, Failure> {
-        let call = Call::get(&["runs", &self.run, "events"]);
-        let mut request = self.client.request(&call).header(ACCEPT, "text/event-stream");
+        let mut request = self.client.request(&self.source.call()).header(ACCEPT, "text/event-stream");
         if let Some(last) = self.last {
             request = request.header("last-event-id", last.to_string());
         }

@@ -46,6 +46,11 @@ impl Call {
         Call::new(Method::POST, path, Some(body))
     }
 
+    /// Changes what is at this path below `/api`.
+    pub(crate) fn patch(path: &[&str], body: Value) -> Call {
+        Call::new(Method::PATCH, path, Some(body))
+    }
+
     /// Gets rid of what is at this path below `/api`.
     pub(crate) fn delete(path: &[&str]) -> Call {
         Call::new(Method::DELETE, path, None)

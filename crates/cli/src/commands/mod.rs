@@ -4,6 +4,7 @@
 pub(crate) mod backup;
 mod call;
 pub(crate) mod capabilities;
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod init;
 pub(crate) mod network;

@@ -151,9 +151,14 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
     Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
 }
 
-fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
+/// What stands before something that happens now.
+pub(crate) fn spinning(now: Duration) -> &'static str {
     let turn = usize::try_from(now.as_millis() / SPIN.as_millis()).unwrap_or_default();
-    let spinning = SPINNER.get(turn % SPINNER.len()).copied().unwrap_or("·");
+    SPINNER.get(turn % SPINNER.len()).copied().unwrap_or("·")
+}
+
+fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
+    let spinning = spinning(now);
     match state {
         State::Pending => (Tone::Faint, "·", Urgency::Later),
         State::Ready => (Tone::Faint, "·", Urgency::Soon),

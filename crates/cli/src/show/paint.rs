@@ -67,7 +67,8 @@ impl Painter {
         if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
     }
 
-    fn coloured(&self, line: &Line) -> String {
+    /// A line as text for a terminal.
+    pub(crate) fn coloured(&self, line: &Line) -> String {
         let paint = |(tone, text): &(Tone, String)| match (self.colour, code(*tone)) {
             (Colour::On, Some(code)) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
             (Colour::On | Colour::Off, _) => text.clone(),

@@ -173,7 +173,7 @@ impl Drop for Screen<'_> {
 
 /// The room on the terminal; a usual one where it does not say. The last
 /// column is left free: what follows a character in it is up to the terminal.
-fn size() -> Size {
+pub(crate) fn size() -> Size {
     let known = Term::stderr().size_checked().filter(|(_, width)| *width > 0);
     let (height, width) = known.unwrap_or((24, 80));
     Size { width: usize::from(width).saturating_sub(1), height: usize::from(height) }

@@ -436,7 +436,7 @@ fn about(frame: &Frame) -> About {
 }
 
 /// Which limit the run would have passed.
-fn breach(frame: &Frame) -> String {
+pub(crate) fn breach(frame: &Frame) -> String {
     let number = |name: &str| frame.value(name).map(ToString::to_string).unwrap_or_default();
     let reason = frame.text("reason").replace('_', " ");
     format!("the budget for {reason} is used up: {} would pass the limit of {}", number("observed"), number("limit"))

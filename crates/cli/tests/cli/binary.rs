@@ -1,5 +1,6 @@
 //! Runs the real binary and waits for it, or talks to it while it runs.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -20,6 +21,14 @@ pub(crate) fn ended(Output { status, stdout, stderr }: Output) -> Ended {
 /// Runs it to its end.
 pub(crate) fn run(folder: &Path, args: &[&str]) -> Ended {
     ended(consort(folder, args).output().unwrap())
+}
+
+/// Runs it to its end with something piped in.
+pub(crate) fn piped(folder: &Path, args: &[&str], input: &str) -> Ended {
+    let mut command = consort(folder, args);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    ended(child.wait_with_output().unwrap())
 }
 
 /// Starts it.

@@ -1,9 +1,11 @@
 //! The real binary, each time in a folder of its own: `local` without a server,
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
-//! can do to a run, `hotel` servers that use each other.
+//! can do to a run, `chat` a conversation, `hotel` servers that use each other.
 
 #[cfg(test)]
 mod binary;
+#[cfg(test)]
+mod chat;
 #[cfg(test)]
 mod hotel;
 #[cfg(test)]
@@ -18,3 +20,5 @@ mod served;
 mod slow_model;
 #[cfg(test)]
 mod steer;
+#[cfg(test)]
+mod terminal;

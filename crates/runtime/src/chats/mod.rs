@@ -390,7 +390,7 @@ impl Chats {
     }
 
     /// What a turn can choose from at this moment.
-    fn catalog(&self) -> Catalog {
+    pub fn catalog(&self) -> Catalog {
         let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
         let allowed = tools.sources().filter(|source| settings.sources.iter().any(|name| name == source.name()));
         let live = allowed.flat_map(|source| source.tools());

@@ -1,0 +1,75 @@
+//! A conversation in this process, kept in the configuration's store.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use consort_runtime::chats::Chats;
+use consort_runtime::clock::Clock;
+use consort_runtime::engine::Engine;
+use consort_runtime::tool::mcp::Servers;
+
+use super::Session;
+use crate::assemble::{self, Store, Surroundings};
+use crate::commands::Output;
+use crate::commands::call::wrong;
+use crate::config::{Config, Env, FILE_NAME};
+use crate::exit::Exit;
+use crate::show::screen::Look;
+use crate::talk::place::Place;
+
+/// How fast the demo model speaks when nobody watches.
+const PACE: Duration = Duration::from_millis(3);
+/// The same when somebody does: as words are read.
+const PACE_WATCHED: Duration = Duration::from_millis(15);
+
+/// Talks here.
+pub(super) async fn talk(
+    session: Session,
+    file: Option<&Path>,
+    env: &Env<'_>,
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
+    let mut config = match Config::find(file, env) {
+        Ok(config) => config,
+        Err(mistakes) => return wrong(output, &mistakes.to_string()),
+    };
+    // The others are of no use to a conversation, so they are not started.
+    config.mcp.retain(|server| config.chat.mcp.contains(&server.name));
+    if Config::file(file).is_none() && session.look != Look::Frames {
+        let folder = config.store.display();
+        writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline. It is kept in {folder}.")?;
+    }
+    let pace = if matches!(session.look, Look::Block(_)) { PACE_WATCHED } else { PACE };
+    let Parts { chats, engine, servers } = match parts(&config, env, pace) {
+        Ok(parts) => parts,
+        Err(error @ assemble::Error::Store { .. }) => {
+            return Err(error).context("nothing can be kept (if a server keeps it, talk to that with --url)");
+        }
+        Err(error) => return wrong(output, &error.to_string()),
+    };
+    servers.settled(assemble::START_MAX).await;
+    for warning in assemble::warnings(&servers) {
+        writeln!(output.err, "{warning}")?;
+    }
+    let exit = session.talk(Place::Here(chats, engine.clone()), output).await;
+    engine.stop().await;
+    servers.stop().await;
+    exit
+}
+
+/// What a conversation needs.
+struct Parts {
+    chats: Chats,
+    engine: Engine,
+    servers: Servers,
+}
+
+fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<Parts, assemble::Error> {
+    let clock = Clock::system();
+    let (servers, tools) = assemble::connect(config, env, assemble::tools(config, clock)?)?;
+    let catalog = assemble::catalog(config, &tools);
+    let store = Store::Folder(config.store.clone());
+    let engine = assemble::server_engine(config, &store, Surroundings { tools, clock, pace })?;
+    Ok(Parts { chats: assemble::chats(config, engine.clone(), catalog), engine, servers })
+}

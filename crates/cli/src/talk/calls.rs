@@ -1,0 +1,150 @@
+//! The calls of a turn as a tree of lines: what runs now, and what has ended.
+//! A call and everything below it is told for good when it ends.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::show::block::{Line, Tone, spinning};
+use crate::show::frame::Frame;
+use crate::show::words::{cut, one_line, span};
+
+/// Columns of arguments and of reasons at most.
+const SHORT: usize = 60;
+const INDENT: &str = "  ";
+
+/// The calls that are not told yet, in the order they began.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls(Vec<Call>);
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    id: String,
+    /// The subtask that asked for it.
+    parent: String,
+    /// What it is, in a few words.
+    what: String,
+    began: Duration,
+    took: Duration,
+    state: State,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It runs.
+    Runs,
+    /// It waits for a person.
+    Waits,
+    /// It has an answer.
+    Done,
+    /// It has none, for this reason.
+    Failed(String),
+}
+
+impl Call {
+    /// A call that begins.
+    pub(super) fn read(frame: &Frame, now: Duration) -> Call {
+        let title = one_line(frame.text("message"));
+        let what = match (frame.text("name"), title.is_empty()) {
+            ("run_subtask", false) => format!("subtask {}", cut(&title, SHORT)),
+            (name, _) => format!("{} {}", one_line(name), short(frame.value("args"))).trim_end().to_owned(),
+        };
+        let (id, parent) = (frame.text("tool_call_id").to_owned(), frame.text("parent_id").to_owned());
+        Call { id, parent, what, began: now, took: Duration::ZERO, state: State::Runs }
+    }
+
+    fn line(&self, depth: usize, now: Duration) -> Line {
+        let (tone, mark, took) = match &self.state {
+            State::Runs => (Tone::Busy, spinning(now), now.saturating_sub(self.began)),
+            State::Waits => (Tone::Odd, "?", now.saturating_sub(self.began)),
+            State::Done => (Tone::Good, "✓", self.took),
+            State::Failed(_) => (Tone::Bad, "✗", self.took),
+        };
+        let mut pieces = vec![
+            (tone, format!("{}{mark} ", INDENT.repeat(depth))),
+            (Tone::Plain, self.what.clone()),
+            (Tone::Faint, format!("  {}", span(took))),
+        ];
+        if let State::Failed(reason) = &self.state {
+            pieces.push((Tone::Bad, format!("  {}", cut(reason, SHORT))));
+        }
+        Line(pieces)
+    }
+}
+
+impl Calls {
+    /// Something is called; who hears of it again knows it already.
+    pub(super) fn begin(&mut self, call: Call) {
+        if !self.0.iter().any(|known| known.id == call.id) {
+            self.0.push(call);
+        }
+    }
+
+    /// It waits for a person.
+    pub(super) fn waits(&mut self, id: &str) {
+        self.set(id, State::Waits);
+    }
+
+    /// It has ended. The lines of a whole tree, when this was its root.
+    pub(super) fn end(&mut self, id: &str, state: State, took: Duration) -> Vec<Line> {
+        self.set(id, state);
+        let Some(call) = self.0.iter_mut().find(|call| call.id == id) else { return Vec::new() };
+        call.took = took;
+        if !call.parent.is_empty() {
+            return Vec::new();
+        }
+        let call = call.clone();
+        let lines = self.tree(&call, 0, Duration::ZERO);
+        self.forget(id);
+        lines
+    }
+
+    /// Everything that is not told yet, as lines.
+    pub(crate) fn lines(&self, now: Duration) -> Vec<Line> {
+        let roots = self.0.iter().filter(|call| call.parent.is_empty());
+        roots.flat_map(|call| self.tree(call, 0, now)).collect()
+    }
+
+    /// The subtasks around a call, outermost first.
+    pub(super) fn above(&self, id: &str) -> Vec<String> {
+        let parent = |call: &&Call| self.find(&call.parent);
+        let mut above: Vec<String> =
+            std::iter::successors(self.find(id), parent).skip(1).map(|call| call.what.clone()).collect();
+        above.reverse();
+        above
+    }
+
+    fn tree(&self, call: &Call, depth: usize, now: Duration) -> Vec<Line> {
+        let below = self.0.iter().filter(|below| below.parent == call.id);
+        let below = below.flat_map(|below| self.tree(below, depth + 1, now));
+        std::iter::once(call.line(depth, now)).chain(below).collect()
+    }
+
+    fn forget(&mut self, id: &str) {
+        let below: Vec<String> = self.0.iter().filter(|call| call.parent == id).map(|call| call.id.clone()).collect();
+        below.iter().for_each(|id| self.forget(id));
+        self.0.retain(|call| call.id != id);
+    }
+
+    fn find(&self, id: &str) -> Option<&Call> {
+        self.0.iter().find(|call| call.id == id)
+    }
+
+    fn set(&mut self, id: &str, state: State) {
+        self.0.iter_mut().filter(|call| call.id == id).for_each(|call| call.state = state.clone());
+    }
+}
+
+/// Arguments in a few words: the only text there is, else all of it as JSON.
+fn short(args: Option<&Value>) -> String {
+    let fields = args.and_then(Value::as_object).filter(|fields| fields.len() == 1);
+    let only = fields.and_then(|fields| fields.values().next()?.as_str());
+    let text = match (only, args) {
+        (Some(only), _) => only.to_owned(),
+        (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
+        (None, args) => args.map(ToString::to_string).unwrap_or_default(),
+    };
+    cut(&one_line(&text), SHORT)
+}

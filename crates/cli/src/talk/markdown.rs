@@ -1,0 +1,164 @@
+//! Markdown for a terminal, line by line as it comes: headings, lists, code,
+//! bold, emphasis, links. What it does not know stays as it was written.
+
+use crate::show::paint::Colour;
+use crate::show::words::visible;
+
+const RESET: &str = "\x1b[0m";
+const BOLD: &str = "\x1b[1m";
+const ITALIC: &str = "\x1b[3m";
+const CODE: &str = "\x1b[36m";
+const LINK: &str = "\x1b[4m";
+const FAINT: &str = "\x1b[2m";
+
+/// A text being shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Markdown {
+    colour: Colour,
+    /// The signs that end the code block the text is in.
+    fence: Option<String>,
+}
+
+impl Markdown {
+    /// At the beginning of a text.
+    pub(crate) fn new(colour: Colour) -> Markdown {
+        Markdown { colour, fence: None }
+    }
+
+    /// Another text begins.
+    pub(crate) fn begin(&mut self) {
+        self.fence = None;
+    }
+
+    /// One line as it is shown.
+    pub(crate) fn line(&mut self, line: &str) -> String {
+        let line = visible(line);
+        match self.colour {
+            Colour::Off => line,
+            Colour::On => self.styled(&line),
+        }
+    }
+
+    fn styled(&mut self, line: &str) -> String {
+        let text = line.trim_start();
+        if let Some(fence) = &self.fence {
+            if text.trim_end() == fence {
+                self.fence = None;
+                return format!("{FAINT}{line}{RESET}");
+            }
+            return format!("{CODE}{line}{RESET}");
+        }
+        if let Some(fence) = ["```", "~~~"].into_iter().find(|fence| text.starts_with(fence)) {
+            let length = text.len() - text.trim_start_matches(['`', '~']).len();
+            self.fence = Some(fence.chars().cycle().take(length).collect());
+            return format!("{FAINT}{line}{RESET}");
+        }
+        block(line, text)
+    }
+}
+
+/// A line outside of code.
+fn block(line: &str, text: &str) -> String {
+    let indent = line.get(..line.len() - text.len()).unwrap_or_default();
+    let marks = text.len() - text.trim_start_matches('#').len();
+    if (1..=6).contains(&marks) && text.get(marks..).is_some_and(|rest| rest.starts_with(' ')) {
+        return format!("{BOLD}{}{RESET}", text.get(marks + 1..).unwrap_or_default());
+    }
+    if let Some(quoted) = text.strip_prefix("> ") {
+        return format!("{indent}{FAINT}│{RESET} {}", inline(quoted));
+    }
+    match ["- ", "* ", "+ "].iter().find_map(|bullet| text.strip_prefix(bullet)) {
+        Some(item) => format!("{indent}• {}", inline(item)),
+        None => format!("{indent}{}", inline(text)),
+    }
+}
+
+/// Styles within a line. Signs that are not closed mean themselves.
+fn inline(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        let (styled, length) =
+            span(rest, shown.chars().next_back()).unwrap_or_else(|| (sign.to_string(), sign.len_utf8()));
+        shown.push_str(&styled);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    shown
+}
+
+/// What a text begins with, when that is styled, and how long it was.
+fn span(text: &str, before: Option<char>) -> Option<(String, usize)> {
+    if let Some((label, address, length)) = link(text) {
+        return Some((format!("{LINK}{label}{RESET} {FAINT}({address}){RESET}"), length));
+    }
+    // Underscores inside words are part of them.
+    let after_word = before.is_some_and(char::is_alphanumeric);
+    let styles = [("`", CODE), ("**", BOLD), ("__", BOLD), ("*", ITALIC), ("_", ITALIC)];
+    let style = |(sign, style): (&str, &str)| {
+        let inside = enclosed(text, sign).filter(|_| !after_word || !sign.starts_with('_'))?;
+        let shown = if sign == "`" { inside.to_owned() } else { inline(inside) };
+        Some((format!("{style}{shown}{RESET}"), inside.len() + 2 * sign.len()))
+    };
+    styles.into_iter().find_map(style)
+}
+
+/// What stands between two signs, unless it begins or ends with a space.
+fn enclosed<'a>(text: &'a str, sign: &str) -> Option<&'a str> {
+    let inside = text.strip_prefix(sign)?;
+    let inside = inside.get(..inside.find(sign)?)?;
+    let is_tight = !inside.is_empty() && (sign == "`" || inside.trim() == inside);
+    is_tight.then_some(inside)
+}
+
+/// The label and the address of a link, and how long it is.
+fn link(text: &str) -> Option<(&str, &str, usize)> {
+    let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (address, _) = rest.split_once(')')?;
+    let is_link = !label.contains(['[', ']']) && !address.contains(char::is_whitespace);
+    is_link.then_some((label, address, label.len() + address.len() + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Styles as tags, so that they can be read.
+    fn shown(text: &str) -> String {
+        let mut markdown = Markdown::new(Colour::On);
+        let lines: Vec<String> = text.lines().map(|line| markdown.line(line)).collect();
+        let tags = [(RESET, "</>"), (BOLD, "<b>"), (ITALIC, "<i>"), (CODE, "<c>"), (LINK, "<u>"), (FAINT, "<f>")];
+        tags.iter().fold(lines.join("\n"), |text, (code, tag)| text.replace(code, tag))
+    }
+
+    #[test]
+    fn what_people_write_in_markdown_is_styled() {
+        let cases = [
+            ("## A **b** c", "<b>A **b** c</>"),
+            ("#hashtag", "#hashtag"),
+            ("  - one `x*y*z`", "  • one <c>x*y*z</>"),
+            ("1. **First**: it _is_", "1. <b>First</>: it <i>is</>"),
+            ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c"),
+            ("see [the page](http://a.b/c) now", "see <u>the page</> <f>(http://a.b/c)</> now"),
+            ("> quoted", "<f>│</> quoted"),
+            ("**not closed", "**not closed"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_is_shown_as_it_is_until_its_fence_ends() {
+        assert_eq!(
+            shown("```rust\n# not *a* heading\n```\n# yes"),
+            "<f>```rust</>\n<c># not *a* heading</>\n<f>```</>\n<b>yes</>"
+        );
+        assert_eq!(shown("````\n```\n````\n*a*"), "<f>````</>\n<c>```</>\n<f>````</>\n<i>a</>");
+    }
+
+    #[test]
+    fn nothing_the_model_says_steers_the_terminal_and_without_colours_it_is_as_written() {
+        assert_eq!(shown("a\u{1b}[2Jb"), "a[2Jb");
+        assert_eq!(Markdown::new(Colour::Off).line("# **a**\u{1b}"), "# **a**");
+    }
+}

@@ -1,0 +1,280 @@
+//! A conversation in a terminal, in this process or on a server (`place`).
+//! `turn` watches one turn, whose frames `story` folds and `screen` shows, with
+//! `calls`, `markdown` and `tally`; `keyboard`, `editor` and `slash` are what
+//! people type.
+
+mod calls;
+mod editor;
+mod keyboard;
+mod markdown;
+pub(crate) mod place;
+mod screen;
+mod slash;
+mod story;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod turn;
+
+use consort_core::chat::Mode;
+use futures::StreamExt;
+use serde_json::Value;
+
+use self::editor::{Editor, Typed};
+use self::keyboard::Keyboard;
+use self::place::{Begun, Place};
+use self::screen::Screen;
+use self::slash::{Command, Wish};
+use self::story::End;
+use self::tally::Tally;
+use self::turn::{Turned, key};
+use crate::commands::Output;
+use crate::exit::Exit;
+use crate::show::record::Record;
+use crate::show::screen::Look;
+use crate::show::table::{Column, Table};
+use crate::watch::{Interrupts, interrupts};
+
+const PROMPT: &str = "› ";
+/// What a second line of a message stands behind.
+const PROMPT_MORE: &str = "… ";
+
+const UNSTORED: &str = "the turn stopped, because it could not be stored";
+
+/// What is known of a conversation before it begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Topic {
+    /// The thread to go on with.
+    pub(crate) thread: Option<String>,
+    /// The model to ask.
+    pub(crate) model: Option<String>,
+}
+
+/// Who types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typist {
+    /// Somebody at the terminal.
+    Person,
+    /// Nobody.
+    Nobody,
+}
+
+/// A conversation.
+pub(crate) struct Talk<'a> {
+    place: Place,
+    screen: Screen<'a>,
+    keyboard: Option<Keyboard>,
+    interrupts: Interrupts,
+    topic: Topic,
+    mode: Option<Mode>,
+    tally: Tally,
+}
+
+/// What came of waiting for a line.
+enum Line {
+    /// This was typed.
+    Typed(String),
+    /// Whoever typed has left.
+    Left(Exit),
+}
+
+impl<'a> Talk<'a> {
+    /// Begins one; the thread to go on with must be there.
+    pub(crate) async fn begin(
+        place: Place,
+        topic: Topic,
+        (look, typist): (Look, Typist),
+        output: Output<'a>,
+    ) -> anyhow::Result<Talk<'a>> {
+        if let Some(thread) = &topic.thread {
+            place.open(thread).await?;
+        }
+        let keyboard = match typist {
+            Typist::Person => Some(Keyboard::open()?),
+            Typist::Nobody => None,
+        };
+        let screen = Screen::new(look, output);
+        Ok(Talk { place, screen, keyboard, interrupts: interrupts(), topic, mode: None, tally: Tally::default() })
+    }
+
+    /// The thread, once something was said.
+    pub(crate) fn thread(&self) -> Option<&str> {
+        self.topic.thread.as_deref()
+    }
+
+    /// One turn.
+    pub(crate) async fn once(&mut self, content: &str) -> anyhow::Result<Exit> {
+        match self.say(content).await {
+            Ok(Turned::Ended(End::Done)) => Ok(Exit::Done),
+            Ok(Turned::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
+            Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
+            Ok(Turned::StoppedHere | Turned::Left) => Ok(Exit::Interrupted),
+            Err(error) if place::exit(&error) == Exit::Usage => {
+                self.screen.say(&format!("{error:#}"))?;
+                Ok(Exit::Usage)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Turns until somebody leaves.
+    pub(crate) async fn on(&mut self) -> anyhow::Result<Exit> {
+        let mut editor = Editor::default();
+        self.screen.whisper("Say something. /help lists what else can be typed; Ctrl-D leaves.")?;
+        loop {
+            let line = match self.line(&mut editor).await? {
+                Line::Typed(line) => line,
+                Line::Left(exit) => return Ok(exit),
+            };
+            let told = match slash::read(&line) {
+                Wish::Exit => return Ok(Exit::Done),
+                Wish::Say(content) => match self.say(&content).await {
+                    Ok(Turned::Left) => return Ok(Exit::Interrupted),
+                    Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
+                    // An empty line, so that turns are told apart.
+                    Ok(Turned::Ended(_) | Turned::StoppedHere) => Ok("\n".to_owned()),
+                    Err(error) => Err(error),
+                },
+                Wish::Do(command) => self.obey(command).await,
+                Wish::Wrong(reason) => Ok(reason),
+                Wish::Nothing => Ok(String::new()),
+            };
+            match told {
+                Ok(words) if words.is_empty() => {}
+                Ok(words) => self.screen.say(words.trim_end())?,
+                Err(error) => self.screen.say(&format!("{error:#}"))?,
+            }
+        }
+    }
+
+    /// The next line; one that ends in a backslash goes on in the next.
+    async fn line(&mut self, editor: &mut Editor) -> anyhow::Result<Line> {
+        let mut lines: Vec<String> = Vec::new();
+        self.screen.make_room()?;
+        loop {
+            self.screen.prompt(if lines.is_empty() { PROMPT } else { PROMPT_MORE }, editor)?;
+            let typed = tokio::select! {
+                key = key(&mut self.keyboard) => key.map_or(Typed::Left, |key| editor.press(key)),
+                Some(()) = self.interrupts.next() => {
+                    self.screen.entered()?;
+                    if lines.is_empty() && editor.text().is_empty() {
+                        return Ok(Line::Left(Exit::Interrupted));
+                    }
+                    lines.clear();
+                    editor.clear();
+                    Typed::More
+                }
+            };
+            match typed {
+                Typed::More => {}
+                Typed::Left => {
+                    self.screen.entered()?;
+                    return Ok(Line::Left(Exit::Done));
+                }
+                Typed::Line(line) => {
+                    self.screen.entered()?;
+                    editor.remember(&line);
+                    let (line, goes_on) = line.strip_suffix('\\').map_or((line.as_str(), false), |line| (line, true));
+                    lines.push(line.to_owned());
+                    if !goes_on {
+                        return Ok(Line::Typed(lines.join("\n")));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn say(&mut self, content: &str) -> anyhow::Result<Turned> {
+        let message = self.message(content);
+        let begin = begin(&self.place, self.topic.thread.clone(), message);
+        let (thread, begun) = tokio::select! {
+            begun = begin => begun?,
+            Some(()) = self.interrupts.next() => {
+                self.screen.say("left before there was an answer; the message may have been taken all the same")?;
+                return Ok(Turned::Left);
+            }
+        };
+        self.topic.thread = Some(thread.clone());
+        self.watch(&thread, begun).await
+    }
+
+    fn message(&self, content: &str) -> Value {
+        let model = self.topic.model.as_ref().map(|model| ("model", model.as_str()));
+        let mode = self.mode.map(|mode| ("permission_mode", mode.word()));
+        let fields = [("content", content)].into_iter().chain(model).chain(mode);
+        Value::Object(fields.map(|(name, value)| (name.to_owned(), value.into())).collect())
+    }
+
+    /// Does what a command asks for; says what there is to say.
+    async fn obey(&mut self, command: Command) -> anyhow::Result<String> {
+        match command {
+            Command::Help => Ok(slash::HELP.to_owned()),
+            Command::New => {
+                self.topic.thread = None;
+                Ok("a new conversation".to_owned())
+            }
+            Command::Threads => Ok(threads(&self.place.threads().await?, self.thread())),
+            Command::Thread(id) => {
+                let title = self.place.open(&id).await?;
+                self.topic.thread = Some(id);
+                Ok(format!("going on with \"{title}\""))
+            }
+            Command::Models => Ok(models(&self.place.choices().await?)),
+            Command::Model(name) => self.choose(name).await,
+            Command::Tools => Ok(tools(&self.place.choices().await?)),
+            Command::ShowMode => Ok(format!("mode: {}", self.mode.map_or("as configured", Mode::word))),
+            Command::Mode(mode) => {
+                self.mode = Some(mode);
+                Ok(format!("mode: {}, as far as the configuration allows it", mode.word()))
+            }
+            Command::Cost => Ok(self.tally.words()),
+        }
+    }
+
+    async fn choose(&mut self, name: String) -> anyhow::Result<String> {
+        let choices = self.place.choices().await?;
+        if Record(&choices).list("models").any(|model| model.text("alias") == name) {
+            self.topic.model = Some(name.clone());
+            return Ok(format!("{name} is asked from now on"));
+        }
+        Ok(format!("there is no model `{name}`:\n{}", models(&choices)))
+    }
+}
+
+/// Says something in a thread, in a new one if there is none.
+async fn begin(place: &Place, thread: Option<String>, message: Value) -> anyhow::Result<(String, Begun)> {
+    if let Some(thread) = thread {
+        let begun = place.say(&thread, message).await?;
+        return Ok((thread, begun));
+    }
+    let fresh = place.create().await?;
+    match place.say(&fresh, message).await {
+        Ok(begun) => Ok((fresh, begun)),
+        Err(error) => {
+            // Nothing was said in it; if it stays, it is only an empty thread.
+            let _stays = place.delete(&fresh).await;
+            Err(error)
+        }
+    }
+}
+
+fn threads(answer: &Value, current: Option<&str>) -> String {
+    let mut table = Table::new(&[("THREAD", Column::Name), ("", Column::Name), ("TITLE", Column::Text)]);
+    for thread in Record(answer).list("threads") {
+        let mark = if current == Some(thread.text("id")) { "this one" } else { "" };
+        table.row([thread.line("id"), mark.to_owned(), thread.line("title")]);
+    }
+    table.text(None)
+}
+
+fn models(answer: &Value) -> String {
+    let mut table = Table::new(&[("MODEL", Column::Name), ("PROVIDER", Column::Text)]);
+    Record(answer).list("models").for_each(|model| table.row([model.line("alias"), model.line("provider")]));
+    table.text(None)
+}
+
+fn tools(answer: &Value) -> String {
+    let mut table = Table::new(&[("TOOL", Column::Name), ("DESCRIPTION", Column::Text)]);
+    Record(answer).list("tools").for_each(|tool| table.row([tool.line("name"), tool.line("description")]));
+    table.text(Some(crate::show::screen::size().width))
+}

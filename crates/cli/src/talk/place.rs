@@ -1,0 +1,209 @@
+//! Where a conversation takes place: in this process, or on a server. Both
+//! take the same messages and answer with the same frames.
+
+use std::sync::Arc;
+
+use consort_core::chat::{Answer, Mode, Say};
+use consort_runtime::chats::{self, Chats, Presence};
+use consort_runtime::engine::Engine;
+use consort_runtime::ring::Frame;
+use futures::{StreamExt, TryStreamExt};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::client::events::{Heard, Hearing};
+use crate::client::{Call, Client, Failure};
+use crate::exit::Exit;
+
+/// Whose conversations these are; a server without keys calls its only user the same.
+const LOCAL: &str = "local";
+
+/// Where a conversation takes place.
+pub(crate) enum Place {
+    /// In this process.
+    Here(Chats, Engine),
+    /// On a server.
+    There(Client),
+}
+
+/// A turn that has begun.
+pub(super) struct Begun {
+    /// Its id.
+    pub(super) turn: Arc<str>,
+    /// Everything that happens in it.
+    pub(super) hearing: Hearing<anyhow::Error>,
+}
+
+impl Place {
+    /// The server's address, if it is one.
+    pub(crate) fn url(&self) -> Option<String> {
+        match self {
+            Place::Here(..) => None,
+            Place::There(client) => Some(client.url().to_owned()),
+        }
+    }
+
+    /// A new thread.
+    pub(super) async fn create(&self) -> anyhow::Result<String> {
+        match self {
+            Place::Here(chats, _) => Ok(chats.create(LOCAL, None).await?.id),
+            Place::There(client) => {
+                let made = client.read(&client.send(&Call::post(&["threads"], json!({}))).await?)?;
+                Ok(text(&made, "id"))
+            }
+        }
+    }
+
+    /// A thread to go on with, whose title this is. What a crash of this
+    /// program left unfinished in it is taken up, so that it can be stopped.
+    pub(super) async fn open(&self, id: &str) -> anyhow::Result<String> {
+        match self {
+            Place::Here(chats, engine) => {
+                let thread = chats.thread(LOCAL, id).await?;
+                if let Some(unfinished) = chats.running(id).await? {
+                    engine.take_up(&unfinished.turn).await;
+                }
+                Ok(thread.title)
+            }
+            Place::There(client) => {
+                let thread = client.read(&client.send(&Call::get(&["threads", id])).await?)?;
+                Ok(text(&thread, "title"))
+            }
+        }
+    }
+
+    /// Erases a thread.
+    pub(super) async fn delete(&self, id: &str) -> anyhow::Result<()> {
+        match self {
+            Place::Here(chats, _) => Ok(chats.delete(LOCAL, id).await?),
+            Place::There(client) => Ok(client.send(&Call::delete(&["threads", id])).await.map(drop)?),
+        }
+    }
+
+    /// Says something.
+    pub(super) async fn say(&self, thread: &str, message: Value) -> anyhow::Result<Begun> {
+        match self {
+            Place::Here(chats, _) => {
+                let say = Say::read(&message).map_err(chats::Error::Mistake)?;
+                let said = chats.say(LOCAL, thread, say, Presence::Free).await?;
+                // Whoever says something here stops what ran before, so it never waits.
+                let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
+                let frames = chats.turn(&said.turn, base).await?;
+                let heard = |(seq, text): (Option<u64>, Arc<str>)| {
+                    Heard::Frame(seq.map_or_else(
+                        || Frame::Delta { after: 0, text: text.clone() },
+                        |seq| Frame::Event { seq, text: text.clone() },
+                    ))
+                };
+                Ok(Begun { turn: said.turn, hearing: frames.map_ok(heard).err_into().boxed() })
+            }
+            Place::There(client) => {
+                let said = client.read(&client.send(&Call::post(&["threads", thread, "messages"], message)).await?)?;
+                let first = said.get("seq").and_then(Value::as_u64).unwrap_or_default();
+                let hearing = client.follow_turn(thread, first).await?;
+                Ok(Begun { turn: text(&said, "turnId").into(), hearing: hearing.err_into().boxed() })
+            }
+        }
+    }
+
+    /// Stops the turn that runs; one that is over already has.
+    pub(super) async fn stop(&self, thread: &str) -> anyhow::Result<()> {
+        match self {
+            Place::Here(chats, _) => match chats.stop(LOCAL, thread).await {
+                Ok(_) | Err(chats::Error::Idle) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            Place::There(client) => match client.send(&Call::post(&["threads", thread, "stop"], json!({}))).await {
+                Err(Failure::Refused { status, .. }) if status == StatusCode::CONFLICT => Ok(()),
+                sent => Ok(sent.map(drop)?),
+            },
+        }
+    }
+
+    /// Answers a question for permission.
+    pub(super) async fn approve(&self, approval: &str, answer: Answer) -> anyhow::Result<()> {
+        match self {
+            Place::Here(chats, _) => Ok(chats.approve(LOCAL, approval, answer).await?),
+            Place::There(client) => {
+                let call = Call::post(&["approvals", approval], json!({ "decision": answer.word() }));
+                Ok(client.send(&call).await.map(drop)?)
+            }
+        }
+    }
+
+    /// Changes what the turn that runs may do without asking.
+    pub(super) async fn set_mode(&self, thread: &str, mode: Mode) -> anyhow::Result<()> {
+        match self {
+            Place::Here(chats, _) => Ok(chats.set_mode(LOCAL, thread, mode).await.map(drop)?),
+            Place::There(client) => {
+                let call = Call::patch(&["threads", thread], json!({ "permission_mode": mode.word() }));
+                Ok(client.send(&call).await.map(drop)?)
+            }
+        }
+    }
+
+    /// The threads, the newest first, as the server lists them.
+    pub(super) async fn threads(&self) -> anyhow::Result<Value> {
+        match self {
+            Place::Here(chats, _) => {
+                let threads = chats.threads(LOCAL).await?;
+                Ok(json!({ "threads": threads.iter().map(|thread| thread.view(None, None)).collect::<Vec<_>>() }))
+            }
+            Place::There(client) => Ok(client.read(&client.send(&Call::get(&["threads"])).await?)?),
+        }
+    }
+
+    /// The models and the tools there are, as the server lists them.
+    pub(super) async fn choices(&self) -> anyhow::Result<Value> {
+        match self {
+            Place::Here(chats, _) => {
+                let catalog = chats.catalog();
+                let tool = |tool: &Arc<_>| tool_view(tool);
+                let models = catalog.models.iter();
+                let models = models.map(|model| json!({ "alias": model.alias, "provider": model.provider }));
+                Ok(json!({ "models": models.collect::<Vec<_>>(),
+                    "tools": catalog.tools.iter().map(tool).collect::<Vec<_>>() }))
+            }
+            Place::There(client) => Ok(client.read(&client.send(&Call::get(&["capabilities"])).await?)?),
+        }
+    }
+
+    /// Returns when nobody here works on the turn any more although it has no
+    /// end, because it cannot be stored; on a server that is its business.
+    pub(super) async fn abandoned(&self, turn: &str) {
+        if let Place::Here(_, engine) = self {
+            engine.finished(turn).await;
+            if !matches!(engine.run(turn).await, Ok(run) if run.end().is_some()) {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// What becomes of a call that waits for a person when there is none: on a
+    /// server somebody else may answer, here nobody will.
+    pub(super) fn absent(&self) -> Option<Answer> {
+        match self {
+            Place::Here(..) => Some(Answer::Deny),
+            Place::There(_) => None,
+        }
+    }
+}
+
+fn tool_view(tool: &consort_core::catalog::ToolInfo) -> Value {
+    json!({ "name": tool.name, "description": tool.description })
+}
+
+fn text(answer: &Value, name: &str) -> String {
+    answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// How a program ends that could not say something: with a mistake, or unheard.
+pub(super) fn exit(error: &anyhow::Error) -> Exit {
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(Failure::Refused { status, .. }), _) if *status == StatusCode::BAD_REQUEST => Exit::Usage,
+        (Some(failure), _) => failure.exit(),
+        (None, Some(chats::Error::Mistake(_))) => Exit::Usage,
+        (None, Some(_) | None) => Exit::Failed,
+    }
+}

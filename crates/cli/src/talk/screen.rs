@@ -1,0 +1,228 @@
+//! Where a conversation is shown: the answer on the standard output, styled
+//! and as it comes on a terminal, whole otherwise; everything else on the other
+//! one. What still changes is drawn below and drawn again.
+
+use std::io::{self, IsTerminal, stdout};
+use std::time::{Duration, Instant};
+
+use consort_runtime::ring;
+
+use super::editor::Editor;
+use super::markdown::Markdown;
+use super::story::{Role, Shown, Story};
+use crate::commands::Output;
+use crate::show::block::{Line, Tone, spinning};
+use crate::show::frame::Frame;
+use crate::show::paint::{Colour, Painter};
+use crate::show::screen::{Look, size};
+use crate::show::words::{cut, cut_start, visible, width};
+
+/// Lines for the cursor and for what stands above what is drawn.
+const SPARE: usize = 2;
+const PROMPT: &str = "\x1b[?25h\r\x1b[K";
+
+/// How the answer is shown.
+#[derive(Clone, Debug)]
+enum Answer {
+    /// Line by line, styled.
+    Live(Markdown),
+    /// When it is whole, as it is.
+    Whole,
+}
+
+/// A conversation being shown.
+pub(super) struct Screen<'a> {
+    output: Output<'a>,
+    look: Look,
+    answer: Answer,
+    /// What was said of a line, or of a whole text, that is not finished.
+    unfinished: String,
+    painter: Painter,
+    began: Instant,
+}
+
+impl<'a> Screen<'a> {
+    /// An empty one.
+    pub(super) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
+        let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
+        let live = stdout().is_terminal() && look != Look::Frames;
+        let answer = if live { Answer::Live(Markdown::new(colour)) } else { Answer::Whole };
+        let (unfinished, painter) = (String::new(), Painter::new(colour));
+        Screen { output, look, answer, unfinished, painter, began: Instant::now() }
+    }
+
+    /// The time since the conversation began.
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Takes a frame into the story and shows what there is to show.
+    pub(super) fn hear(&mut self, told: &ring::Frame, story: &mut Story) -> io::Result<()> {
+        let frame = Frame::parse(told.text())?;
+        let shown = story.apply(&frame, self.now());
+        if self.look == Look::Frames {
+            writeln!(self.output.out, "{}", told.text())?;
+            return self.output.out.flush();
+        }
+        shown.into_iter().try_for_each(|shown| self.show(shown))
+    }
+
+    fn show(&mut self, shown: Shown) -> io::Result<()> {
+        match (shown, &mut self.answer) {
+            (Shown::Words(words), _) => {
+                self.unfinished.push_str(&words);
+                self.whole_lines()
+            }
+            (Shown::Said(_), Answer::Live(_)) => self.rest(),
+            (Shown::Said(Role::Aside), Answer::Whole) => {
+                let aside = std::mem::take(&mut self.unfinished);
+                self.say(visible(aside.trim_end()).as_str())
+            }
+            (Shown::Said(Role::Answer), Answer::Whole) => {
+                self.unfinished.clear();
+                Ok(())
+            }
+            (Shown::Void, Answer::Live(_)) => self.rest(),
+            (Shown::Void, Answer::Whole) => {
+                self.unfinished.clear();
+                Ok(())
+            }
+            (Shown::Line(line), _) => {
+                self.make_room()?;
+                writeln!(self.output.err, "{}", self.painter.coloured(&line))
+            }
+        }
+    }
+
+    /// Shows the lines that are finished; nobody waits for the end of a text.
+    fn whole_lines(&mut self) -> io::Result<()> {
+        let Answer::Live(markdown) = &mut self.answer else { return Ok(()) };
+        let Some(end) = self.unfinished.rfind('\n') else { return Ok(()) };
+        let lines: String = self.unfinished.drain(..=end).collect();
+        let styled: Vec<String> = lines.lines().map(|line| markdown.line(line)).collect();
+        self.make_room()?;
+        styled.iter().try_for_each(|line| writeln!(self.output.out, "{line}"))?;
+        self.output.out.flush()
+    }
+
+    /// Shows what is left of a text, and begins another one.
+    fn rest(&mut self) -> io::Result<()> {
+        if !self.unfinished.is_empty() {
+            self.unfinished.push('\n');
+        }
+        self.whole_lines()?;
+        if let Answer::Live(markdown) = &mut self.answer {
+            markdown.begin();
+        }
+        Ok(())
+    }
+
+    /// The turn is over: what was not told line by line is told now.
+    pub(super) fn finish(&mut self, story: &Story) -> io::Result<()> {
+        self.rest()?;
+        self.make_room()?;
+        let answer = story.answer.as_deref().filter(|answer| !answer.is_empty() && self.look != Look::Frames);
+        if let (Answer::Whole, Some(answer)) = (&self.answer, answer) {
+            let newline = if answer.ends_with('\n') { "" } else { "\n" };
+            write!(self.output.out, "{answer}{newline}")?;
+        }
+        self.unfinished.clear();
+        self.output.out.flush()
+    }
+
+    /// Draws what changes: the line being said, and the calls under way.
+    pub(super) fn draw(&mut self, story: &Story) -> io::Result<()> {
+        if !matches!(self.look, Look::Block(_)) {
+            return Ok(());
+        }
+        let size = size();
+        let live = matches!(self.answer, Answer::Live(_));
+        let said = wrapped(if live { &self.unfinished } else { "" }, size.width);
+        let calls = story.calls.lines(self.now()).into_iter().map(|line| fitted(line, size.width));
+        let mut lines: Vec<Line> = said.into_iter().chain(calls).collect();
+        if lines.is_empty() {
+            lines.push(Line(vec![(Tone::Busy, spinning(self.now()).to_owned())]));
+        }
+        let hidden = lines.len().saturating_sub(size.height.saturating_sub(SPARE).max(1));
+        let picture = self.painter.draw(lines.get(hidden..).unwrap_or_default(), size.width);
+        self.put(&picture)
+    }
+
+    /// Says something on a line of its own.
+    pub(super) fn say(&mut self, words: &str) -> io::Result<()> {
+        self.make_room()?;
+        writeln!(self.output.err, "{words}")
+    }
+
+    /// The same, not so important.
+    pub(super) fn whisper(&mut self, words: &str) -> io::Result<()> {
+        self.show(super::story::note(Tone::Faint, words))
+    }
+
+    /// Shows the line being typed behind a prompt, as much as fits around the cursor.
+    pub(super) fn prompt(&mut self, prompt: &str, editor: &Editor) -> io::Result<()> {
+        let room = size().width.saturating_sub(width(prompt)).max(1);
+        let before = cut_start(&editor.before(), room);
+        let text = editor.text();
+        let after = text.strip_prefix(&editor.before()).unwrap_or_default();
+        let after = cut(after, room.saturating_sub(width(&before)));
+        let back = match width(&after) {
+            0 => String::new(),
+            columns => format!("\x1b[{columns}D"),
+        };
+        self.put(&format!("{PROMPT}{prompt}{before}{after}{back}"))
+    }
+
+    /// Ends the line that is being typed.
+    pub(super) fn entered(&mut self) -> io::Result<()> {
+        self.put("\n")
+    }
+
+    /// Takes away what is drawn, so that something else can be written.
+    pub(super) fn make_room(&mut self) -> io::Result<()> {
+        if !matches!(self.look, Look::Block(_)) {
+            return Ok(());
+        }
+        let clear = self.painter.clear(size().width);
+        self.put(&clear)
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        self.output.err.write_all(text.as_bytes())?;
+        self.output.err.flush()
+    }
+}
+
+impl Drop for Screen<'_> {
+    fn drop(&mut self) {
+        // However it ends, the cursor is not left hidden.
+        if matches!(self.look, Look::Block(_)) {
+            let leave = self.painter.leave();
+            let _closed = self.put(leave);
+        }
+    }
+}
+
+/// A text as lines of this width.
+fn wrapped(text: &str, columns: usize) -> Vec<Line> {
+    let mut lines: Vec<String> = Vec::new();
+    for sign in visible(text).chars() {
+        let fits = |line: &&mut String| width(line) + width(sign.encode_utf8(&mut [0; 4])) <= columns;
+        match lines.last_mut().filter(fits) {
+            Some(line) => line.push(sign),
+            None => lines.push(sign.to_string()),
+        }
+    }
+    lines.into_iter().map(|line| Line(vec![(Tone::Plain, line)])).collect()
+}
+
+/// A line cut to this width.
+fn fitted(line: Line, columns: usize) -> Line {
+    let mut room = columns;
+    let fit = |(tone, text): (Tone, String)| {
+        let text = cut(&text, room);
+        room -= width(&text).min(room);
+        (tone, text)
+    };
+    Line(line.0.into_iter().map(fit).collect())
+}

@@ -1,0 +1,108 @@
+//! What a line at the prompt means: something to say, or a command.
+
+use consort_core::chat::Mode;
+
+/// What `/help` says.
+pub(super) const HELP: &str = "\
+/new            a new conversation (also /clear)
+/threads [ID]   your conversations; with an ID, go on with that one
+/model [NAME]   the models; with a name, ask that one from now on
+/mode [MODE]    what needs no permission: plan, default or auto
+/tools          the tools there are
+/cost           what the last turn and this session used
+/exit           leave (also Ctrl-D)
+Esc or Ctrl-C stops a running turn; a line that ends in \\ goes on in the next.";
+
+/// A line, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Nothing was typed.
+    Nothing,
+    /// Say this.
+    Say(String),
+    /// Do this.
+    Do(Command),
+    /// Leave.
+    Exit,
+    /// It means nothing, for this reason.
+    Wrong(String),
+}
+
+/// What can be asked of the conversation itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// What commands are there?
+    Help,
+    /// A new conversation.
+    New,
+    /// Which conversations are there?
+    Threads,
+    /// Go on with this one.
+    Thread(String),
+    /// Which models are there?
+    Models,
+    /// Ask this one.
+    Model(String),
+    /// Which tools are there?
+    Tools,
+    /// What may be done without asking?
+    ShowMode,
+    /// This may be done.
+    Mode(Mode),
+    /// What was used?
+    Cost,
+}
+
+/// What a line means.
+pub(super) fn read(line: &str) -> Wish {
+    let line = line.trim();
+    let Some(command) = line.strip_prefix('/') else {
+        return if line.is_empty() { Wish::Nothing } else { Wish::Say(line.to_owned()) };
+    };
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let rest = Some(rest.trim()).filter(|rest| !rest.is_empty());
+    match (name, rest) {
+        ("help", None) => Wish::Do(Command::Help),
+        ("new" | "clear", None) => Wish::Do(Command::New),
+        ("threads", None) => Wish::Do(Command::Threads),
+        ("threads", Some(id)) => Wish::Do(Command::Thread(id.to_owned())),
+        ("model", None) => Wish::Do(Command::Models),
+        ("model", Some(name)) => Wish::Do(Command::Model(name.to_owned())),
+        ("tools", None) => Wish::Do(Command::Tools),
+        ("mode", None) => Wish::Do(Command::ShowMode),
+        ("mode", Some(word)) => match Mode::parse(word) {
+            Some(mode) => Wish::Do(Command::Mode(mode)),
+            None => Wish::Wrong(format!("there is no mode `{word}`: plan, default or auto")),
+        },
+        ("cost", None) => Wish::Do(Command::Cost),
+        ("exit" | "quit", None) => Wish::Exit,
+        ("help" | "new" | "clear" | "tools" | "cost" | "exit" | "quit", Some(_)) => {
+            Wish::Wrong(format!("/{name} stands alone"))
+        }
+        (name, _) => Wish::Wrong(format!("there is no command /{name}; /help lists them")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_read_and_what_is_none_is_told() {
+        let wrong = |reason: &str| Wish::Wrong(reason.to_owned());
+        let cases = [
+            (" ", Wish::Nothing),
+            (" hello /new ", Wish::Say("hello /new".to_owned())),
+            ("/clear", Wish::Do(Command::New)),
+            ("/model fast", Wish::Do(Command::Model("fast".to_owned()))),
+            ("/mode  auto", Wish::Do(Command::Mode(Mode::Auto))),
+            ("/mode yolo", wrong("there is no mode `yolo`: plan, default or auto")),
+            ("/threads thread-1", Wish::Do(Command::Thread("thread-1".to_owned()))),
+            ("/exit now", wrong("/exit stands alone")),
+            ("/fly", wrong("there is no command /fly; /help lists them")),
+        ];
+        for (line, wish) in cases {
+            assert_eq!(read(line), wish, "{line}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A turn folded from its frames: what there is to show now, and what came of
+//! it. Frames of a server and of this process are the same, so this is the one
+//! place that understands them.
+
+use std::time::Duration;
+
+use consort_core::chat::Mode;
+use serde_json::Value;
+
+use super::calls::{Call, Calls, State};
+use super::tally::Cost;
+use crate::show::block::{Line, Tone};
+use crate::show::frame::Frame;
+use crate::show::view::breach;
+use crate::show::words::one_line;
+
+/// A turn so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Story {
+    /// What the model is saying, until it has said it.
+    speech: Option<Speech>,
+    /// What it said last.
+    said: String,
+    /// Calls that are shown while they last.
+    pub(crate) calls: Calls,
+    /// Questions for permission that are open.
+    pub(crate) approvals: Vec<Approval>,
+    /// The last words of the assistant that were stored.
+    pub(crate) answer: Option<String>,
+    /// What the turn used.
+    pub(crate) cost: Option<Cost>,
+    /// What it may do without asking.
+    pub(crate) mode: Option<Mode>,
+    /// How it ended.
+    pub(crate) end: Option<End>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Speech {
+    call: String,
+    said: String,
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Approval {
+    /// Its public id.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) tool: String,
+    /// The exact arguments, over several lines.
+    pub(crate) args: String,
+    /// The subtasks it was asked for in, outermost first.
+    pub(crate) within: Vec<String>,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With an answer.
+    Done,
+    /// Without one, or with a part of it.
+    Failed,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// Something to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// More words of the assistant.
+    Words(String),
+    /// It has said what it wanted to say.
+    Said(Role),
+    /// What it was saying does not count: it will be said again.
+    Void,
+    /// A line about what happens.
+    Line(Line),
+}
+
+/// What words of the assistant are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Said before it calls tools.
+    Aside,
+    /// Its answer.
+    Answer,
+}
+
+impl Story {
+    /// Takes in the next frame, which came at `now`.
+    pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) -> Vec<Shown> {
+        let root = frame.count("depth").unwrap_or(0) == 0;
+        match frame.kind() {
+            "chunk" if frame.flag("done") => {
+                self.end = Some(end(frame.text("status")));
+                Vec::new()
+            }
+            "chunk" if root && !frame.flag("thinking") => self.spoke(frame),
+            "llm_completed" if root => self.settle(frame.text("content"), Role::Answer),
+            "message" if frame.text("role") == "assistant" => self.stored(frame),
+            "llm_voided" => self.voided(frame),
+            "turn_adopted" if frame.count("epoch") > Some(1) => {
+                self.void(note(Tone::Odd, "the server was started again; the turn goes on"))
+            }
+            "tool_call_update" => self.called(frame, now),
+            "tool_approval_request" => self.asked(frame),
+            "tool_approval_resolved" => {
+                self.approvals.retain(|open| open.id != frame.text("approval_id"));
+                Vec::new()
+            }
+            "turn_started" => {
+                self.mode = Mode::parse(frame.text("permission_mode"));
+                Vec::new()
+            }
+            "permission_mode_changed" => {
+                self.mode = Mode::parse(frame.text("permission_mode"));
+                vec![note(Tone::Faint, &format!("mode: {}", frame.text("permission_mode")))]
+            }
+            "budget_exceeded" => vec![note(Tone::Bad, &breach(frame))],
+            "error" => vec![note(Tone::Bad, &format!("error: {} ({})", frame.text("message"), frame.text("code")))],
+            "turn_stopped" => vec![note(Tone::Odd, "stopped")],
+            "cost_summary" => {
+                self.cost = Some(Cost::read(frame));
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Words as they come. Whoever was away hears the beginning again, so what
+    /// was heard already is left out.
+    fn spoke(&mut self, frame: &Frame) -> Vec<Shown> {
+        let (call, words) = (frame.text("call_id"), frame.text("content"));
+        let offset = frame.count("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
+        let mut shown = Vec::new();
+        if self.speech.as_ref().is_some_and(|speech| speech.call != call && !speech.said.is_empty()) {
+            shown.push(Shown::Void);
+        }
+        let speech = match &mut self.speech {
+            Some(speech) if speech.call == call => speech,
+            other => other.insert(Speech { call: call.to_owned(), said: String::new() }),
+        };
+        let fresh = speech.said.len().checked_sub(offset).and_then(|heard| words.get(heard..)).unwrap_or_default();
+        speech.said.push_str(fresh);
+        shown.extend((!fresh.is_empty()).then(|| Shown::Words(fresh.to_owned())));
+        shown
+    }
+
+    /// What was said as a whole, which may be more than was heard.
+    fn settle(&mut self, whole: &str, role: Role) -> Vec<Shown> {
+        let heard = self.speech.take().map(|speech| speech.said).unwrap_or_default();
+        whole.clone_into(&mut self.said);
+        let mut shown = Vec::new();
+        let rest = whole.strip_prefix(heard.as_str()).unwrap_or_else(|| {
+            shown.push(Shown::Void);
+            whole
+        });
+        shown.extend((!rest.is_empty()).then(|| Shown::Words(rest.to_owned())));
+        shown.extend((!whole.is_empty()).then_some(Shown::Said(role)));
+        shown
+    }
+
+    fn stored(&mut self, frame: &Frame) -> Vec<Shown> {
+        let content = frame.text("content");
+        let role = if frame.list("tool_calls").is_empty() { Role::Answer } else { Role::Aside };
+        if role == Role::Answer {
+            self.answer = Some(content.to_owned());
+        }
+        let known = self.speech.is_none() && self.said == content;
+        if known { Vec::new() } else { self.settle(content, role) }
+    }
+
+    fn voided(&mut self, frame: &Frame) -> Vec<Shown> {
+        let then = match frame.text("then") {
+            "retry" => "; it is asked again",
+            "fallback" => "; another model is asked",
+            "shorten" => "; it is asked again with less",
+            // What it said stays, and how the turn ends is told by others.
+            _ => return Vec::new(),
+        };
+        let line = note(Tone::Odd, &format!("the model failed: {}{then}", frame.text("message")));
+        if frame.count("depth") == Some(0) { self.void(line) } else { vec![line] }
+    }
+
+    fn void(&mut self, line: Shown) -> Vec<Shown> {
+        let heard = self.speech.take().is_some_and(|speech| !speech.said.is_empty());
+        heard.then_some(Shown::Void).into_iter().chain([line]).collect()
+    }
+
+    fn called(&mut self, frame: &Frame, now: Duration) -> Vec<Shown> {
+        let id = frame.text("tool_call_id");
+        if frame.text("status") == "start" {
+            self.calls.begin(Call::read(frame, now));
+            return Vec::new();
+        }
+        let state = match frame.flag("is_error") {
+            true => State::Failed(one_line(frame.text("result"))),
+            false => State::Done,
+        };
+        let took = frame.span("duration_ms").unwrap_or_default();
+        let ended = self.calls.end(id, state, took);
+        ended.into_iter().map(Shown::Line).collect()
+    }
+
+    fn asked(&mut self, frame: &Frame) -> Vec<Shown> {
+        let call = frame.text("tool_call_id");
+        let args = frame.value("args").map(|args| format!("{args:#}")).unwrap_or_default();
+        self.approvals.push(Approval {
+            id: frame.text("approval_id").to_owned(),
+            tool: one_line(frame.text("tool_name")),
+            args,
+            within: self.calls.above(call),
+        });
+        self.calls.waits(call);
+        Vec::new()
+    }
+}
+
+fn end(status: &str) -> End {
+    match status {
+        "COMPLETED" => End::Done,
+        "CANCELLED" => End::Stopped,
+        _ => End::Failed,
+    }
+}
+
+/// A line of its own.
+pub(super) fn note(tone: Tone, text: &str) -> Shown {
+    Shown::Line(Line(vec![(tone, one_line(text))]))
+}
+
+impl Frame {
+    fn flag(&self, name: &str) -> bool {
+        self.value(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+}

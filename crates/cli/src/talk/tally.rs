@@ -1,0 +1,107 @@
+//! What turns have used, in words. A model without a price is said to have
+//! none: nothing is not what it costs.
+
+use serde_json::Value;
+
+use crate::show::frame::Frame;
+use crate::show::words::{counted, dollars, grouped};
+
+/// What one turn used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cost {
+    input: u64,
+    output: u64,
+    cached: u64,
+    llm_calls: u64,
+    tool_calls: u64,
+    usd: Option<f64>,
+    unpriced: Vec<String>,
+}
+
+/// What the turns of a session used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally(Vec<Cost>);
+
+impl Cost {
+    /// Reads a summary.
+    pub(super) fn read(frame: &Frame) -> Cost {
+        let count = |name: &str| frame.count(name).unwrap_or_default();
+        Cost {
+            input: count("input_tokens"),
+            output: count("output_tokens"),
+            cached: count("cached_tokens"),
+            llm_calls: count("llm_calls"),
+            tool_calls: count("tool_calls"),
+            usd: frame.dollars("total_usd"),
+            unpriced: frame.list("unpriced_models").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let cached = if self.cached > 0 { format!(" ({} cached)", grouped(self.cached)) } else { String::new() };
+        let (read, written) = (grouped(self.input), counted(self.output, "token"));
+        let calls = format!("{}, {}", counted(self.llm_calls, "model call"), counted(self.tool_calls, "tool call"));
+        format!("{read} in{cached}, {written} out, {calls}, {}", self.price())
+    }
+
+    fn price(&self) -> String {
+        match (self.usd, self.unpriced.as_slice()) {
+            (Some(usd), _) => dollars(usd),
+            (None, []) => "cost unknown".to_owned(),
+            (None, models) => format!("unpriced: no price is configured for {}", models.join(", ")),
+        }
+    }
+
+    fn plus(mut self, other: &Cost) -> Cost {
+        self.input += other.input;
+        self.output += other.output;
+        self.cached += other.cached;
+        self.llm_calls += other.llm_calls;
+        self.tool_calls += other.tool_calls;
+        self.usd = self.usd.zip(other.usd).map(|(usd, more)| usd + more);
+        let new = other.unpriced.iter().filter(|model| !self.unpriced.contains(model));
+        let new: Vec<String> = new.cloned().collect();
+        self.unpriced.extend(new);
+        self
+    }
+}
+
+impl Tally {
+    /// Counts a turn.
+    pub(super) fn add(&mut self, cost: Cost) {
+        self.0.push(cost);
+    }
+
+    /// The last turn and the session, line by line.
+    pub(super) fn words(&self) -> String {
+        let Some(last) = self.0.last() else { return "nothing was used yet".to_owned() };
+        let start = Cost { usd: Some(0.0), ..Cost::default() };
+        let all = self.0.iter().fold(start, Cost::plus);
+        let turns = counted(self.0.len() as u64, "turn");
+        format!("last turn  {}\nsession    {} ({turns})", last.words(), all.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_with_an_unpriced_turn_has_no_price_and_says_why() {
+        let cost = |usd, unpriced: &[&str]| Cost {
+            input: 1_200,
+            output: 1,
+            llm_calls: 1,
+            usd,
+            unpriced: unpriced.iter().map(|name| (*name).to_owned()).collect(),
+            ..Cost::default()
+        };
+        let mut tally = Tally::default();
+        assert_eq!(tally.words(), "nothing was used yet");
+        tally.add(cost(None, &["demo"]));
+        tally.add(cost(Some(0.25), &[]));
+        let expected = "last turn  1,200 in, 1 token out, 1 model call, 0 tool calls, $0.2500\n\
+            session    2,400 in, 2 tokens out, 2 model calls, 0 tool calls, unpriced: no price is configured for demo (2 turns)";
+        assert_eq!(tally.words(), expected);
+    }
+}

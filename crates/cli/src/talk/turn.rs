@@ -1,0 +1,268 @@
+//! One turn, watched to its end: its frames are shown, its questions are asked
+//! where somebody can answer, and Esc or Ctrl-C stops it.
+
+use std::time::Duration;
+
+use consort_core::chat::Answer;
+use futures::StreamExt;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::Talk;
+use super::editor::{Editor, Typed};
+use super::keyboard::{Key, Keyboard};
+use super::place::Begun;
+use super::slash::{self, Command, Wish};
+use super::story::{Approval, End, Story};
+use crate::client::events::Heard;
+use crate::show::words::visible;
+
+/// How often the picture changes when nothing happens.
+const TICK: Duration = Duration::from_millis(100);
+const CHOICES: &str = "[a]llow  allow for this [c]hat  [d]eny: ";
+
+/// How the watching of a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// The turn is over.
+    Ended(End),
+    /// It is over because it was stopped here.
+    StoppedHere,
+    /// Somebody would not wait for that.
+    Left,
+    /// It stopped in the middle, because it could not be stored.
+    Abandoned,
+}
+
+/// What a turn waits for while it is watched.
+enum Wake {
+    Heard(Option<anyhow::Result<Heard>>),
+    Interrupt,
+    Key(Option<Key>),
+    Tick,
+    Abandoned,
+}
+
+/// Whether the turn was asked to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stop {
+    /// It was not.
+    #[default]
+    No,
+    /// It was.
+    Asked,
+    /// Whoever asked does not wait for it.
+    Left,
+}
+
+/// What is known only while one turn runs.
+#[derive(Default)]
+struct Watching {
+    story: Story,
+    stop: Stop,
+    /// The question that is asked now.
+    question: Option<Approval>,
+    /// Questions that were answered, or that nobody can answer here.
+    settled: Vec<String>,
+    line: Editor,
+}
+
+impl Talk<'_> {
+    /// Watches a turn of a thread.
+    pub(super) async fn watch(&mut self, thread: &str, begun: Begun) -> anyhow::Result<Turned> {
+        let Begun { turn, mut hearing } = begun;
+        let mut watching = Watching::default();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            let wake = tokio::select! {
+                heard = hearing.next() => Wake::Heard(heard),
+                Some(()) = self.interrupts.next() => Wake::Interrupt,
+                key = attend(&mut self.keyboard, watching.question.as_ref()) => Wake::Key(key),
+                _ = tick.tick() => Wake::Tick,
+                () = self.place.abandoned(&turn) => Wake::Abandoned,
+            };
+            match wake {
+                Wake::Heard(None) => return self.over(watching),
+                Wake::Heard(Some(heard)) => self.hear(heard?, &mut watching)?,
+                Wake::Interrupt if watching.stop != Stop::No => watching.stop = Stop::Left,
+                Wake::Interrupt => self.stop(thread, &mut watching).await?,
+                Wake::Key(key) => self.pressed(key, thread, &mut watching).await?,
+                Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.story)?,
+                Wake::Tick => {}
+                Wake::Abandoned => return Ok(Turned::Abandoned),
+            }
+            if watching.stop == Stop::Left {
+                return Ok(Turned::Left);
+            }
+            self.ask(&mut watching).await?;
+        }
+    }
+
+    fn over(&mut self, watching: Watching) -> anyhow::Result<Turned> {
+        self.screen.finish(&watching.story)?;
+        if let Some(cost) = watching.story.cost {
+            self.tally.add(cost);
+        }
+        if let (Some(wanted), Some(held)) = (self.mode, watching.story.mode.filter(|held| self.mode != Some(*held))) {
+            self.mode = Some(held);
+            self.screen.whisper(&format!("mode {} is not allowed here; {} holds", wanted.word(), held.word()))?;
+        }
+        Ok(match watching.story.end {
+            Some(End::Stopped) if watching.stop == Stop::Asked => Turned::StoppedHere,
+            end => Turned::Ended(end.unwrap_or(End::Failed)),
+        })
+    }
+
+    fn hear(&mut self, heard: Heard, watching: &mut Watching) -> anyhow::Result<()> {
+        match heard {
+            Heard::Frame(frame) => self.screen.hear(&frame, &mut watching.story)?,
+            Heard::Lost(reason) => self.screen.say(&format!("the connection is lost ({reason}); trying again"))?,
+            Heard::Back => self.screen.say("connected again")?,
+        }
+        Ok(())
+    }
+
+    async fn stop(&mut self, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
+        if watching.stop != Stop::No {
+            return Ok(());
+        }
+        if watching.question.take().is_some() {
+            self.screen.entered()?;
+        }
+        self.screen.whisper("stopping; Ctrl-C leaves at once")?;
+        tokio::select! {
+            stopped = self.place.stop(thread) => match stopped {
+                Ok(()) => watching.stop = Stop::Asked,
+                // Whether the server is gone for good is for the hearing to find out.
+                Err(error) => self.screen.say(&format!("cannot stop it: {error:#}"))?,
+            },
+            Some(()) = self.interrupts.next() => watching.stop = Stop::Left,
+        }
+        Ok(())
+    }
+
+    /// Asks the next question, or takes away one that answered itself.
+    async fn ask(&mut self, watching: &mut Watching) -> anyhow::Result<()> {
+        let open = |approval: &Approval| watching.story.approvals.contains(approval);
+        if watching.question.as_ref().is_some_and(|question| !open(question)) {
+            watching.question = None;
+            self.screen.entered()?;
+            self.screen.whisper("this question is over")?;
+        }
+        let waits = |approval: &&Approval| !watching.settled.contains(&approval.id);
+        let next = watching.story.approvals.iter().find(waits).filter(|_| watching.question.is_none());
+        let Some(approval) = next.filter(|_| watching.stop == Stop::No).cloned() else { return Ok(()) };
+        self.screen.say(&opening(&approval))?;
+        let Some(keyboard) = &mut self.keyboard else {
+            watching.settled.push(approval.id.clone());
+            return self.unasked(&approval).await;
+        };
+        // What was typed before was not meant as an answer.
+        keyboard.forget();
+        watching.line.clear();
+        watching.question = Some(approval);
+        Ok(self.screen.prompt(CHOICES, &watching.line)?)
+    }
+
+    /// A question that nobody here can be asked.
+    async fn unasked(&mut self, approval: &Approval) -> anyhow::Result<()> {
+        let Some(answer) = self.place.absent() else {
+            let hint = format!("nobody can be asked here: POST /api/approvals/{} answers it", approval.id);
+            return Ok(self.screen.say(&hint)?);
+        };
+        self.screen.say("nobody can be asked here, so it is denied")?;
+        self.place.approve(&approval.id, answer).await
+    }
+
+    /// A key for the question that is open, or the one that stops the turn.
+    async fn pressed(&mut self, key: Option<Key>, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
+        let Some(key) = key.filter(|key| *key != Key::Escape) else { return self.stop(thread, watching).await };
+        match watching.line.press(key) {
+            Typed::More => Ok(self.screen.prompt(CHOICES, &watching.line)?),
+            Typed::Left => self.stop(thread, watching).await,
+            Typed::Line(line) => {
+                self.screen.entered()?;
+                self.answered(&line, thread, watching).await
+            }
+        }
+    }
+
+    async fn answered(&mut self, line: &str, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
+        let Some(question) = watching.question.clone() else { return Ok(()) };
+        let done = match (slash::read(line), answer(line)) {
+            (Wish::Do(Command::Mode(mode)), _) => {
+                self.mode = Some(mode);
+                self.place.set_mode(thread, mode).await.map(|()| None)
+            }
+            (_, Some(answer)) => self.place.approve(&question.id, answer).await.map(|()| Some(question.id)),
+            (_, None) => return Ok(self.screen.prompt(CHOICES, &watching.line)?),
+        };
+        match done {
+            Ok(settled) => watching.settled.extend(settled),
+            Err(error) => self.screen.say(&format!("{error:#}"))?,
+        }
+        watching.question = None;
+        Ok(())
+    }
+}
+
+/// What a person is shown before they decide: the call exactly as it will be made.
+fn opening(approval: &Approval) -> String {
+    let within: String = approval.within.iter().map(|subtask| format!("{subtask}: ")).collect();
+    let args: Vec<String> = visible(&approval.args).lines().map(|line| format!("  {line}")).collect();
+    format!("{within}call {} with these arguments?\n{}", approval.tool, args.join("\n"))
+}
+
+/// What a line says to a question.
+fn answer(line: &str) -> Option<Answer> {
+    match line.trim().to_lowercase().as_str() {
+        "a" | "allow" | "y" | "yes" => Some(Answer::Allow),
+        "c" | "chat" => Some(Answer::AllowForChat),
+        "d" | "deny" | "n" | "no" => Some(Answer::Deny),
+        _ => None,
+    }
+}
+
+/// The next key, where there is a keyboard.
+pub(super) async fn key(keyboard: &mut Option<Keyboard>) -> Option<Key> {
+    match keyboard {
+        Some(keyboard) => keyboard.key().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next key for a question, or else the Esc that stops the turn.
+async fn attend(keyboard: &mut Option<Keyboard>, question: Option<&Approval>) -> Option<Key> {
+    match (keyboard, question) {
+        (Some(keyboard), Some(_)) => keyboard.key().await,
+        (Some(keyboard), None) => {
+            keyboard.escape().await;
+            Some(Key::Escape)
+        }
+        (None, _) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_shows_the_exact_arguments_and_where_they_come_from() {
+        let approval = Approval {
+            id: "turn-1-approval-0".to_owned(),
+            tool: "pay".to_owned(),
+            args: "{\n  \"to\": \"Ada\u{1b}[2J\"\n}".to_owned(),
+            within: vec!["subtask Shop".to_owned()],
+        };
+        let expected = "subtask Shop: call pay with these arguments?\n  {\n    \"to\": \"Ada[2J\"\n  }";
+        assert_eq!(opening(&approval), expected);
+    }
+
+    #[test]
+    fn only_a_clear_answer_is_one() {
+        let answers = ["a", " Allow\n", "c", "d", "no", "", "ad", "ok"].map(answer);
+        let [allow, deny] = [Some(Answer::Allow), Some(Answer::Deny)];
+        assert_eq!(answers, [allow, allow, Some(Answer::AllowForChat), deny, deny, None, None, None]);
+    }
+}
