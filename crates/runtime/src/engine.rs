@@ -36,7 +36,14 @@ const RECOVER_PAGE: usize = 1000;
 
 /// A handle to everything that is running.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<Inner>, Sight);
+
+/// Which runs a handle knows of; to it there are no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    All,
+    Only(Kind),
+}
 
 struct Inner {
     seams: Arc<Seams>,
@@ -125,16 +132,32 @@ impl Engine {
     /// An engine for so many runs at once, which keeps so many ended ones.
     pub fn limited(seams: Seams, pools: Pools) -> Engine {
         let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity, seams.clock)));
-        Engine(Arc::new(Inner {
-            seams: Arc::new(seams),
-            live: Mutex::default(),
-            press: Press::default(),
-            pools,
-            admissions,
-            meters: Meters::default(),
-            traces: OnceLock::new(),
-            draining: watch::Sender::new(false),
-        }))
+        Engine(
+            Arc::new(Inner {
+                seams: Arc::new(seams),
+                live: Mutex::default(),
+                press: Press::default(),
+                pools,
+                admissions,
+                meters: Meters::default(),
+                traces: OnceLock::new(),
+                draining: watch::Sender::new(false),
+            }),
+            Sight::All,
+        )
+    }
+
+    /// The same engine to somebody who is to know of runs of this kind only.
+    pub fn only(&self, kind: Kind) -> Engine {
+        Engine(self.0.clone(), Sight::Only(kind))
+    }
+
+    fn check_sight(&self, id: &str) -> Result<(), Error> {
+        let seen = match self.1 {
+            Sight::Only(kind) => is_of(kind, id),
+            Sight::All => Kind::ALL.into_iter().any(|kind| is_of(kind, id)),
+        };
+        if seen { Ok(()) } else { Err(Error::NotFound(id.to_owned())) }
     }
 
     /// What the engine works with.
@@ -191,6 +214,7 @@ impl Engine {
     /// Asks a run to do something; returns the events that caused, once they
     /// are stored.
     pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
+        self.check_sight(run)?;
         let requests = self.live().get(run).map(|live| live.requests.clone());
         let answer = if let Some(requests) = requests { ask(&requests, command.clone()).await } else { None };
         match answer {
@@ -205,6 +229,7 @@ impl Engine {
 
     /// Every frame from `from` on, then each new one, until the run ends.
     pub async fn tail(&self, run: &str, from: Seq) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
+        self.check_sight(run)?;
         let log = self.0.seams.log.clone();
         let ring = self.live().get(run).map(|live| live.window.ring.subscribe());
         let source = match ring {
@@ -222,18 +247,14 @@ impl Engine {
 
     /// The run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
-        if !is_run(run) {
-            return Err(Error::NotFound(run.to_owned()));
-        }
+        self.check_sight(run)?;
         let (state, len) = load(&*self.0.seams.log, run).await?;
         if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
     }
 
     /// Everything that is stored of a run.
     pub async fn history(&self, run: &str) -> Result<Vec<Event>, Error> {
-        if !is_run(run) {
-            return Err(Error::NotFound(run.to_owned()));
-        }
+        self.check_sight(run)?;
         let events = history(&*self.0.seams.log, run).await?;
         if events.is_empty() { Err(Error::NotFound(run.to_owned())) } else { Ok(events) }
     }
@@ -392,9 +413,7 @@ impl Engine {
     }
 
     async fn row(&self, run: &str) -> Result<log::Row, Error> {
-        if !is_run(run) {
-            return Err(Error::NotFound(run.to_owned()));
-        }
+        self.check_sight(run)?;
         let query = Query { stream: Some(run.to_owned()), limit: 1, ..Query::default() };
         let page = self.0.seams.log.list(query).await?;
         page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
@@ -456,9 +475,9 @@ pub fn fresh_id(kind: Kind) -> Arc<str> {
     format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
 }
 
-/// Whether a stream of this name is a run; others are nobody's to see.
-fn is_run(id: &str) -> bool {
-    Kind::ALL.iter().any(|kind| id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-')))
+/// Whether a stream of this name is a run of this kind.
+fn is_of(kind: Kind, id: &str) -> bool {
+    id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// A name for one execution of an ensemble.
@@ -488,7 +507,7 @@ async fn own(work: impl Future<Output = Result<(), log::Error>>, (id, kind): (Ar
     if let Err(error) = work.await {
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
-    let Some(engine) = engine.upgrade().map(Engine) else { return };
+    let Some(engine) = engine.upgrade().map(|inner| Engine(inner, Sight::All)) else { return };
     if kind == Kind::Run {
         engine.export(&id).await;
     }

@@ -34,6 +34,7 @@ use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
+use consort_core::spec::Kind;
 use consort_net::network::Network;
 use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
@@ -164,8 +165,10 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
+        // Turns of chats and work for peers are not to be had by guessing their ids.
+        let engine = self.engine.only(Kind::Run);
         let site = Arc::new(Site {
-            server: self,
+            server: Server { engine, ..self },
             port,
             drain: Notify::new(),
             open: open.clone(),

@@ -118,6 +118,10 @@ async fn the_next_turn_is_sent_what_was_said_and_numbers_go_on_over_the_thread()
     let rows = messages(&here, &id).await;
     let roles: Vec<&str> = rows.iter().map(|row| row["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user", "assistant"]);
+    let turn = rows[0]["turn_id"].as_str().unwrap();
+    for path in ["", "/events", "/trace"] {
+        assert_eq!(here.get(&format!("/api/runs/{turn}{path}")).await.problem().0, 404, "a turn is no run");
+    }
     let call = &rows[1]["tool_calls"][0];
     assert_eq!(
         (&call["name"], &call["args"], &rows[2]["tool_call_id"]),
