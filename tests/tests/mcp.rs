@@ -319,7 +319,14 @@ async fn a_conversation_uses_only_the_servers_it_may() {
         let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
         let models = engine.seams().models.infos().cloned().collect();
         let (classes, limits) = (vec![Permission::Network], Limits { iterations_per_level: 5, ..Limits::default() });
-        let rules = Rules { model: None, classes, limits, mode: Mode::Auto, approval_timeout_ms: 1000 };
+        let rules = Rules {
+            model: None,
+            classes,
+            workflow_registry: true,
+            limits,
+            mode: Mode::Auto,
+            approval_timeout_ms: 1000,
+        };
         let catalog = Catalog { models, tools: Vec::new() };
         let settings = Settings { rules, catalog, sources, workspace: None, detach_grace: PATIENCE };
         let chats = Chats::new(engine.clone(), settings);

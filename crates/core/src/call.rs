@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::budget::{Breach, Claim};
+use crate::build;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{EffectClass, ToolInfo};
 use crate::chat;
@@ -74,6 +75,9 @@ impl Run {
         if self.is_subtask(id, turn, call) {
             return self.delegate(id, turn, call, plan);
         }
+        if call.tool == build::BUILD && turn.tool(build::BUILD).is_some() {
+            return self.build(id, call, plan);
+        }
         if [delegation::PEER, delegation::MANAGER].contains(&call.tool.as_str()) && turn.tool(&call.tool).is_some() {
             return self.hand_over(id, turn, (call, grants), plan);
         }
@@ -81,7 +85,12 @@ impl Run {
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
             return Ok(());
         }
-        if let Some(outcome) = self.answered_here(turn, call) {
+        if let Some(outcome) = self.answered_here(id, turn, call) {
+            if let Some((turn_id, _)) =
+                id.parent().filter(|(turn_id, _)| turn.finished.is_none() && self.builds(turn_id))
+            {
+                self.note_plan(&turn_id, &outcome, plan);
+            }
             plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
             return Ok(());
         }
@@ -127,12 +136,15 @@ impl Run {
     }
 
     /// The answer to a call that nobody outside is needed for.
-    fn answered_here(&self, turn: &Turn, call: &Call) -> Option<Outcome> {
+    fn answered_here(&self, id: &Id, turn: &Turn, call: &Call) -> Option<Outcome> {
         match call.tool.as_str() {
             finish::FINISH => {
                 let schema = turn.schema.as_ref()?;
-                let again = || Outcome::failed("the subtask has its result already");
-                Some(turn.finished.as_ref().map_or_else(|| finish::evaluate(schema, call.args.as_str()), |_| again()))
+                if turn.finished.is_some() {
+                    return Some(Outcome::failed("the subtask has its result already"));
+                }
+                let (turn_id, _) = id.parent()?;
+                Some(self.handed_over(&turn_id, schema, call.args.as_str()))
             }
             name @ (memory::LIST | memory::READ | memory::WRITE) => {
                 let (_, args) = check(turn, call).ok()?;

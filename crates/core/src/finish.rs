@@ -57,7 +57,8 @@ pub(crate) fn evaluate(schema: &Schema, args: &str) -> Outcome {
     if violations.is_empty() { Outcome::answer(result.to_string()) } else { refused(violations) }
 }
 
-fn refused(violations: Vec<String>) -> Outcome {
+/// What a model is told whose result cannot be taken.
+pub(crate) fn refused(violations: Vec<String>) -> Outcome {
     let message = "the result does not fit its schema; call finish_subtask again with all of this corrected";
     Outcome::failed(json!({ "error": "invalid_result", "message": message, "violations": violations }).to_string())
 }

@@ -14,7 +14,8 @@
 //!   end), `gate` (reviews), `stopwatch`; [`chat`]: what only turns of a chat have
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
-//!   person: [`human`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
+//!   person: [`human`], a graph: [`build`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
+//! - [`workflow`]: a task graph that is saved
 //! - [`decide`]: what a request does to the run; [`tier`]: which model a control
 //!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
 //!   out of the record of another, with [`edit`]s
@@ -24,6 +25,7 @@
 pub mod agent;
 mod ask;
 pub mod budget;
+pub mod build;
 mod call;
 mod calls;
 pub mod catalog;
@@ -69,3 +71,4 @@ pub mod time;
 pub mod trace;
 pub mod turn;
 pub mod view;
+pub mod workflow;

@@ -334,7 +334,7 @@ impl Run {
 
     /// Writes a task's opening, with whatever people have said to it so far.
     fn open(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        if let Some(chat) = &self.spec.chat {
+        if let Some(chat) = self.spec.chat.as_ref().filter(|_| self.converses(id)) {
             let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
             return plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
         }
@@ -415,6 +415,9 @@ impl Run {
         }
         if answer.trim().is_empty() {
             return self.fail(id, "subtask_no_result: the subtask answered nothing", plan);
+        }
+        if self.builds(id) {
+            return self.built(id, turn, answer, plan);
         }
         let duration_ms = plan.at.saturating_sub(turn.used.started_at);
         self.end_delegation(id, turn, None, plan);

@@ -397,7 +397,7 @@ impl Run {
     /// A conversation begins; a chat's goes on.
     fn opened_with(&mut self, id: &Id, system: &Text, user: &Text) {
         let spec = self.spec.clone();
-        let chat = spec.chat.as_ref().filter(|_| id.parent().is_none());
+        let chat = spec.chat.as_ref().filter(|_| self.converses(id));
         let before = chat.map(chat::Turn::before).unwrap_or_default();
         self.change(id, |turn| turn.open(system, &before, user));
     }

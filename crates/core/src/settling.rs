@@ -1,6 +1,7 @@
 //! How calls end, as the fold sees it: each outcome is noted where it belongs;
 //! once all calls of a reply have one, the conversation goes on.
 
+use crate::build;
 use crate::calls::Slot;
 use crate::chore::{self, Duty};
 use crate::finish::FINISH;
@@ -38,6 +39,7 @@ impl Run {
             (other, _) => other.clone(),
         };
         self.bring(call, child, &outcome);
+        self.keep_graph(call, &outcome);
         if let Some((turn, _)) = call.parent()
             && self.slot(call).is_some_and(|(call, _)| call.tool == FINISH)
         {
@@ -50,6 +52,13 @@ impl Run {
             });
         }
         self.set(call, Slot::Returned(outcome));
+    }
+
+    /// A graph is read by its reference, not out of what the model is told.
+    fn keep_graph(&mut self, call: &Id, outcome: &Outcome) {
+        if let (Outcome::Answer { data: Some(graph), .. }, true) = (outcome, self.builds(call)) {
+            self.cut.insert(build::reference(call), graph.to_string().into());
+        }
     }
 
     pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
@@ -93,7 +102,7 @@ impl Run {
             let (provider_id, name) = (call.provider_id, call.tool);
             results.push((Message::Tool { call: call_id, provider_id, name, text, is_error }, call.args));
         }
-        if id.parent().is_none() && self.spec.chat.is_some() {
+        if self.converses(id) {
             self.note_results(results.iter().map(|(message, _)| message));
         }
         self.change(id, |turn| {

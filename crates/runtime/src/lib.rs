@@ -19,6 +19,7 @@
 //! - [`traces`]: ended runs as files, for reading afterwards
 //! - [`memory`]: what runs remember for later ones; [`collections`]: documents
 //!   to be searched
+//! - [`workflows`]: task graphs that are saved, version by version
 //! - [`engine`]: the only public handle
 
 pub mod admission;
@@ -43,3 +44,4 @@ pub mod tool;
 pub mod trace;
 pub mod traces;
 mod watcher;
+pub mod workflows;

@@ -39,6 +39,7 @@ use consort_net::network::Network;
 use consort_runtime::chats::Chats;
 use consort_runtime::engine::Engine;
 use consort_runtime::tool::{SearchCollections, Workspace};
+use consort_runtime::workflows::Workflows;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
 
@@ -131,6 +132,10 @@ impl Site {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.server.engine
+    }
+
+    pub(crate) fn workflows(&self) -> Workflows {
+        Workflows::of(self.engine())
     }
 
     pub(crate) fn now(&self) -> Millis {

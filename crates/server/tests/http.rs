@@ -17,6 +17,8 @@ mod traces;
 #[cfg(test)]
 mod tracing;
 #[cfg(test)]
+mod workflows;
+#[cfg(test)]
 mod workspace;
 #[cfg(test)]
 mod ws;

@@ -138,6 +138,7 @@ pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats 
     let rules = Rules {
         model: chat.model.clone(),
         classes: chat.classes.clone(),
+        workflow_registry: chat.workflow_registry,
         limits: chat.limits,
         mode: chat.permission_mode,
         approval_timeout_ms,

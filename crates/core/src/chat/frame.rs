@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::permission::category;
 use super::{Fact, Turn};
+use crate::build;
 use crate::event::{AfterFailure, Event, Fact as Any};
 use crate::frame::merge;
 use crate::id::Id;
@@ -54,7 +55,7 @@ impl Run {
                 let fields = json!({ "call_id": self.model_call(turn), "model": model, "iteration": round });
                 ("llm_started", self.at_level(turn, fields))
             }
-            Any::ModelReplied { turn, reply, .. } if turn.parent().is_none() && reply.calls().next().is_some() => {
+            Any::ModelReplied { turn, reply, .. } if self.converses(turn) && reply.calls().next().is_some() => {
                 let mut row = self.row_view(run, self.rows().len().saturating_sub(1));
                 merge(&mut row, json!({ "call_id": self.model_call(turn) }));
                 ("message", row)
@@ -69,6 +70,23 @@ impl Run {
                 ("llm_voided", self.at_level(turn, fields))
             }
             Any::ToolReturned { call, outcome, duration_ms } => self.ended_call(call, outcome, *duration_ms),
+            Any::SubtaskStarted { call, user, .. } if self.builds(call) => {
+                let fields = json!({ "phase": "planning", "status": "start", "content": user });
+                ("planning_update", self.at_level(call, fields))
+            }
+            Any::TaskStarted { turn } if self.is_step(turn) => {
+                ("task_update", self.step_fields(turn, "started", json!({})))
+            }
+            Any::TaskCompleted { turn } if self.is_step(turn) => {
+                ("task_update", self.step_fields(turn, "completed", json!({ "output": self.last_output() })))
+            }
+            Any::TaskSkipped { turn, reason } if self.is_step(turn) => {
+                ("task_update", self.step_fields(turn, "skipped", json!({ "reason": reason })))
+            }
+            // The turn has one error: that of the first task that failed.
+            Any::TaskFailed { turn, reason, cancelled } if self.is_step(turn) && (*cancelled || self.failed > 1) => {
+                ("task_update", self.step_fields(turn, "failed", json!({ "reason": reason })))
+            }
             Any::TaskFailed { cancelled: true, .. } => ("turn_stopped", json!({})),
             Any::TaskFailed { reason, .. } => ("error", self.failed_fields(reason)),
             Any::RunEnded { end } => {
@@ -102,6 +120,18 @@ impl Run {
                 ("tool_approval_resolved", fields)
             }
             Fact::ModeSet { mode, by } => ("permission_mode_changed", json!({ "permission_mode": mode, "by": by })),
+            Fact::PlanChecked { call, mistakes } => {
+                let (status, content) = match mistakes.as_slice() {
+                    [] => ("end", "the workflow has no mistakes".to_owned()),
+                    mistakes => ("failed", mistakes.join("; ")),
+                };
+                let fields = json!({ "phase": "validation", "status": status, "content": content });
+                ("planning_update", self.at_level(call, fields))
+            }
+            Fact::TaskPlanned { call, task } => {
+                let fields = json!({ "event": "planned", "task": self.planned(call, *task) });
+                ("task_update", self.at_level(call, fields))
+            }
             Fact::AnswerStored => ("message", self.row_view(run, self.rows().len().saturating_sub(1))),
             Fact::CostSummed => ("cost_summary", self.cost_summary()),
         }
@@ -139,6 +169,10 @@ impl Run {
 
     fn ended_call(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> (&'static str, Value) {
         let (name, _) = self.asked_call(call);
+        let graph = match outcome {
+            Outcome::Answer { data, .. } if name == build::BUILD => data.as_ref(),
+            Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } | Outcome::Subtask => None,
+        };
         let (result, is_error) = match outcome {
             Outcome::Subtask => (self.result_of(call), false),
             Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } => {
@@ -147,7 +181,7 @@ impl Run {
             }
         };
         let fields = json!({ "tool_call_id": self.chat.name(call), "name": name, "result": result, "is_error": is_error,
-            "status": "end", "duration_ms": duration_ms });
+            "status": "end", "duration_ms": duration_ms, "data": graph });
         ("tool_call_update", self.at_call_level(call, fields))
     }
 
@@ -183,8 +217,7 @@ impl Run {
 
     /// The subtask a turn is, and how deep it is nested.
     fn level(&self, turn: &Id) -> Value {
-        let parent = turn.parent().map(|_| self.chat.name(turn));
-        json!({ "parent_id": parent, "depth": turn.depth() })
+        json!({ "parent_id": self.parent_name(turn), "depth": self.level_of(turn) })
     }
 
     fn at_level(&self, turn: &Id, fields: Value) -> Value {

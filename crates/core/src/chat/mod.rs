@@ -4,6 +4,7 @@
 //! for a person, `steering` what clients ask of it, `prompt` what the model is
 //! told, `frame` what watchers see and `redact` what they must not.
 
+mod flow;
 mod frame;
 mod permission;
 mod prompt;
@@ -18,16 +19,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use flow::{Flow, compile_workflow};
 pub use frame::{approval_id, parse_approval_id};
 pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
 pub(crate) use prompt::system;
+use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
 pub use said::{IfBusy, Say, manifest, mode};
 pub(crate) use state::State;
 
 use crate::agent::Agent;
 use crate::budget::Limits;
+use crate::build::{self, Registry};
 use crate::catalog::{Belt, Permission, ToolInfo};
 use crate::compile::{Catalog, Compiled};
 use crate::human;
@@ -42,6 +46,8 @@ use crate::text::Text;
 
 /// How a tool of the client must be called.
 pub const CLIENT_PREFIX: &str = "ui_";
+/// What is odd about a turn in an editor that cannot build.
+const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";
 /// How long a client has to answer a call.
 pub(crate) const CLIENT_TIMEOUT_MS: Millis = 300_000;
 
@@ -61,6 +67,12 @@ pub struct Turn {
     /// Whether the user has a workflow open.
     #[serde(default)]
     pub editor: Option<Editor>,
+    /// What the tasks of a workflow can choose from, if one may be built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry: Option<Registry>,
+    /// The saved workflow that answers instead of the chat agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Flow>,
     /// What may be done without asking.
     pub mode: Mode,
     /// Tools the user has allowed for the rest of the thread.
@@ -98,6 +110,8 @@ pub struct Rules {
     pub model: Option<String>,
     /// Classes of tools on the belt.
     pub classes: Vec<Permission>,
+    /// Whether workflows may be built in the editor.
+    pub workflow_registry: bool,
     /// What a turn may use.
     pub limits: Limits,
     /// The default mode, and the most a message may ask for.
@@ -123,7 +137,9 @@ pub(crate) fn is_client(tool: &ToolInfo) -> bool {
 }
 
 /// Puts a turn together: its belt, its model and its budget.
-pub fn compile(order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
+pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
+    let in_editor = order.turn.editor.is_some();
+    order.turn.registry = (in_editor && rules.workflow_registry).then(|| Registry::of(catalog));
     let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
     let first = || catalog.models.first().map(|model| model.alias.clone());
     let alias = order.model.or_else(|| rules.model.clone()).or_else(first).ok_or_else(missing)?;
@@ -158,14 +174,16 @@ pub fn compile(order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compile
     };
     let belt: Belt = offered.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
     let models = models.into_iter().map(|model| (model.alias.clone(), model)).collect();
-    Ok(Compiled { spec, models, belt, warnings: Vec::new() })
+    let warnings = (in_editor && !rules.workflow_registry).then(|| NO_REGISTRY.to_owned()).into_iter().collect();
+    Ok(Compiled { spec, models, belt, warnings })
 }
 
 /// Everything the rules allow, each name once: what the server has comes before
 /// what the client offers.
 fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInfo>) -> Vec<Arc<ToolInfo>> {
     let subtasks = (rules.limits.depth > 0).then(subtask::info);
-    let own = subtasks.into_iter().chain(memory::infos()).chain([result::info()]).map(Arc::new);
+    let builds = turn.registry.as_ref().map(|_| build::info());
+    let own = subtasks.into_iter().chain(memory::infos()).chain([result::info()]).chain(builds).map(Arc::new);
     let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
     let always = [Permission::Safe, Permission::Knowledge, Permission::Subagent];
     let allowed = |tool: &Arc<ToolInfo>| {
@@ -202,6 +220,10 @@ pub enum Fact {
     ModeSet { mode: Mode, by: String },
     /// The last row of the turn, with its tree.
     AnswerStored,
+    /// A graph that was drawn is looked at; without mistakes it stands.
+    PlanChecked { call: Id, mistakes: Vec<String> },
+    /// One task of a graph that stands.
+    TaskPlanned { call: Id, task: usize },
     /// What the turn has used.
     CostSummed,
 }

@@ -1,6 +1,9 @@
 //! What the model of a chat is told about itself. Names of arguments are taken
 //! from the tools' schemas, so that the two cannot drift apart.
 
+use std::sync::Arc;
+
+use crate::build;
 use crate::catalog::ToolInfo;
 use crate::memory;
 use crate::run::Run;
@@ -26,7 +29,7 @@ pub(crate) fn system(run: &Run, chat: &Turn) -> String {
         ));
     }
     if chat.editor.is_some() {
-        sections.push(editor(has("build_workflow").is_some()));
+        sections.push(editor(has(build::BUILD)));
     }
     sections.join("\n\n")
 }
@@ -39,10 +42,14 @@ fn subtasks(tool: &ToolInfo, depth: u32) -> String {
     )
 }
 
-fn editor(builds: bool) -> String {
+fn editor(builds: Option<&Arc<ToolInfo>>) -> String {
     let mut text = "The user has a workflow open in the editor. Tools that begin with `ui_` read and change it before the user's eyes.".to_owned();
-    if builds {
-        text.push_str(" Use `build_workflow` to plan a workflow, then put it into the editor.");
+    if let Some(tool) = builds {
+        text.push_str(&format!(
+            " To build a workflow or plan a change to one call `{}` ({}); then put what it planned into the editor.",
+            tool.name,
+            arguments(tool)
+        ));
     }
     text
 }

@@ -211,6 +211,23 @@ pub(super) struct Node {
     pub(super) place: Id,
 }
 
+impl Node {
+    /// A node nothing has come of yet.
+    pub(super) fn begun(id: String, name: &str, args_preview: String, place: &Id) -> Node {
+        Node {
+            id,
+            parent_id: None,
+            name: name.to_owned(),
+            title: None,
+            args_preview,
+            result_preview: "interrupted".to_owned(),
+            is_error: true,
+            duration_ms: 0,
+            place: place.clone(),
+        }
+    }
+}
+
 /// The tree as it is stored; none when nothing was called.
 pub(super) fn tree(nodes: &[Node]) -> Option<Value> {
     (!nodes.is_empty()).then(|| json!({ "version": 1, "nodes": nodes }))

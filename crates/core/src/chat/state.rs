@@ -33,7 +33,7 @@ pub(crate) struct State {
     names: BTreeMap<Id, String>,
     taken: BTreeSet<String>,
     rows: Vec<Row>,
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     /// The last reply of the root, and words of one that was cut off.
     reply: Option<Arc<Reply>>,
     partial: Text,
@@ -75,6 +75,13 @@ impl State {
         self.nodes.iter().rev().find(|node| node.place == *call)
     }
 
+    /// What came of a call or a task of a workflow.
+    pub(super) fn end_node(&mut self, place: &Id, result_preview: String, is_error: bool, duration_ms: u64) {
+        if let Some(node) = self.nodes.iter_mut().rev().find(|node| node.place == *place) {
+            (node.result_preview, node.is_error, node.duration_ms) = (result_preview, is_error, duration_ms);
+        }
+    }
+
     /// The provider's name for a call, unless it was used before in this turn.
     fn give_name(&mut self, call: &Id, wanted: &str) {
         let mut name = if wanted.is_empty() { call.to_string() } else { wanted.to_owned() };
@@ -95,6 +102,9 @@ impl Run {
         let spec = self.spec.clone();
         let Some(turn) = &spec.chat else { return };
         self.chat.events += 1;
+        if turn.workflow.is_some() {
+            self.note_step(&event.fact);
+        }
         match &event.fact {
             event::Fact::RunAccepted { .. } => self.begin_chat(turn),
             event::Fact::ModelReplied { turn, reply, usage, .. } => {
@@ -109,7 +119,7 @@ impl Run {
                 }
             }
             event::Fact::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
-                self.chat.partial = said.clone();
+                self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
                 self.chat.error = Some(super::frame::failure_code(failure.kind));
             }
             event::Fact::BudgetExceeded { .. } => self.chat.error = Some("budget_exceeded"),
@@ -132,7 +142,7 @@ impl Run {
             self.chat.give_name(&id, &call.provider_id);
             calls.push(self.chat.name(&id).to_owned());
         }
-        if turn.parent().is_some() {
+        if !self.converses(turn) {
             return;
         }
         (self.chat.reply, self.chat.partial) = (Some(reply.clone()), Text::default());
@@ -148,11 +158,8 @@ impl Run {
             Outcome::Answer { text, .. } | Outcome::Failed { text } => text.to_string(),
             Outcome::Unknown { .. } => output::shown(outcome, &self.spec, "").0.to_string(),
         };
-        if let Some(node) = self.chat.nodes.iter_mut().rev().find(|node| node.place == *call) {
-            node.result_preview = preview(&result);
-            node.is_error = matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
-            node.duration_ms = duration_ms;
-        }
+        let is_error = matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
+        self.chat.end_node(call, preview(&result), is_error, duration_ms);
     }
 
     /// The rows of the root's calls, once all have ended.
@@ -186,7 +193,7 @@ impl Run {
             Fact::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
             Fact::ModeSet { mode, .. } => self.chat.mode = *mode,
             Fact::AnswerStored => self.store_answer(),
-            Fact::CostSummed => {}
+            Fact::CostSummed | Fact::PlanChecked { .. } | Fact::TaskPlanned { .. } => {}
         }
     }
 
@@ -195,18 +202,9 @@ impl Run {
         let Some((asked, _)) = self.slot(call) else { return };
         let (tool, args) = (asked.tool.clone(), asked.args.clone());
         let title = (tool == subtask::RUN).then(|| title(args.as_str())).flatten();
-        let node = Node {
-            id: self.chat.name(call).to_owned(),
-            parent_id: turn.parent().is_some().then(|| self.chat.name(&turn).to_owned()),
-            name: tool,
-            title,
-            args_preview: preview(args.as_str()),
-            result_preview: "interrupted".to_owned(),
-            is_error: true,
-            duration_ms: 0,
-            place: call.clone(),
-        };
-        self.chat.nodes.push(node);
+        let begun = Node::begun(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
+        let parent_id = self.parent_name(&turn).map(str::to_owned);
+        self.chat.nodes.push(Node { parent_id, title, ..begun });
         self.change(&turn, |turn| turn.announced(index));
     }
 
@@ -230,6 +228,7 @@ impl Run {
 
     fn store_answer(&mut self) {
         let (content, reply) = match self.tasks.get(&0).map(|ended| &ended.how) {
+            Some(_) | None if !self.converses(&Id::task(0)) => (self.flow_answer(), None),
             Some(How::Completed { output, .. }) => (output.clone(), self.chat.reply.clone()),
             Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (self.chat.partial.clone(), None),
         };

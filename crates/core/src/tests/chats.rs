@@ -17,7 +17,7 @@ use crate::message::FailureKind;
 use crate::run::Run;
 use crate::subtask;
 
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     depth: 3,
     iterations_per_level: 20,
     parallel_per_turn: 8,
@@ -32,13 +32,13 @@ const LIMITS: Limits = Limits {
     cost: 0,
 };
 
-fn rules(mode: Mode, limits: Limits) -> Rules {
+pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
-    Rules { model: None, classes, limits, mode, approval_timeout_ms: 600_000 }
+    Rules { model: None, classes, workflow_registry: true, limits, mode, approval_timeout_ms: 600_000 }
 }
 
 /// `pay` happens once and outside, `write` stays in the workspace.
-fn tools() -> crate::compile::Catalog {
+pub(super) fn tools() -> crate::compile::Catalog {
     let mut catalog = catalog();
     for tool in &mut catalog.tools {
         let permission = Permission::Network;
@@ -63,7 +63,7 @@ fn turn(mode: Mode, limits: Limits) -> World {
     World::of(chat::compile(Order { turn, ..Order::default() }, &rules(mode, limits), &tools()).unwrap())
 }
 
-fn frames(world: &World) -> Vec<Value> {
+pub(super) fn frames(world: &World) -> Vec<Value> {
     let mut run = Run::default();
     let frame = |(seq, event): (usize, &crate::event::Event)| {
         run.apply(event);
@@ -73,7 +73,7 @@ fn frames(world: &World) -> Vec<Value> {
 }
 
 /// What a client makes of the frames: kind and what tells them apart.
-fn story(world: &World) -> Vec<String> {
+pub(super) fn story(world: &World) -> Vec<String> {
     let known = [
         "message",
         "tool_call_update",

@@ -5,6 +5,7 @@
 mod behaviour;
 mod chats;
 mod chores;
+mod flows;
 mod properties;
 mod steering;
 mod subtasks;

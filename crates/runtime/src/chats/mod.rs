@@ -2,6 +2,7 @@
 //! decides nothing about them: it says who is next. Whatever it knows it reads
 //! from the log, so that a restart changes nothing.
 
+mod flow;
 mod follow;
 mod live;
 mod thread;
@@ -375,9 +376,10 @@ impl Chats {
                 allowed: turns.last().map(|turn| turn.allowed.clone()).unwrap_or_default(),
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
+                ..chat::Turn::default()
             },
         };
-        let compiled = chat::compile(order, rules, &self.catalog()).map_err(Error::Mistake)?;
+        let compiled = self.compiled(order, say.workflow.as_deref()).await?;
         // Whoever claims the number first has the thread's next turn.
         let claim = format!("{}/{base}", thread.id);
         self.0.engine.submit_as(turn, compiled, vec![claim]).await?;

@@ -16,6 +16,7 @@ pub(crate) mod submit;
 pub(crate) mod threads;
 mod tools;
 mod traces;
+mod workflows;
 mod workspace;
 
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(threads::routes())
         .merge(tools::routes())
         .merge(traces::routes())
+        .merge(workflows::routes())
         .merge(workspace::routes())
         .merge(ws::routes())
 }

@@ -84,6 +84,19 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
     Ok(Taken::Run { run, accepted })
 }
 
+/// A run of what was compiled already, answered as it is wished for.
+pub(super) async fn started(
+    site: &Site,
+    mut compiled: Compiled,
+    headers: &HeaderMap,
+    wish: Wish,
+) -> Result<Response, Problem> {
+    compiled.spec.traceparent = trace(headers);
+    let accepted = accepted(&compiled.spec, &compiled.warnings);
+    let run = site.engine().submit(compiled).await?;
+    answer(site, &run, accepted, wish).await
+}
+
 /// The trace a run belongs to; what is not a whole one is none.
 fn trace(headers: &HeaderMap) -> Option<String> {
     let given = headers.get(trace::HEADER)?.to_str().ok()?;
@@ -150,7 +163,7 @@ pub(super) fn accepted(spec: &Spec, warnings: &[String]) -> Map<String, Value> {
 }
 
 /// What would run.
-fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Value {
+pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Value {
     let tasks: Vec<Value> = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
     json!({ "dryRun": true, "tasks": tasks, "workflow": spec.workflow.word(), "warnings": warnings })
 }

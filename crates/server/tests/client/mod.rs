@@ -121,7 +121,8 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect() };
     let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
-    let rules = Rules { model: None, classes, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
+    let rules =
+        Rules { model: None, classes, workflow_registry: true, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
     let settings = Settings {
         rules,
         catalog: catalog.clone(),

@@ -1,0 +1,162 @@
+//! A saved workflow as a chat: its tasks are the turn's, and the last output is
+//! the answer. Nothing of it is a conversation with the user: each task stands
+//! one level down, under its name, in frames and in the tree alike.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::redact::preview;
+use super::{Node, Order, Rules};
+use crate::compile::{Catalog, Compiled};
+use crate::draft::Ensemble;
+use crate::event::Fact;
+use crate::frame::merge;
+use crate::human;
+use crate::id::Id;
+use crate::message::Message;
+use crate::mistake::{Code, Mistake};
+use crate::run::{How, Run};
+use crate::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
+use crate::submission::{self, Submission};
+use crate::text::Text;
+use crate::workflow::Document;
+
+/// What a task may call what the user says, and what was said before.
+const MESSAGE: &str = "message";
+const HISTORY: &str = "history";
+
+/// Which workflow answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its id.
+    pub id: String,
+    /// The version that was the newest when the user asked.
+    pub version: u64,
+}
+
+/// Puts a turn together whose tasks are a workflow's.
+pub fn compile_workflow(
+    order: Order,
+    document: &Document,
+    rules: &Rules,
+    catalog: &Catalog,
+) -> Result<Compiled, Vec<Mistake>> {
+    let model = order.model.or_else(|| rules.model.clone());
+    let ensemble = Ensemble { name: document.name.clone(), model, limits: rules.limits, ..Ensemble::default() };
+    let mut inputs = json!({ MESSAGE: order.turn.content });
+    if document.uses(HISTORY) {
+        merge(&mut inputs, json!({ HISTORY: transcript(&order.turn.history) }));
+    }
+    let request = document.request(&json!({ "inputs": inputs })).map_err(|mistake| vec![mistake])?;
+    let (Submission::Run(mut compiled) | Submission::DryRun(mut compiled)) =
+        submission::read(&request, &ensemble, catalog)?;
+    if let Some(task) = attended(&compiled.spec) {
+        let message = format!("task '{task}' waits for a person; run the workflow with POST /api/workflows/…/runs");
+        return Err(vec![Mistake::new(Code::BadRequest, "workflow_id", message)]);
+    }
+    let spec = &mut compiled.spec;
+    spec.kind = Kind::Turn;
+    spec.tags.insert("thread".to_owned(), order.turn.thread.clone());
+    if let Some(flow) = &order.turn.workflow {
+        spec.tags.insert("workflow".to_owned(), flow.id.clone());
+        spec.tags.insert("workflowVersion".to_owned(), flow.version.to_string());
+    }
+    spec.chat = Some(order.turn);
+    Ok(compiled)
+}
+
+/// A task that needs a reviewer: a chat asks for permission, not for reviews.
+fn attended(spec: &Spec) -> Option<&str> {
+    let policy = spec.review.policy != ReviewPolicy::Never;
+    let waits = |task: &&crate::spec::Task| match task.review {
+        Some(ReviewRule::Required) => true,
+        Some(ReviewRule::Skip) => task.tools.iter().any(|tool| tool == human::ASK),
+        None => policy || task.tools.iter().any(|tool| tool == human::ASK),
+    };
+    spec.tasks.iter().find(waits).map(|task| task.name.as_str())
+}
+
+/// What was said before, as text.
+fn transcript(history: &[Message]) -> String {
+    let line = |message: &Message| match message {
+        Message::User { text } => Some(format!("User: {text}")),
+        Message::Assistant(reply) if !reply.text().is_empty() => Some(format!("Assistant: {}", reply.text())),
+        Message::Assistant(_) | Message::System { .. } | Message::Tool { .. } => None,
+    };
+    history.iter().filter_map(line).collect::<Vec<_>>().join("\n\n")
+}
+
+impl Run {
+    /// Whether the user talks with a turn, and not with a task of a workflow.
+    pub(crate) fn converses(&self, turn: &Id) -> bool {
+        turn.parent().is_none() && self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
+    }
+
+    /// Whether a turn is a task of the workflow that answers.
+    pub(super) fn is_step(&self, turn: &Id) -> bool {
+        turn.parent().is_none() && self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
+    }
+
+    /// What a turn is called above its calls; the conversation has no name.
+    pub(super) fn parent_name<'a>(&'a self, turn: &'a Id) -> Option<&'a str> {
+        if self.is_step(turn) {
+            return self.spec.tasks.get(turn.task_index()).map(|task| task.name.as_str());
+        }
+        turn.parent().map(|_| self.chat.name(turn))
+    }
+
+    /// How many levels a turn is below the conversation.
+    pub(super) fn level_of(&self, turn: &Id) -> u32 {
+        let below = self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_some());
+        turn.depth() + u32::from(below)
+    }
+
+    /// The answer of a workflow that was done to its end.
+    pub(super) fn flow_answer(&self) -> Text {
+        let whole = self.stop.is_none() && self.failed == 0;
+        self.last_output().filter(|_| whole).cloned().unwrap_or_default()
+    }
+
+    /// The output that came last.
+    pub(super) fn last_output(&self) -> Option<&Text> {
+        let ended = self.outputs.last().and_then(|task| self.tasks.get(task))?;
+        match &ended.how {
+            How::Completed { output, .. } => Some(output),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        }
+    }
+
+    /// A task of the workflow begins or ends in the tree.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
+    pub(super) fn note_step(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TaskStarted { turn } => {
+                let Some(task) = self.spec.tasks.get(turn.task_index()) else { return };
+                let (id, args) = (task.name.clone(), preview(&task.description));
+                self.chat.nodes.push(Node::begun(id, "task", args, turn));
+            }
+            Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } => {
+                let Some(ended) = self.tasks.get(&turn.task_index()) else { return };
+                let (result, is_error) = match &ended.how {
+                    How::Completed { output, .. } => (preview(output.as_str()), false),
+                    How::Failed { reason } | How::Skipped { reason } => (preview(reason), true),
+                    How::Cancelled => ("interrupted".to_owned(), true),
+                };
+                let took = ended.at.saturating_sub(ended.used.started_at);
+                self.chat.end_node(turn, result, is_error, took);
+            }
+            _ => {}
+        }
+    }
+
+    /// What watchers see of a task of the workflow.
+    pub(super) fn step_fields(&self, turn: &Id, event: &str, more: Value) -> Value {
+        let task = self.spec.tasks.get(turn.task_index());
+        let names = |position: &usize| self.spec.tasks.get(*position).map(|task| task.name.as_str());
+        let context: Vec<&str> = task.into_iter().flat_map(|task| &task.context).filter_map(names).collect();
+        let mut shown = json!({ "name": task.map(|task| &task.name), "description": task.map(|task| &task.description),
+            "tools": task.map(|task| &task.tools), "context": context });
+        merge(&mut shown, more);
+        json!({ "parent_id": null, "depth": 0, "event": event, "task": shown })
+    }
+}
