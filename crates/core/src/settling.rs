@@ -9,7 +9,7 @@ use crate::id::Id;
 use crate::memory::{self, Memory};
 use crate::message::{Call, Message, Outcome};
 use crate::output;
-use crate::run::Run;
+use crate::run::{Run, Timer};
 use crate::spec::Spec;
 use crate::turn::{self, Phase, Turn};
 
@@ -23,6 +23,17 @@ impl Run {
         }
     }
 
+    /// A call is not under way any more, nor due.
+    fn leave(&mut self, call: &Id) {
+        match self.slot(call).map(|(_, slot)| slot.clone()) {
+            Some(Slot::Dispatched) => self.in_flight = self.in_flight.saturating_sub(1),
+            Some(Slot::AtClient { due }) => drop(self.timers.remove(&(due, Timer::Client(call.clone())))),
+            Some(Slot::Waiting | Slot::Orphaned | Slot::Delegated | Slot::Asking | Slot::Approved)
+            | Some(Slot::Heard(_) | Slot::Returned(_))
+            | None => {}
+        }
+    }
+
     pub(crate) fn returned(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
         self.claim_calls(call);
         // Nobody said what it used, so it may have used all of it.
@@ -30,9 +41,7 @@ impl Run {
             self.budget.settle(&lent, &lent);
         }
         self.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
-        if let Some((_, Slot::Dispatched)) = self.slot(call) {
-            self.in_flight = self.in_flight.saturating_sub(1);
-        }
+        self.leave(call);
         let child = self.close(call);
         let outcome = match (outcome, &child) {
             (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::answer(text.shared()),

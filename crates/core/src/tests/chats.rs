@@ -315,7 +315,9 @@ fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
     };
     let turn = chat::Turn { thread: "t".to_owned(), editor: Some(chat::Editor::default()), ..Default::default() };
     let order = Order { client_tools: vec![tool], turn, ..Order::default() };
-    let mut world = World::of(chat::compile(order, &rules(Mode::Default, LIMITS), &tools()).unwrap());
+    let mut world = World::of(
+        chat::compile(order, &rules(Mode::Default, Limits { wall_clock_ms: 0, ..LIMITS }), &tools()).unwrap(),
+    );
     world.calls("1", &[("ui_add", r#"{"input":"node"}"#)]);
     assert!(story(&world).contains(&"tool_call call_0".to_owned()), "{:?}", story(&world));
     world.crash();
@@ -325,6 +327,11 @@ fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
     world.command(returned("added")).unwrap();
     assert_eq!(world.command(returned("twice")), Err(Refused::Stale));
     assert_eq!(world.results("1"), ["added"]);
+    world.calls("1", &[("ui_add", r#"{"input":"edge"}"#)]);
+    world.pass(chat::CLIENT_TIMEOUT_MS);
+    let results = world.results("1");
+    assert_eq!(results.len(), 2, "each call ends once, whenever it was due: {results:?}");
+    assert!(results[1].contains("the client did not answer in time"), "{results:?}");
 }
 
 /// Eight subtasks, each writing and calling, whose ends come in a given order.
