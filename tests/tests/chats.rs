@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::chat::{Answer, Mode, Rules, Say};
+use consort_core::chat::{Answer, Editor, Mode, Rules, Say};
 use consort_core::compile::Catalog;
 use consort_runtime::chats::{Chats, Presence, Settings, Start};
 use consort_runtime::log::Log;
@@ -24,7 +24,7 @@ use crate::support::{Death, DyingLog, engine, models, toolbox};
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Two subtasks side by side: one pays, which is asked about, one looks; then
-/// the root reads what they wrote down.
+/// the root reads what they wrote down and has a workflow built, at the second try.
 fn script() -> ScriptedModel {
     let part = |title: &str| json!({ "title": title, "instructions": title });
     ScriptedModel::new()
@@ -38,8 +38,25 @@ fn script() -> ScriptedModel {
                 .calls("memory_write", &json!({ "key": "sky", "value": "blue" })),
         )
         .says("1.0.1.1", "saw it")
-        .at("1.1", Line::new().calls("memory_read", &json!({ "keys": ["sky", "task:call_0"] })))
+        .at(
+            "1.1",
+            Line::new()
+                .calls("memory_read", &json!({ "keys": ["sky", "task:call_0"] }))
+                .calls("build_workflow", &json!({ "objective": "look again" })),
+        )
+        .calls("1.1.1.0", "finish_subtask", &graph("fly"))
+        .calls("1.1.1.1", "finish_subtask", &graph("look"))
         .says("1.2", "all done")
+}
+
+fn graph(tool: &str) -> Value {
+    let task = json!({ "name": "a", "description": "Look", "tools": [tool] });
+    json!({ "name": "w", "description": "Looks", "tasks": [task] })
+}
+
+/// What the user says, with the editor open.
+fn message() -> Say {
+    Say { content: "do both".into(), editor: Some(Editor::default()), ..Say::default() }
 }
 
 struct Play {
@@ -60,6 +77,7 @@ impl Play {
         let rules = Rules {
             model: None,
             classes: vec![Permission::Network],
+            workflow_registry: true,
             limits,
             mode: Mode::Default,
             approval_timeout_ms: 600_000,
@@ -109,8 +127,7 @@ async fn turn(death: Death) -> bool {
             () = log.died() => true,
             () = async {
                 thread = chats.create("me", None).await.unwrap().id;
-                let say = Say { content: "do both".into(), ..Say::default() };
-                chats.say("me", &thread, say, Presence::Free).await.unwrap();
+                chats.say("me", &thread, message(), Presence::Free).await.unwrap();
                 attend(&chats, &thread, &mut seen).await;
             } => false,
         }
@@ -128,8 +145,7 @@ async fn turn(death: Death) -> bool {
         check(&seen, &play);
     }
     // Wherever it died, the thread can be used again.
-    let again = Say { content: "do both".into(), ..Say::default() };
-    let said = chats.say("me", &stored.id, again, Presence::Free).await.unwrap();
+    let said = chats.say("me", &stored.id, message(), Presence::Free).await.unwrap();
     chats.stop("me", &stored.id).await.unwrap();
     engine.finished(&said.turn).await;
     died
@@ -149,7 +165,9 @@ fn check(seen: &[Value], play: &Play) {
     assert!(open.is_empty());
     let last = seen.iter().rfind(|frame| frame["type"] == "message").unwrap();
     assert_eq!(last["content"], "all done");
-    assert_eq!(last["execution_tree"]["nodes"].as_array().unwrap().len(), 6);
+    assert_eq!(last["execution_tree"]["nodes"].as_array().unwrap().len(), 9);
+    let planned: Vec<&Value> = seen.iter().filter(|frame| frame["type"] == "task_update").collect();
+    assert_eq!((planned.len(), &planned[0]["task"]["name"]), (1, &json!("a")), "a graph is planned once");
 }
 
 #[tokio::test(start_paused = true)]
