@@ -117,7 +117,7 @@ fn what_this_version_lacks_matters_only_to_runs_that_need_it() {
     let toml =
         two_models("provider = 'demo'\nmodel = 'm'").replace("'Say more'", "'Say more'\ntools = ['kitchen.stock']");
     std::fs::write(folder.path().join("consort.toml"), toml).unwrap();
-    let expected = "tasks[1].tools[0]: `kitchen.stock` is a tool of another ensemble; those are not in this version of Consort yet\n";
+    let expected = "tasks[1].tools[0]: `kitchen.stock` is a tool of another ensemble, which only a server can use: `consort serve`\n";
     assert_eq!(run(folder.path(), &["run", "--input", "name=Ada"]), (Some(2), String::new(), expected.to_owned()));
 
     let change = r#"{"taskOverrides": {"second": {"model": "demo", "tools": {"remove": ["kitchen.stock"]}}}}"#;

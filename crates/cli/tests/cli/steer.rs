@@ -135,7 +135,8 @@ fn tools_answer_from_the_terminal_and_what_there_is_can_be_listed() {
     assert_eq!(invoke(&["calculator", "--json-input", "{"]).0, Some(2));
     let (status, _, words) = invoke(&["fly", "x"]);
     assert_eq!(status, Some(1));
-    let unknown = "consort: Unknown tool 'fly'. Available: [calculator, datetime, json, http_fetch] (TOOL_NOT_FOUND)\n";
+    let unknown = "consort: Unknown tool 'fly'. Available: \
+        [calculator, datetime, json, http_fetch, search_collections] (TOOL_NOT_FOUND)\n";
     assert_eq!(words, unknown);
 
     let tools = server.said(&["tools", "list"]);
