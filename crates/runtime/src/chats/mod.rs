@@ -35,6 +35,9 @@ use thread::Fact;
 
 /// Messages that may wait in one thread.
 const QUEUE_MAX: usize = 32;
+/// Turns looked at to find a thread's last: more than can begin in the same
+/// millisecond, one after the other.
+const AT_ONCE_MAX: usize = 32;
 /// What a workspace says about itself, and how much of it is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
@@ -253,9 +256,10 @@ impl Chats {
 
     /// The last turn, whether it runs or not.
     pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
-        let query = Query { limit: 1, ..turns_of(id) };
-        let page = self.log().list(query).await?;
-        page.rows.first().map(|(id, row)| stored(id, row)).transpose()
+        let query = Query { limit: AT_ONCE_MAX, ..turns_of(id) };
+        let rows = self.log().list(query).await?.rows;
+        let turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(turns.into_iter().max_by_key(|turn| turn.base))
     }
 
     /// The owner's questions for permission that nobody has answered.
@@ -485,7 +489,11 @@ impl Chats {
     /// A thread's turns, oldest first, with what each has left.
     async fn turns(&self, id: &str) -> Result<Vec<Stored>, Error> {
         let query = Query { order: Sorted::OldestStart, limit: usize::MAX, ..turns_of(id) };
-        self.log().list(query).await?.rows.iter().map(|(id, row)| stored(id, row)).collect()
+        let rows = self.log().list(query).await?.rows;
+        let mut turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+        // Several can begin in the same millisecond; their numbers do not lie.
+        turns.sort_by_key(|turn| turn.base);
+        Ok(turns)
     }
 
     async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
