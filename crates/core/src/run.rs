@@ -72,6 +72,8 @@ pub struct Run {
     pub(crate) began_at: Option<Millis>,
     pub(crate) started_at: Option<Millis>,
     pub(crate) at: Millis,
+    /// Events applied so far, which is the number of the next one.
+    pub(crate) events: u64,
     pub(crate) clock: Stopwatch,
     /// The model every later call goes to.
     pub(crate) switched: Option<String>,
@@ -129,6 +131,7 @@ impl Run {
     pub fn apply(&mut self, event: &Event) {
         let before = self.at;
         self.at = event.at;
+        self.events += 1;
         match &event.fact {
             Fact::RunAccepted { ensemble_id, spec, models, belt } => self.accepted(ensemble_id, spec, models, belt),
             Fact::RunAdopted { epoch } => self.adopted(*epoch, before),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::catalog::NanoUsd;
+use crate::budget::Limits;
+use crate::catalog::{NanoUsd, Price};
 use crate::chat;
 use crate::event::{End, Origin};
 use crate::frame::review_id;
@@ -189,6 +190,8 @@ impl Run {
             detail.insert("inputs".to_owned(), json!(self.spec.inputs));
             detail.insert("model".to_owned(), json!(self.switched.as_ref().unwrap_or(&self.spec.model)));
             detail.insert("tasks".to_owned(), tasks.into());
+            detail.insert("eventCount".to_owned(), self.events.into());
+            detail.insert("limits".to_owned(), self.spec.limits.view());
             detail.insert("metrics".to_owned(), self.metrics());
             detail.insert("pendingReviews".to_owned(), self.pending_reviews(run).into());
             detail.extend(ended_at.map(|at| ("completedAt".to_owned(), iso(at).into())));
@@ -360,8 +363,35 @@ impl Ended {
             How::Cancelled => (None, None, Some(crate::next::CANCELLED)),
         };
         let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
-        json!({ "model": model, "durationMs": self.duration_ms(), "tokenCount": self.used.tokens(),
+        let started_at = Some(self.used.started_at).filter(|at| *at > 0).map(iso);
+        json!({ "model": model, "startedAt": started_at, "completedAt": iso(self.at), "durationMs": self.duration_ms(), "tokenCount": self.used.tokens(),
             "toolCallCount": self.used.tool_calls, "output": output, "parsedOutput": parsed, "error": error })
+    }
+}
+
+impl Limits {
+    /// What may be used altogether, without what has no limit.
+    fn view(&self) -> Value {
+        let limits = [
+            ("maxTotalSubtasks", self.subtasks),
+            ("maxTotalLlmCalls", self.llm_calls),
+            ("maxTotalToolCalls", self.tool_calls),
+            ("maxWallClockMs", self.wall_clock_ms),
+            ("maxTotalTokens", self.tokens),
+        ];
+        let limited = limits.into_iter().filter(|(_, limit)| *limit > 0);
+        let mut view: Map<String, Value> = limited.map(|(name, limit)| (name.to_owned(), limit.into())).collect();
+        if self.cost > 0 {
+            view.insert("maxCostUsd".to_owned(), usd(self.cost).into());
+        }
+        view.into()
+    }
+}
+
+impl Price {
+    /// The prices in dollars.
+    pub fn view(&self) -> Value {
+        json!({ "input": usd(self.input), "output": usd(self.output), "cachedInput": usd(self.cached_input) })
     }
 }
 

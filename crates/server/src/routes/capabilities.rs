@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
+use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
@@ -24,21 +25,38 @@ async fn capabilities(State(site): State<Arc<Site>>) -> Json<Value> {
 /// Everything there is to choose from.
 pub(crate) fn told(site: &Site) -> Value {
     let catalog = &site.server.catalog;
-    let tools = catalog.tools.iter().map(|tool| json!({ "name": tool.name, "description": tool.description }));
-    let tools = tools.chain(site.engine().seams().tools.live().map(|tool| live(&*tool)));
-    let models = catalog.models.iter().map(|model| json!({ "alias": model.alias, "provider": model.provider }));
-    let tasks: Vec<Value> = site.server.ensemble.tasks.iter().map(task).collect();
+    let direct = &site.server.direct;
+    let tools = catalog.tools.iter().map(|info| tool(info, direct));
+    let tools = tools.chain(site.engine().seams().tools.live().map(|found| live(&*found, direct)));
+    let models = catalog.models.iter().map(|info| model(info));
+    let ensemble = &site.server.ensemble;
+    let tasks: Vec<Value> = ensemble.tasks.iter().map(task).collect();
     let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
         site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
-    json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(),
-        "preconfiguredTasks": tasks, "sharedTasks": shared_tasks, "sharedTools": shared_tools })
+    json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(), "preconfiguredTasks": tasks,
+        "inputs": ensemble.inputs, "sharedTasks": shared_tasks, "sharedTools": shared_tools })
 }
 
 /// A tool that comes and goes, with why it cannot be called at the moment if so.
-fn live(tool: &dyn Tool) -> Value {
-    let mut view = json!({ "name": tool.info().name, "description": tool.info().description });
-    if let (Some(reason), Value::Object(view)) = (tool.trouble(), &mut view) {
+fn live(found: &dyn Tool, direct: &[Permission]) -> Value {
+    let mut view = tool(found.info(), direct);
+    if let (Some(reason), Value::Object(view)) = (found.trouble(), &mut view) {
         view.insert("unavailable".to_owned(), json!(reason));
+    }
+    view
+}
+
+fn tool(info: &ToolInfo, direct: &[Permission]) -> Value {
+    json!({ "name": info.name, "description": info.description, "permission": info.permission, "effect": info.effect,
+        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) })
+}
+
+fn model(info: &ModelInfo) -> Value {
+    let mut view = json!({ "alias": info.alias, "provider": info.provider, "contextTokens": info.context_tokens,
+        "maxOutputTokens": info.max_output_tokens, "tools": info.tools, "parallelToolCalls": info.parallel_tool_calls,
+        "retries": info.retries, "fallback": info.fallback });
+    if let (Some(price), Value::Object(view)) = (info.price, &mut view) {
+        view.insert("price".to_owned(), price.view());
     }
     view
 }
