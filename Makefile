@@ -1,11 +1,11 @@
 # The commands of this repository. The work is in scripts/; this page only names it.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos smoke fmt
+.PHONY: help run test check bench chaos smoke screenshots fmt
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build what is missing and run the demo ensemble in the terminal
+run: ## Build what is missing and serve the demo with the web UI on port 7329
 	@scripts/run
 
 test: ## Install what the tests need and run all of them
@@ -22,6 +22,12 @@ chaos: ## Run the tests that break things, longer than `make test` does
 
 smoke: ## Talk to a real small model on this machine
 	@scripts/smoke
+
+screenshots: ## Draw every page of the web UI, light and dark, wide and narrow, into docs/screenshots
+	@scripts/setup test
+	@scripts/web build
+	@cargo build --workspace --locked --bin consort --examples
+	@scripts/web screenshots
 
 fmt: ## Format the sources
 	cargo fmt --all

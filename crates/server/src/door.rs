@@ -47,6 +47,15 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
     response
 }
 
+/// Lets in whoever may look at the pages: everybody who is where they should be.
+pub(crate) async fn watch(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let source = site.terms.access.borrow().check_source(request.headers());
+    match source {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
 async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
     if request.uri().path() == ws::PATH {
         let knock = site.terms.access.borrow().knock(request.headers());

@@ -10,8 +10,10 @@
 //! - `sse`: frames as server-sent events a client can resume
 //! - [`ws`]: the same and everything else over one socket; [`share`]: what
 //!   others may use
+//! - `assets`: the web UI, in the binary
 
 pub mod access;
+mod assets;
 mod audit;
 mod body;
 mod door;
@@ -218,7 +220,16 @@ fn router(site: Arc<Site>) -> Router {
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
         .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))
+        .fallback_service(pages(&site))
         .layer(middleware::from_fn_with_state(site.clone(), routes::metrics::counted))
         .layer(middleware::from_fn(problem::dress))
         .with_state(site)
+}
+
+/// The pages that ask for a key cannot need one themselves.
+fn pages(site: &Arc<Site>) -> Router {
+    Router::new()
+        .fallback(assets::page)
+        .layer(middleware::from_fn_with_state(site.clone(), door::watch))
+        .with_state(site.clone())
 }

@@ -13,6 +13,8 @@ mod once;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod traces;
 #[cfg(test)]
 mod tracing;
@@ -336,7 +338,13 @@ async fn what_runs_remember_is_listed_and_can_be_forgotten() {
 async fn capabilities_and_status_say_what_there_is() {
     let here = talking().await;
     let all = here.get("/api/capabilities").await.json();
-    assert_eq!(all["models"][1], json!({ "alias": "spare", "provider": "scripted" }));
+    let spare = json!({ "alias": "spare", "provider": "scripted", "contextTokens": 200_000, "maxOutputTokens": 8_192,
+        "tools": true, "parallelToolCalls": true, "retries": 3, "fallback": [] });
+    assert_eq!((&all["models"][1], &all["inputs"]), (&spare, &json!({})));
+    let calculator = all["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "calculator").unwrap();
+    let class = (&calculator["permission"], &calculator["effect"], &calculator["direct"]);
+    assert_eq!(class, (&json!("safe"), &json!("read"), &json!(true)));
+    assert_eq!(calculator["inputSchema"]["required"], json!(["input"]));
     let task = json!({ "description": "Do a about {topic}", "tools": [], "variables": ["topic"], "name": "a" });
     assert_eq!((&all["preconfiguredTasks"][0], &all["sharedTools"]), (&task, &json!([])));
     let status = here.get("/api/status").await.json();

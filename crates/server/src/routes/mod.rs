@@ -22,6 +22,8 @@ mod workspace;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::any;
 
 use crate::Site;
 use crate::ws;
@@ -48,4 +50,6 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(workflows::routes())
         .merge(workspace::routes())
         .merge(ws::routes())
+        // What is not there is behind the same door as what is.
+        .route("/api/{*rest}", any(async || StatusCode::NOT_FOUND))
 }
