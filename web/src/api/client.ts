@@ -1,0 +1,84 @@
+// Requests to the server. Whatever goes wrong is a Problem that says what to do.
+
+import { key } from './key';
+
+export interface Mistake {
+  error: string;
+  place: string;
+  message: string;
+}
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly mistakes: Mistake[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: Partial<{ error: string; message: string; mistakes: Mistake[]; requestId: string }>) {
+    super(body.message ?? `The server answered with status ${status}`);
+    this.status = status;
+    this.code = body.error ?? 'UNKNOWN';
+    this.mistakes = body.mistakes ?? [];
+    this.requestId = body.requestId;
+  }
+
+  /** Whether the server was not there at all. */
+  get isUnreachable(): boolean {
+    return this.status === 0;
+  }
+}
+
+export function unreachable(): Problem {
+  const message = 'The server cannot be reached. Check that consort serve is running; this page reconnects by itself.';
+  return new Problem(0, { error: 'UNREACHABLE', message });
+}
+
+export function authorized(headers: Record<string, string> = {}): Record<string, string> {
+  const value = key.get();
+  return value ? { ...headers, authorization: `Bearer ${value}` } : headers;
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  if (response.status === 401) key.ask();
+  const body: unknown = await response.json().catch(() => ({}));
+  return new Problem(response.status, typeof body === 'object' && body !== null ? body : {});
+}
+
+async function send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const request: RequestInit = { method, headers: authorized(headers) };
+  if (body !== undefined) request.body = JSON.stringify(body);
+  if (signal) request.signal = signal;
+  const response = await fetch(path, request).catch((error: unknown) => {
+    throw signal?.aborted ? error : unreachable();
+  });
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await send('GET', path, undefined, signal)).json() as Promise<T>;
+}
+
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return (await send('POST', path, body)).json() as Promise<T>;
+}
+
+export async function patch<T>(path: string, body: unknown): Promise<T> {
+  return (await send('PATCH', path, body)).json() as Promise<T>;
+}
+
+export async function remove(path: string): Promise<void> {
+  await send('DELETE', path, undefined);
+}
+
+/** A file of the server's, fetched with the key and handed to the browser to save. */
+export async function download(path: string, name: string): Promise<void> {
+  const blob = await (await send('GET', path, undefined)).blob();
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

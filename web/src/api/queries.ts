@@ -1,0 +1,55 @@
+// What pages ask the server for, and how often.
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { get } from './client';
+import { feedIsLive } from './feed';
+import type { Capabilities, Review, RunDetail, RunList, ServerStatus } from './types';
+
+const ACTIVE_MS = 2_000;
+const QUIET_MS = 10_000;
+
+/** How long until a list is asked for again: rarely while news come by themselves. */
+const pace = (activeMs: number): number => (feedIsLive() ? QUIET_MS : activeMs);
+
+export function useRuns(query: string) {
+  return useQuery({
+    queryKey: ['runs', query],
+    queryFn: ({ signal }) => get<RunList>(`/api/runs?${query}`, signal),
+    refetchInterval: ({ state }) => (state.data?.runs.some(({ durationMs }) => durationMs === null) ? pace(ACTIVE_MS) : QUIET_MS),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What the server's own fold says of a run that is still going on. */
+export function useRunDetail(runId: string, isActive: boolean) {
+  return useQuery({
+    queryKey: ['run', runId],
+    queryFn: ({ signal }) => get<RunDetail>(`/api/runs/${encodeURIComponent(runId)}`, signal),
+    refetchInterval: isActive ? ACTIVE_MS : false,
+    enabled: isActive,
+  });
+}
+
+export function useReviews() {
+  return useQuery({
+    queryKey: ['reviews'],
+    queryFn: ({ signal }) => get<{ reviews: Review[]; total: number }>('/api/reviews', signal),
+    refetchInterval: () => pace(ACTIVE_MS),
+  });
+}
+
+export function useCapabilities() {
+  return useQuery({
+    queryKey: ['capabilities'],
+    queryFn: ({ signal }) => get<Capabilities>('/api/capabilities', signal),
+    staleTime: 60_000,
+  });
+}
+
+export function useServerStatus() {
+  return useQuery({
+    queryKey: ['status'],
+    queryFn: ({ signal }) => get<ServerStatus>('/api/status', signal),
+    refetchInterval: QUIET_MS / 2,
+  });
+}

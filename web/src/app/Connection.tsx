@@ -1,0 +1,44 @@
+import { Tooltip } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
+import { Problem } from '../api/client';
+import { link } from '../api/link';
+import { useServerStatus } from '../api/queries';
+import { useNow } from '../ui/useNow';
+import css from './Connection.module.css';
+
+/** Whether the server is there; when it is not, when it is tried again. */
+export function Connection() {
+  const standing = useSyncExternalStore(link.subscribe, link.worst);
+  const status = useServerStatus();
+  const client = useQueryClient();
+  const gone = status.error instanceof Problem && status.error.isUnreachable;
+  if (standing.state === 'lost' || gone) {
+    const retry = (): void => {
+      if (standing.state === 'lost') standing.retry();
+      void client.invalidateQueries();
+    };
+    return <Lost retryAt={standing.state === 'lost' ? standing.retryAt : undefined} retry={retry} />;
+  }
+  const connecting = standing.state === 'connecting' || status.isPending;
+  const server = status.data ? `${status.data.ensemble || 'no ensemble'} · version ${status.data.version}` : '';
+  return (
+    <Tooltip label={connecting ? 'Connecting' : `Connected: ${server}`} position="right">
+      <div className={css.line} role="status">
+        <span className={`${css.dot} ${connecting ? css.connecting : ''}`} aria-hidden />
+        <span className={css.text}>{connecting ? 'Connecting…' : 'Connected'}</span>
+      </div>
+    </Tooltip>
+  );
+}
+
+function Lost({ retryAt, retry }: { retryAt: number | undefined; retry: () => void }) {
+  const now = useNow();
+  const seconds = retryAt === undefined ? 0 : Math.ceil((retryAt - now) / 1_000);
+  return (
+    <button type="button" className={css.line} onClick={retry} title="Try again now">
+      <span className={`${css.dot} ${css.lost}`} aria-hidden />
+      <span className={css.text} role="status">{seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting…'}</span>
+    </button>
+  );
+}

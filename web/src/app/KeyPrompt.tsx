@@ -1,0 +1,28 @@
+import { Button, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { key } from '../api/key';
+
+/** Asks for an API key when the server does. It is kept for this tab only. */
+export function KeyPrompt() {
+  const asked = useSyncExternalStore(key.subscribe, key.isAsked);
+  const [value, setValue] = useState('');
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (value.trim()) key.set(value.trim());
+    setValue('');
+  };
+  return (
+    <Modal opened={asked} onClose={() => undefined} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false} title="This server asks for a key">
+      <form onSubmit={submit}>
+        <Stack>
+          <Text size="sm">
+            {key.get() ? 'The key was not accepted. ' : ''}
+            Paste a key from <code>[[server.api_key]]</code> of its configuration. It stays in this tab and is forgotten when the tab closes.
+          </Text>
+          <PasswordInput label="API key" value={value} onChange={(event) => setValue(event.currentTarget.value)} data-autofocus autoComplete="off" />
+          <Button type="submit" disabled={!value.trim()}>Connect</Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,18 @@
+// The component library's theme. Colours are static CSS (tokens.css): the content security policy allows no inline
+// style elements, so nothing here may need one.
+
+import { createTheme, Drawer, Menu, Modal, Tooltip } from '@mantine/core';
+
+export const theme = createTheme({
+  primaryColor: 'indigo',
+  defaultRadius: 6,
+  cursorType: 'pointer',
+  focusRing: 'auto',
+  components: {
+    // Locking the scroll inserts a style element.
+    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Menu: Menu.extend({ defaultProps: { shadow: 'md', position: 'bottom-end' } }),
+    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 400, withArrow: true } }),
+  },
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { fold, fromRows } from './fold';
+import type { Frame, Row } from './frame';
+import type { Item } from './state';
+
+const AT = '2026-01-01T00:00:00Z';
+const EMPTY = { next: 0, turns: [] };
+
+function told(...frames: object[]): Frame[] {
+  return frames.map((frame, chat_seq) => ({ thread_id: 't', turn_id: 'turn-1', chat_seq, at: AT, parent_id: null, depth: 0, ...frame }) as Frame);
+}
+
+const row = (fields: Partial<Row>): Row => ({
+  id: 'r', role: 'assistant', content: '', tool_calls: null, tool_call_id: null, is_error: false, turn_id: 'turn-1', execution_tree: null, created_at: AT, ...fields,
+});
+
+const SUBTASK = { id: 'c1', name: 'run_subtask', args: { title: 'Hive', instructions: 'Look' } };
+const NODE = { is_error: false, duration_ms: 5 };
+const TREE = { version: 1 as const, nodes: [
+  { ...NODE, id: 'c1', parent_id: null, name: 'run_subtask', title: 'Hive', args_preview: '{…}', result_preview: 'Fine' },
+  { ...NODE, id: 'c2', parent_id: 'c1', name: 'calculator', args_preview: '{"input":"6*7"}', result_preview: '42' },
+] };
+
+const ROWS = [
+  row({ id: '0', role: 'user', content: 'Compare' }), row({ id: '1', content: 'I will look.', tool_calls: [SUBTASK] }),
+  row({ id: '2', role: 'tool', content: 'Fine', tool_call_id: 'c1' }), row({ id: '3', content: 'All is well.', execution_tree: TREE }),
+];
+
+const TURN = told(
+  { type: 'message', ...ROWS[0] },
+  { type: 'turn_started', model: 'swift', permission_mode: 'default' },
+  { type: 'llm_started', call_id: '1#1.0', model: 'swift', iteration: 0 },
+  { type: 'message', ...ROWS[1], call_id: '1#1.0' },
+  { type: 'tool_call_update', tool_call_id: 'c1', name: 'run_subtask', status: 'start', args: SUBTASK.args, message: 'Hive' },
+  { type: 'llm_started', call_id: '1.0.0#1.0', model: 'swift', iteration: 0, parent_id: 'c1', depth: 1 },
+  { type: 'tool_call_update', tool_call_id: 'c2', name: 'calculator', status: 'start', args: '{"input":"6*7"}', parent_id: 'c1', depth: 1 },
+  { type: 'tool_approval_request', approval_id: 'a', tool_call_id: 'c2', tool_name: 'calculator', args: {}, parent_id: 'c1' },
+  { type: 'tool_approval_resolved', approval_id: 'a', decision: 'allow', by: 'ana' },
+  { type: 'tool_call_update', tool_call_id: 'c2', name: 'calculator', status: 'end', result: '42', is_error: false, duration_ms: 5, parent_id: 'c1', depth: 1 },
+  { type: 'tool_call_update', tool_call_id: 'c1', name: 'run_subtask', status: 'end', result: 'Fine', is_error: false, duration_ms: 5 },
+  { type: 'llm_started', call_id: '1#2.0', model: 'swift', iteration: 1 },
+  { type: 'llm_completed', call_id: '1#2.0', content: 'All is well.' },
+  { type: 'message', ...ROWS[3] },
+  { type: 'cost_summary', total_usd: 0.5, input_tokens: 1, output_tokens: 2, llm_calls: 3, tool_calls: 2, subtasks: 1, wall_ms: 9 },
+  { type: 'chunk', done: true, content: '', status: 'COMPLETED' },
+);
+
+/** What a reader sees of a turn: words and calls, nested. */
+const outline = (items: Item[]): unknown[] => items.flatMap((item): unknown[] => {
+  if (item.kind === 'words') return item.text ? [item.text] : [];
+  return item.kind === 'call' ? [[item.title ?? item.name, item.result, item.isError, outline(item.items)]] : [];
+});
+
+describe('a thread', () => {
+  it('is laid out alike from its frames and from its rows', () => {
+    const live = fold(EMPTY, TURN).turns[0];
+    const reloaded = fromRows(ROWS, 16).turns[0];
+    expect(outline(live?.items ?? [])).toEqual(['I will look.', ['Hive', 'Fine', false, [['calculator', '42', false, []]]], 'All is well.']);
+    expect(outline(reloaded?.items ?? [])).toEqual(outline(live?.items ?? []));
+    expect(live).toMatchObject({ said: 'Compare', isOver: true, approvals: [], cost: { total_usd: 0.5 }, mode: 'default' });
+  });
+
+  it('counts a frame that comes twice once, in whatever batches', () => {
+    const whole = fold(EMPTY, TURN);
+    expect(TURN.reduce((state, frame) => fold(state, [frame]), EMPTY as ReturnType<typeof fold>)).toEqual(whole);
+    expect(fold(fold(EMPTY, TURN.slice(0, 9)), TURN.slice(3))).toEqual(whole);
+    expect(fold(fromRows(ROWS, 0), TURN)).toEqual(whole);
+  });
+
+  it('shows rows of a turn whose beginning it was not told', () => {
+    const known = fromRows(ROWS, 5);
+    expect(fold(known, TURN.slice(5)).turns).toEqual(known.turns);
+  });
+
+  it('asks for permission until it is answered', () => {
+    expect(fold(EMPTY, TURN.slice(0, 8)).turns[0]?.approvals).toMatchObject([{ approval_id: 'a' }]);
+    expect(fold(EMPTY, TURN.slice(0, 9)).turns[0]?.approvals).toEqual([]);
+  });
+
+  it('joins chunks by their place, passes over what came twice and tells of what was missed', () => {
+    const chunk = (content: string, offset: number): Frame => ({ type: 'chunk', turn_id: 'turn-1', call_id: '1#1.0', content, offset, parent_id: null, depth: 0 });
+    const asked = fold(EMPTY, TURN.slice(0, 3));
+    const words = (...chunks: Frame[]): unknown => fold(asked, chunks).turns[0]?.items[0];
+    expect(words(chunk('Bién ', 0), chunk('sûr', 6), chunk('Bién ', 0))).toMatchObject({ text: 'Bién sûr', hasGap: false });
+    expect(words(chunk('late', 40))).toMatchObject({ text: 'late', hasGap: true });
+  });
+});

@@ -1,0 +1,196 @@
+// The reducer of a thread. Stored rows give turns that are over; frames give every turn from its first one on. Both
+// lay a turn out alike: what was said, then the calls it asked for, subtasks with what they did inside.
+
+import { breachText } from '../run/words';
+import { grouped } from '../ui/grouped';
+import type { ChatFrame, ChunkFrame, Frame, Row, TreeNode } from './frame';
+import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
+
+/** Turns as their rows tell them. */
+export function fromRows(rows: readonly Row[], next: number): ThreadState {
+  const turns = [...grouped(rows, ({ turn_id }) => turn_id)].map(([id, own]) => turnOf(id, own));
+  return { next, turns };
+}
+
+function turnOf(id: string, rows: Row[]): Turn {
+  const asked = rows.find(({ role }) => role === 'user');
+  const nodes = rows.findLast(({ execution_tree }) => execution_tree !== null)?.execution_tree?.nodes ?? [];
+  const below = grouped(nodes, ({ parent_id }) => parent_id);
+  const results = new Map(rows.filter(({ role }) => role === 'tool').map((row) => [row.tool_call_id, row]));
+  const items = rows.filter(({ role }) => role === 'assistant').flatMap((row): Item[] => {
+    const calls = (row.tool_calls ?? []).map(({ id: call, name, args }): Call => {
+      const node = nodes.find((each) => each.id === call);
+      const result = results.get(call);
+      return { ...fromNode(node ?? missing(call, name), below), args, ...(result ? { result: result.content } : {}) };
+    });
+    return [...(row.content ? [words(row.id, row.content)] : []), ...calls];
+  });
+  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, items, approvals: [] };
+}
+
+function missing(id: string, name: string): TreeNode {
+  return { id, parent_id: null, name, args_preview: '', result_preview: '', is_error: true, duration_ms: 0 };
+}
+
+function fromNode(node: TreeNode, below: Map<string | null, TreeNode[]>): Call {
+  const items = (below.get(node.id) ?? []).map((child) => fromNode(child, below));
+  return {
+    kind: 'call', id: node.id, name: node.name, ...(node.title ? { title: node.title } : {}), args: node.args_preview, result: node.result_preview,
+    isError: node.is_error, isOver: true, durationMs: node.duration_ms, items,
+  };
+}
+
+function words(id: string, text: string): Words {
+  return { kind: 'words', id, text, isStreaming: false, bytes: 0, hasGap: false };
+}
+
+export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState {
+  let { next } = state;
+  const turns = [...state.turns];
+  const fresh = new Set<Turn>();
+  const change = (id: string): Turn | undefined => {
+    const at = turns.findLastIndex((turn) => turn.id === id);
+    const known = turns[at];
+    if (!known || fresh.has(known)) return known;
+    // A turn is small: copied whole, once for each batch that touches it.
+    const copy = structuredClone(known);
+    fresh.add(copy);
+    turns[at] = copy;
+    return copy;
+  };
+  for (const frame of frames) {
+    if (!('chat_seq' in frame) || frame.type === 'chunk' && !frame.done) {
+      const turn = change(frame.turn_id);
+      if (turn) heard(turn, frame as ChunkFrame);
+      continue;
+    }
+    if (frame.chat_seq < next) continue;
+    next = frame.chat_seq + 1;
+    if (frame.type === 'message' && frame.role === 'user') {
+      const begun: Turn = { id: frame.turn_id, at: frame.at, said: frame.content, isOver: false, items: [], approvals: [] };
+      fresh.add(begun);
+      const at = turns.findIndex(({ id }) => id === begun.id);
+      if (at >= 0) turns[at] = begun;
+      else turns.push(begun);
+      continue;
+    }
+    const turn = change(frame.turn_id);
+    // Told from its middle on, or by its rows: those know more.
+    if (turn && !turn.isOver) apply(turn, frame);
+  }
+  return { next, turns };
+}
+
+function apply(turn: Turn, frame: ChatFrame): void {
+  switch (frame.type) {
+    case 'message':
+      settle(turn, null, frame.call_id, frame.content, frame.id);
+      return;
+    case 'turn_started':
+      turn.model = frame.model;
+      turn.mode = frame.permission_mode;
+      return;
+    case 'llm_started':
+      level(turn, frame.parent_id).push({ ...words(frame.call_id, ''), isStreaming: true });
+      return;
+    case 'llm_completed':
+      settle(turn, frame.parent_id, frame.call_id, frame.content, frame.call_id);
+      return;
+    case 'llm_voided':
+      remove(level(turn, frame.parent_id), frame.call_id);
+      // When it is given up, what follows says why.
+      if (frame.then !== 'give_up') say(level(turn, frame.parent_id), frame, 'warn', `${frame.message}; tries again`);
+      return;
+    case 'tool_call_update':
+      return frame.status === 'start' ? started(turn, frame) : ended(turn, frame);
+    case 'tool_approval_request':
+      turn.approvals.push(frame);
+      return;
+    case 'tool_approval_resolved':
+      turn.approvals = turn.approvals.filter(({ approval_id }) => approval_id !== frame.approval_id);
+      say(turn.items, frame, frame.decision === 'deny' ? 'warn' : 'plain', `${frame.by} ${VERDICTS[frame.decision] ?? frame.decision}`);
+      return;
+    case 'permission_mode_changed':
+      turn.mode = frame.permission_mode;
+      return;
+    case 'budget_exceeded':
+      say(turn.items, frame, 'bad', breachText(frame));
+      return;
+    case 'error':
+      say(turn.items, frame, 'bad', frame.message);
+      return;
+    case 'turn_stopped':
+      say(turn.items, frame, 'plain', 'Stopped');
+      return;
+    case 'cost_summary':
+      turn.cost = frame;
+      return;
+    case 'chunk':
+      over(turn);
+      return;
+  }
+}
+
+const VERDICTS: Record<string, string> = { allow: 'allowed it', allow_for_chat: 'allowed it for this chat', deny: 'denied it' };
+
+/** Words as they come. What came twice is passed over; what was missed is remembered until the whole is there. */
+function heard(turn: Turn, { parent_id, call_id, content, offset }: ChunkFrame): void {
+  const found = level(turn, parent_id).findLast((item) => item.kind === 'words' && item.id === call_id);
+  if (found?.kind !== 'words' || !found.isStreaming || offset < found.bytes) return;
+  if (offset > found.bytes) found.hasGap = true;
+  found.text += content;
+  found.bytes = offset + new TextEncoder().encode(content).length;
+}
+
+/** The whole of what a model call said. */
+function settle(turn: Turn, parent: string | null, call: string | undefined, text: string, id: string): void {
+  const items = level(turn, parent);
+  const at = items.findLastIndex((item) => item.kind === 'words' && (call === undefined ? item.text === text || item.isStreaming : item.id === call));
+  const whole = text ? [words(at < 0 ? id : (items[at]?.id ?? id), text)] : [];
+  if (at >= 0) items.splice(at, 1, ...whole);
+  else items.push(...whole);
+}
+
+type Update = Extract<ChatFrame, { type: 'tool_call_update' }>;
+
+function started(turn: Turn, frame: Extract<Update, { status: 'start' }>): void {
+  level(turn, frame.parent_id).push({
+    kind: 'call', id: frame.tool_call_id, name: frame.name, ...(frame.message ? { title: frame.message } : {}), args: frame.args,
+    isError: false, isOver: false, startedAt: frame.at, items: [],
+  });
+}
+
+function ended(turn: Turn, frame: Extract<Update, { status: 'end' }>): void {
+  const call = find(turn.items, frame.tool_call_id);
+  if (call) Object.assign(call, { result: frame.result, isError: frame.is_error, isOver: true, durationMs: frame.duration_ms });
+}
+
+function over(turn: Turn): void {
+  turn.isOver = true;
+  turn.approvals = [];
+  turn.items = turn.items.filter((item) => item.kind !== 'words' || item.text !== '');
+  for (const item of turn.items) if (item.kind === 'words') item.isStreaming = false;
+}
+
+function say(items: Item[], frame: { chat_seq: number }, tone: Note['tone'], text: string): void {
+  items.push({ kind: 'note', id: String(frame.chat_seq), tone, text });
+}
+
+/** Where things at this level stand: in the turn, or in the subtask they belong to. */
+function level(turn: Turn, parent: string | null): Item[] {
+  return parent === null ? turn.items : (find(turn.items, parent)?.items ?? turn.items);
+}
+
+function find(items: Item[], id: string): Call | undefined {
+  for (const item of items) {
+    if (item.kind !== 'call') continue;
+    const found = item.id === id ? item : find(item.items, id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function remove(items: Item[], id: string): void {
+  const at = items.findLastIndex((item) => item.kind === 'words' && item.id === id);
+  if (at >= 0) items.splice(at, 1);
+}

@@ -1,0 +1,58 @@
+// A thread as this page knows it: turns, and in each what was said and called, nested as it happened.
+
+import type { Approval, CostSummary, Mode } from './frame';
+
+export interface ThreadState {
+  /** The number of the next frame. */
+  next: number;
+  /** In the order they began. */
+  turns: Turn[];
+}
+
+export interface Turn {
+  id: string;
+  at: string;
+  /** What the person said. */
+  said: string;
+  isOver: boolean;
+  items: Item[];
+  approvals: Approval[];
+  cost?: CostSummary;
+  mode?: Mode;
+  model?: string;
+}
+
+export type Item = Words | Call | Note;
+
+/** What one model call answered. */
+export interface Words {
+  kind: 'words';
+  id: string;
+  text: string;
+  isStreaming: boolean;
+  /** Bytes streamed so far, to tell what was missed or came twice. */
+  bytes: number;
+  hasGap: boolean;
+}
+
+/** A tool call; a subtask has what it did in it. */
+export interface Call {
+  kind: 'call';
+  id: string;
+  name: string;
+  title?: string;
+  args?: unknown;
+  result?: string;
+  isError: boolean;
+  isOver: boolean;
+  startedAt?: string;
+  durationMs?: number;
+  items: Item[];
+}
+
+export interface Note {
+  kind: 'note';
+  id: string;
+  tone: 'plain' | 'warn' | 'bad';
+  text: string;
+}

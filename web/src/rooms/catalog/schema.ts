@@ -1,0 +1,50 @@
+// A tool's JSON Schema as the fields of a form; what a form cannot say is left to JSON.
+
+export interface Field {
+  name: string;
+  kind: 'text' | 'number' | 'flag' | 'choice' | 'json';
+  isNeeded: boolean;
+  about: string;
+  choices: string[];
+}
+
+interface Property {
+  type?: string | string[];
+  description?: string;
+  enum?: unknown[];
+}
+
+export function fields(schema: unknown): Field[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Property>; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => ({
+    name, kind: kindOf(property), isNeeded: required.includes(name), about: property.description ?? '', choices: (property.enum ?? []).map(String),
+  }));
+}
+
+function kindOf({ type, enum: choices }: Property): Field['kind'] {
+  if (choices?.every((choice) => typeof choice === 'string')) return 'choice';
+  const word = Array.isArray(type) ? type.find((each) => each !== 'null') : type;
+  if (word === 'string') return 'text';
+  if (word === 'integer' || word === 'number') return 'number';
+  return word === 'boolean' ? 'flag' : 'json';
+}
+
+/** What was typed as arguments; a mistake in JSON is an error with the field's name. */
+export function toArguments(all: readonly Field[], typed: Readonly<Record<string, string>>): Record<string, unknown> {
+  const entries = all.flatMap(({ name, kind }): [string, unknown][] => {
+    const text = typed[name] ?? '';
+    if (text === '') return [];
+    if (kind === 'number') return [[name, Number(text)]];
+    if (kind === 'flag') return [[name, text === 'true']];
+    return [[name, kind === 'json' ? json(name, text) : text]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function json(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${name} is not JSON`);
+  }
+}

@@ -1,0 +1,69 @@
+import { ActionIcon, Button, Select, Textarea, Tooltip } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
+import { type KeyboardEvent, useState } from 'react';
+import { useCapabilities } from '../../api/queries';
+import type { Mode } from '../../chat/frame';
+import css from './Chat.module.css';
+
+export interface Message {
+  content: string;
+  model?: string;
+  permission_mode?: Mode;
+  if_busy?: 'queue' | 'interrupt';
+}
+
+const MODES: { value: Mode; label: string }[] = [
+  { value: 'plan', label: 'Plan: no effects' },
+  { value: 'default', label: 'Ask before effects' },
+  { value: 'auto', label: 'Do without asking' },
+];
+
+interface ComposerProps {
+  isRunning: boolean;
+  isSending: boolean;
+  send: (message: Message) => void;
+  stop: () => void;
+}
+
+/** The one place to say something. While a turn runs, a message waits for its end or takes its place. */
+export function Composer({ isRunning, isSending, send, stop }: ComposerProps) {
+  const models = useCapabilities().data?.models ?? [];
+  const [content, setContent] = useState('');
+  const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
+  const [mode, setMode] = useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
+  const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
+    if (!content.trim() || isSending) return;
+    const known = models.some(({ alias }) => alias === model);
+    send({ content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}) });
+    setContent('');
+  };
+  const typed = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit(isRunning ? 'queue' : undefined);
+  };
+  return (
+    <div className={css.composer}>
+      <div className={css.box}>
+        <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setContent(event.currentTarget.value)} onKeyDown={typed} />
+        <div className={css.chips}>
+          <Select size="xs" variant="unstyled" w={124} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
+          <Select size="xs" variant="unstyled" w={150} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => setMode((value ?? 'default') as Mode)} />
+          <span className={css.space} />
+          {isRunning && content.trim() ? (
+            <>
+              <Button size="xs" variant="default" onClick={() => submit('interrupt')}>Interrupt</Button>
+              <Button size="xs" onClick={() => submit('queue')}>Queue</Button>
+            </>
+          ) : null}
+          {isRunning ? (
+            <Tooltip label="Stop this turn"><ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}><IconPlayerStopFilled size={14} /></ActionIcon></Tooltip>
+          ) : (
+            <ActionIcon size={30} radius="xl" aria-label="Send" disabled={!content.trim()} loading={isSending} onClick={() => submit()}><IconArrowUp size={17} /></ActionIcon>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+import { Skeleton } from '@mantine/core';
+import { IconMessageCircle } from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { post } from '../../api/client';
+import { ThreadStore } from '../../chat/store';
+import { Empty, ProblemNote } from '../../ui/Note';
+import { useAction } from '../../ui/useAction';
+import css from './Chat.module.css';
+import { Composer, type Message } from './Composer';
+import { TurnView } from './TurnView';
+
+/** How near the end counts as being there. */
+const END_PX = 80;
+/** Turns shown before older ones are asked for. */
+const SHOWN = 30;
+
+interface Accepted {
+  turnId: string;
+  queuePosition?: number;
+}
+
+/** A conversation that does not exist yet: it begins with its first message. */
+export function NewThread() {
+  const navigate = useNavigate();
+  const begin = useAction('Sending', async (message: Message) => {
+    const thread = await post<{ id: string }>('/api/threads');
+    await post(`/api/threads/${thread.id}/messages`, message);
+    return thread;
+  }, ({ id }) => navigate(`/chat/${id}`));
+  return (
+    <div className={css.thread}>
+      <div className={css.talk}>
+        <div className={`${css.inner} ${css.hello}`}>
+          <Empty icon={IconMessageCircle} title="What can be done for you?">
+            <p>Ask, or describe a task. It calls tools, splits work into subtasks that run side by side, and asks you before it does anything with an effect outside the workspace.</p>
+          </Empty>
+        </div>
+      </div>
+      <Composer isRunning={false} isSending={begin.isPending} send={(message) => begin.mutate(message)} stop={() => undefined} />
+    </div>
+  );
+}
+
+export function OneThread({ id }: { id: string }) {
+  const store = useMemo(() => new ThreadStore(id), [id]);
+  useEffect(() => {
+    store.open();
+    return () => store.close();
+  }, [store]);
+  const { state, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
+  const [shown, setShown] = useState(SHOWN);
+  const send = useAction('Sending', async (message: Message) => {
+    const { turnId } = await post<Accepted>(`/api/threads/${id}/messages`, message);
+    setWaiting((old) => [...old, { turnId, content: message.content }]);
+  });
+  const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
+  const turns = state?.turns ?? [];
+  const running = turns.findLast((turn) => !turn.isOver);
+  const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
+  const { box, scrolled } = useFollowing(state);
+  if (problem) {
+    return <div className={css.thread}><div className={css.inner}><ProblemNote what="The conversation could not be opened" error={problem} /><Link to="/chat">All conversations</Link></div></div>;
+  }
+  return (
+    <div className={css.thread}>
+      <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+        <div className={css.inner}>
+          {state ? null : <Skeleton height={120} />}
+          {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
+          {turns.slice(-shown).map((turn) => <TurnView key={turn.id} turn={turn} />)}
+          {queued.map(({ turnId, content }) => <div key={turnId} className={css.turn}><div className={css.said} data-waiting>{content}</div><div className={css.foot}>Waits for its turn</div></div>)}
+        </div>
+      </div>
+      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} />
+    </div>
+  );
+}
+
+/** Stays at the end while new things come, unless the reader has gone up. */
+function useFollowing(state: unknown) {
+  const box = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  useEffect(() => {
+    if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [state]); // oxlint-disable-line react/exhaustive-deps
+  const scrolled = (): void => {
+    const at = box.current;
+    if (at) atEnd.current = at.scrollHeight - at.scrollTop - at.clientHeight < END_PX;
+  };
+  return { box, scrolled };
+}

@@ -1,0 +1,84 @@
+import { Loader } from '@mantine/core';
+import { memo } from 'react';
+import type { CostSummary } from '../../chat/frame';
+import type { Call, Item, Turn } from '../../chat/state';
+import { count, duration, money } from '../../ui/format';
+import { Markdown } from '../../ui/Markdown';
+import { Text } from '../../ui/Text';
+import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
+import { ApprovalCard } from './ApprovalCard';
+import css from './Chat.module.css';
+
+/** What a person said and everything that came of it. */
+export const TurnView = memo(function TurnView({ turn }: { turn: Turn }) {
+  const isQuiet = !turn.isOver && turn.approvals.length === 0 && !turn.items.some((item) => item.kind === 'words' && item.isStreaming && item.text);
+  return (
+    <section className={css.turn} aria-label={`Turn: ${turn.said.slice(0, 60)}`}>
+      <div className={css.said}>{turn.said}</div>
+      <div className={css.answer}>
+        <Items items={turn.items} />
+        {turn.approvals.map((approval) => <ApprovalCard key={approval.approval_id} approval={approval} />)}
+        {isQuiet ? <div className={css.working} role="status"><Loader size={13} />{status(turn.items) ?? 'thinks'}</div> : null}
+      </div>
+      {turn.cost ? <Cost cost={turn.cost} model={turn.model} /> : null}
+    </section>
+  );
+});
+
+function Items({ items }: { items: Item[] }) {
+  return items.map((item) => {
+    switch (item.kind) {
+      case 'words':
+        return item.text || item.hasGap ? (
+          <div key={item.id}>
+            {item.hasGap && item.isStreaming ? <p className={css.gap}>Its first words were said before this page listened; the whole comes at its end.</p> : null}
+            <Markdown text={item.text} />
+          </div>
+        ) : null;
+      case 'call': return <CallView key={item.id} call={item} />;
+      case 'note': return <p key={item.id} className={css.note} data-tone={item.tone}>{item.text}</p>;
+    }
+  });
+}
+
+function CallView({ call }: { call: Call }) {
+  const isSubtask = call.name === 'run_subtask';
+  const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
+  const live = call.isOver ? undefined : status(call.items);
+  const line = isSubtask ? live ?? inOneLine('', call.result) : inOneLine(args, call.result);
+  return (
+    <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
+      {() => (
+        <>
+          <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}><Text text={args} /></ToolPart>
+          {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} /></div> : null}
+          {call.result === undefined ? null : <ToolPart title={call.isError ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
+        </>
+      )}
+    </ToolCard>
+  );
+}
+
+/** What goes on among these, in one line. */
+function status(items: Item[]): string | undefined {
+  const open = items.filter((item): item is Call => item.kind === 'call' && !item.isOver);
+  const last = open.at(-1);
+  if (!last) return items.some((item) => item.kind === 'words' && item.isStreaming) ? 'thinks' : undefined;
+  const inner = status(last.items);
+  const name = last.name === 'run_subtask' ? last.title ?? 'a subtask' : `runs ${last.name}`;
+  const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
+  return `${name}${inner ? `: ${inner}` : ''}${more}`;
+}
+
+function Cost({ cost, model }: { cost: CostSummary; model: string | undefined }) {
+  return (
+    <footer className={css.foot}>
+      <span>{model}</span>
+      <span>{count(cost.input_tokens)} in · {count(cost.output_tokens)} out</span>
+      <span>{cost.total_usd === null ? 'no price set' : money(cost.total_usd)}</span>
+      <span>{duration(cost.wall_ms)}</span>
+      {cost.tool_calls > 0 ? <span>{cost.tool_calls} {cost.tool_calls === 1 ? 'call' : 'calls'}</span> : null}
+      {cost.subtasks > 0 ? <span>{cost.subtasks} {cost.subtasks === 1 ? 'subtask' : 'subtasks'}</span> : null}
+    </footer>
+  );
+}

@@ -1,0 +1,58 @@
+import { ActionIcon, Button, MultiSelect, Select, Switch, Textarea, TextInput } from '@mantine/core';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { lazy, Suspense } from 'react';
+import { type OwnTask, ownTask } from './draft';
+import type { PartProps } from './New';
+import css from './New.module.css';
+
+const Sketch = lazy(() => import('./Sketch'));
+
+/** Tasks composed by hand, and the graph their links make. */
+export function OwnTasks({ capabilities, draft, change }: PartProps) {
+  const { tasks } = draft;
+  const set = (id: number, changed: Partial<OwnTask>): void => change({ tasks: tasks.map((task) => (task.id === id ? { ...task, ...changed } : task)) });
+  const remove = (id: number): void =>
+    change({ tasks: tasks.filter((task) => task.id !== id).map((task) => ({ ...task, context: task.context.filter((other) => other !== id) })) });
+  const add = (): void => change({ tasks: [...tasks, ownTask(Math.max(0, ...tasks.map(({ id }) => id)) + 1)] });
+  return (
+    <>
+      {tasks.length > 1 ? <div className={css.graph}><Suspense><Sketch tasks={tasks} workflow={draft.workflow} /></Suspense></div> : null}
+      {tasks.map((task, position) => (
+        <TaskCard key={task.id} task={task} position={position} tasks={tasks} capabilities={capabilities} set={(changed) => set(task.id, changed)} remove={() => remove(task.id)} />
+      ))}
+      <Button variant="default" leftSection={<IconPlus size={16} />} onClick={add}>Add a task</Button>
+    </>
+  );
+}
+
+interface TaskCardProps {
+  task: OwnTask;
+  position: number;
+  tasks: OwnTask[];
+  capabilities: PartProps['capabilities'];
+  set: (changed: Partial<OwnTask>) => void;
+  remove: () => void;
+}
+
+export const nameOf = (task: OwnTask, position: number): string => task.name || `Task ${position + 1}`;
+
+function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCardProps) {
+  const others = tasks.map((other, at) => ({ value: String(other.id), label: nameOf(other, at) })).filter(({ value }) => value !== String(task.id));
+  return (
+    <section className={css.card} aria-label={nameOf(task, position)}>
+      <header>
+        <h2>{nameOf(task, position)}</h2>
+        {tasks.length > 1 ? <ActionIcon variant="subtle" color="gray" aria-label={`Remove ${nameOf(task, position)}`} onClick={remove}><IconTrash size={16} /></ActionIcon> : null}
+      </header>
+      <Textarea label="What to do" required autosize minRows={2} value={task.description} onChange={(event) => set({ description: event.currentTarget.value })} />
+      <div className={css.two}>
+        <TextInput label="Name" value={task.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <TextInput label="Expected output" value={task.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
+        <Select label="Model" placeholder="The first one" clearable data={capabilities.models.map(({ alias }) => alias)} value={task.model || null} onChange={(model) => set({ model: model ?? '' })} />
+        <MultiSelect label="Tools" data={capabilities.tools.map(({ name }) => name)} value={task.tools} onChange={(tools) => set({ tools })} />
+        {others.length > 0 ? <MultiSelect label="Reads the output of" data={others} value={task.context.map(String)} onChange={(ids) => set({ context: ids.map(Number) })} /> : null}
+      </div>
+      <Switch label="A person reviews its output" checked={task.isReviewed} onChange={(event) => set({ isReviewed: event.currentTarget.checked })} />
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+// What is being composed, and the request it becomes. Empty fields are left out, so that the server's defaults hold.
+
+import type { Capabilities, RunOptions, RunRequest, TaskDraft, TaskOverride, Workflow } from '../../api/types';
+
+export interface Draft {
+  source: 'ensemble' | 'own';
+  inputs: Record<string, string>;
+  overrides: Record<string, Override>;
+  tasks: OwnTask[];
+  tags: string[];
+  workflow: '' | Workflow;
+  reviewPolicy: '' | NonNullable<RunOptions['reviewPolicy']>;
+  captureMode: '' | NonNullable<RunOptions['captureMode']>;
+}
+
+export interface Override {
+  description: string;
+  expectedOutput: string;
+  additionalContext: string;
+  model: string;
+  maxIterations: string;
+  addTools: string[];
+  removeTools: string[];
+}
+
+export interface OwnTask {
+  /** Told apart by this while names change. */
+  id: number;
+  name: string;
+  description: string;
+  expectedOutput: string;
+  model: string;
+  tools: string[];
+  /** The ids of the tasks it reads. */
+  context: number[];
+  isReviewed: boolean;
+}
+
+export const NO_OVERRIDE: Override = {
+  description: '', expectedOutput: '', additionalContext: '', model: '', maxIterations: '', addTools: [], removeTools: [],
+};
+
+export const ownTask = (id: number): OwnTask => ({
+  id, name: '', description: '', expectedOutput: '', model: '', tools: [], context: [], isReviewed: false,
+});
+
+export function emptyDraft(capabilities: Capabilities): Draft {
+  const source = capabilities.preconfiguredTasks.length > 0 ? 'ensemble' : 'own';
+  return { source, inputs: {}, overrides: {}, tasks: [ownTask(1)], tags: [], workflow: '', reviewPolicy: '', captureMode: '' };
+}
+
+/** The variables of the ensemble's tasks, each once. */
+export function variables({ preconfiguredTasks }: Capabilities): string[] {
+  return [...new Set(preconfiguredTasks.flatMap((task) => task.variables))];
+}
+
+export function toRequest(draft: Draft): RunRequest {
+  const overrides = Object.entries(draft.overrides).map(([name, override]) => [name, overriding(override)] as const);
+  const changed = overrides.filter(([, override]) => Object.keys(override).length > 0);
+  const options = filled<RunOptions>({ workflow: draft.workflow, reviewPolicy: draft.reviewPolicy, captureMode: draft.captureMode });
+  return filled<RunRequest>({
+    inputs: filled(draft.source === 'ensemble' ? draft.inputs : {}),
+    taskOverrides: draft.source === 'ensemble' ? Object.fromEntries(changed) : {},
+    tasks: draft.source === 'own' ? draft.tasks.map((task) => own(task, draft.tasks)) : [],
+    tags: Object.fromEntries(draft.tags.map(tag)),
+    options,
+  });
+}
+
+function tag(text: string): [string, string] {
+  const at = text.indexOf(':');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function overriding({ maxIterations, addTools, removeTools, ...texts }: Override): TaskOverride {
+  const limit = Number(maxIterations);
+  return filled<TaskOverride>({ ...texts, maxIterations: limit > 0 ? limit : undefined, tools: filled({ add: addTools, remove: removeTools }) });
+}
+
+function own({ id: _id, context, isReviewed, ...task }: OwnTask, all: readonly OwnTask[]): TaskDraft {
+  const reference = (wanted: number): string => {
+    const position = all.findIndex((other) => other.id === wanted);
+    return `$${all[position]?.name || position}`;
+  };
+  return filled<TaskDraft>({ ...task, description: task.description, context: context.map(reference), review: isReviewed ? 'required' : undefined });
+}
+
+/** The same value without what is empty. */
+function filled<T extends object>(value: { [K in keyof T]: T[K] | '' | undefined }): T {
+  const isFull = (field: unknown): boolean =>
+    field !== undefined && field !== '' && !(typeof field === 'object' && field !== null && Object.keys(field).length === 0);
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => isFull(field))) as T;
+}

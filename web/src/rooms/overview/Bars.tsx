@@ -1,0 +1,37 @@
+import '@mantine/charts/styles.css';
+import { BarChart } from '@mantine/charts';
+import { count, money } from '../../ui/format';
+import type { Bucket, Range } from './buckets';
+
+const HEIGHT = 150;
+
+/** One number over time, as bars. */
+export default function Bars({ data, field, range }: { data: Bucket[]; field: 'tokens' | 'cost' | 'runs'; range: Range }) {
+  const format = field === 'cost' ? money : count;
+  const rows = data.map(({ from, runs, failed, ...rest }) => ({ ...rest, runs: runs - failed, failed, at: label(from, range) }));
+  const series = field === 'runs'
+    ? [{ name: 'runs', label: 'Not failed', color: 'var(--accent)' }, { name: 'failed', label: 'Failed', color: 'var(--bad)' }]
+    : [{ name: field, label: field === 'cost' ? 'Cost' : 'Tokens', color: 'var(--accent)' }];
+  return (
+    <BarChart
+      h={HEIGHT}
+      data={rows}
+      dataKey="at"
+      type="stacked"
+      series={series}
+      valueFormatter={format}
+      withLegend={false}
+      gridAxis="x"
+      tickLine="none"
+      yAxisProps={{ width: 52, tickCount: 4, allowDecimals: field === 'cost' }}
+      xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 24 }}
+      barProps={{ isAnimationActive: false, radius: 2 }}
+    />
+  );
+}
+
+function label(from: number, { stepMs }: Range): string {
+  const date = new Date(from);
+  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return stepMs > 3_600_000 ? `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}` : time;
+}

@@ -1,0 +1,109 @@
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { Link, useSearchParams } from 'react-router';
+import { useReviews, useRuns, useServerStatus } from '../../api/queries';
+import type { RunRow } from '../../api/types';
+import { count, money } from '../../ui/format';
+import { ProblemNote } from '../../ui/Note';
+import { Card, Page } from '../../ui/Page';
+import { useNow } from '../../ui/useNow';
+import { RunTable } from '../runs/RunTable';
+import { buckets, RANGES } from './buckets';
+import css from './Overview.module.css';
+
+const Bars = lazy(() => import('./Bars'));
+
+/** Runs looked at: the newest. */
+const LOOKED_AT = 500;
+const SHOWN = 5;
+
+/** What runs, what waits for a person, what it costs, what went wrong. */
+export default function Overview() {
+  const { data, error } = useRuns(`limit=${LOOKED_AT}`);
+  const runs = data?.runs ?? [];
+  const active = runs.filter((run) => run.durationMs === null);
+  const failed = runs.filter((run) => run.status === 'FAILED');
+  return (
+    <Page title="Overview" actions={<Button component={Link} to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">New run</Button>}>
+      {error ? <ProblemNote what="The runs could not be read" error={error} /> : null}
+      {data ? (
+        <>
+          <Numbers active={active} failed={failed} />
+          <Spending runs={runs} isCut={data.total > runs.length} />
+          <Listed title="At work" all="/runs?status=RUNNING" runs={active} quiet="Nothing runs just now." />
+          <Listed title="Failed lately" all="/runs?status=FAILED" runs={failed} quiet="No run has failed." />
+        </>
+      ) : error ? null : <Skeleton height={320} radius={10} />}
+    </Page>
+  );
+}
+
+function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[] }) {
+  const waiting = useReviews().data?.total ?? 0;
+  const queued = useServerStatus().data?.queueDepth ?? 0;
+  const running = active.filter((run) => run.status === 'RUNNING');
+  const clock = useNow();
+  const now = running.map(({ currentTask }) => currentTask?.name).filter(Boolean).slice(0, 2).join(', ');
+  const recent = failed.filter((run) => clock - Date.parse(run.startedAt) < 86_400_000).length;
+  return (
+    <div className={css.numbers}>
+      <Figure to="/runs?status=RUNNING" name="Running" tone={running.length > 0 ? 'running' : undefined} value={running.length}>{now || 'nothing just now'}</Figure>
+      <Figure to="/reviews" name="Waiting for a person" tone={waiting > 0 ? 'warn' : undefined} value={waiting}>{waiting > 0 ? 'decide them' : 'nobody waits'}</Figure>
+      <Figure to="/runs?status=ACCEPTED" name="In the queue" value={queued}>{queued > 0 ? 'for a free slot' : 'no queue'}</Figure>
+      <Figure to="/runs?status=FAILED" name="Failed in a day" tone={recent > 0 ? 'bad' : undefined} value={recent}>{failed[0]?.error ?? 'none'}</Figure>
+    </div>
+  );
+}
+
+function Figure({ to, name, value, tone, children }: { to: string; name: string; value: number; tone?: string | undefined; children: ReactNode }) {
+  return (
+    <Link to={to} className={css.number} data-tone={tone}>
+      <span>{name}</span>
+      <strong>{value}</strong>
+      <small style={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>{children}</small>
+    </Link>
+  );
+}
+
+function Spending({ runs, isCut }: { runs: RunRow[]; isCut: boolean }) {
+  const clock = useNow();
+  const [params, setParams] = useSearchParams();
+  const range = RANGES.find(({ value }) => value === params.get('range')) ?? RANGES[1];
+  if (!range) return null;
+  const data = buckets(runs, range, clock);
+  const tokens = data.reduce((sum, bucket) => sum + bucket.tokens, 0);
+  const cost = data.reduce((sum, bucket) => sum + bucket.cost, 0);
+  return (
+    <section className={css.section} aria-label="Use over time">
+      <header>
+        <h2>Use over time</h2>
+        {isCut ? <span className={css.quiet} style={{ padding: 0 }}>the newest {LOOKED_AT} runs</span> : null}
+        <SegmentedControl size="xs" ml="auto" aria-label="Span of time" data={RANGES.map(({ value, label }) => ({ value, label }))} value={range.value} onChange={(value) => setParams({ range: value }, { replace: true })} />
+      </header>
+      <div className={css.charts}>
+        <Chart title="Tokens" total={count(tokens)}><Bars data={data} field="tokens" range={range} /></Chart>
+        <Chart title="Cost" total={money(cost)}><Bars data={data} field="cost" range={range} /></Chart>
+        <Chart title="Runs" total={count(data.reduce((sum, bucket) => sum + bucket.runs, 0))}><Bars data={data} field="runs" range={range} /></Chart>
+      </div>
+    </section>
+  );
+}
+
+function Chart({ title, total, children }: { title: string; total: string; children: ReactNode }) {
+  return (
+    <Card className={css.chart}>
+      <header><h3>{title}</h3><span>{total} in all</span></header>
+      <Suspense fallback={<Skeleton height={150} />}>{children}</Suspense>
+    </Card>
+  );
+}
+
+function Listed({ title, all, runs, quiet }: { title: string; all: string; runs: RunRow[]; quiet: string }) {
+  return (
+    <section className={css.section} aria-label={title}>
+      <header><h2>{title}</h2>{runs.length > SHOWN ? <Link to={all}>all {runs.length}</Link> : null}</header>
+      <Card>{runs.length > 0 ? <RunTable runs={runs.slice(0, SHOWN)} /> : <p className={css.quiet}>{quiet}</p>}</Card>
+    </section>
+  );
+}

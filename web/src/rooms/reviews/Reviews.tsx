@@ -1,0 +1,78 @@
+import { useHotkeys } from '@mantine/hooks';
+import { IconMailCheck } from '@tabler/icons-react';
+import { Link, useNavigate, useParams } from 'react-router';
+import { useReviews } from '../../api/queries';
+import type { Review } from '../../api/types';
+import { shortId } from '../../ui/format';
+import { Empty, ProblemNote } from '../../ui/Note';
+import { useTitle } from '../../ui/Page';
+import { Ago, Countdown } from '../../ui/Time';
+import { useNow } from '../../ui/useNow';
+import { OneReview } from './OneReview';
+import css from './Reviews.module.css';
+
+/** A deadline this near is urgent. */
+const SOON_MS = 60_000;
+
+/** Everything that waits for a person, over all runs; the keyboard is enough. */
+export default function Reviews() {
+  const { reviewId } = useParams();
+  const navigate = useNavigate();
+  const { data, error } = useReviews();
+  const reviews = data?.reviews ?? [];
+  const chosen = reviews.find((review) => review.reviewId === reviewId) ?? (reviewId === undefined ? reviews[0] : undefined);
+  const position = chosen ? reviews.indexOf(chosen) : -1;
+  const go = (to: number): void => {
+    const next = reviews[to];
+    if (next) void navigate(`/reviews/${next.reviewId}`);
+  };
+  useTitle('Reviews');
+  useHotkeys([['j', () => go(position + 1)], ['k', () => go(position - 1)], ['ArrowDown', () => go(position + 1)], ['ArrowUp', () => go(position - 1)]]);
+  const decided = (): void => {
+    const next = reviews[position + 1] ?? reviews[position - 1];
+    void navigate(next ? `/reviews/${next.reviewId}` : '/reviews', { replace: true });
+  };
+  return (
+    <div className={css.split} data-open={reviewId === undefined ? undefined : true}>
+      <section className={css.inbox} aria-label="Waiting">
+        <header><h1>Reviews</h1><span role="status">{data ? `${data.total} waiting` : ''}</span></header>
+        <ul>{reviews.map((review) => <Entry key={review.reviewId} review={review} isChosen={review === chosen} />)}</ul>
+        <div className={css.keys} aria-hidden>
+          <span><kbd>J</kbd> <kbd>K</kbd> next, previous</span><span><kbd>A</kbd> approve</span><span><kbd>E</kbd> edit</span><span><kbd>R</kbd> reject</span><span><kbd>X</kbd> end the run</span>
+        </div>
+      </section>
+      <div className={css.review}>
+        {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
+        {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} /> : null}
+        {data && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}
+      </div>
+    </div>
+  );
+}
+
+function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
+  const now = useNow();
+  const soon = review.expiresAt ? Date.parse(review.expiresAt) - now < SOON_MS : false;
+  return (
+    <li>
+      <Link className={css.entry} to={`/reviews/${review.reviewId}`} aria-current={isChosen}>
+        <strong>{review.prompt ?? review.taskName ?? review.taskDescription}</strong>
+        <span>
+          <span>run {shortId(review.runId)}</span>
+          <Ago at={review.createdAt} />
+          <span className={soon ? css.soon : undefined}>{review.expiresAt ? <><Countdown to={review.expiresAt} /> left</> : 'no deadline'}</span>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+function Nothing({ isGone }: { isGone: boolean }) {
+  return isGone ? (
+    <Empty icon={IconMailCheck} title="This review is decided"><p>Somebody decided it, or its time ran out. <Link to="/reviews">What else waits</Link></p></Empty>
+  ) : (
+    <Empty icon={IconMailCheck} title="Nothing waits for you">
+      <p>A task with <code>review = "required"</code>, or one that asks a person, shows up here by itself.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { parser } from '../api/sse';
+import type { Capabilities } from '../api/types';
+import { lines } from '../ui/diff';
+import { count, countdown, duration, money } from '../ui/format';
+import { fields, toArguments } from './catalog/schema';
+import { emptyDraft, NO_OVERRIDE, ownTask, toRequest } from './new/draft';
+import { edges, layout } from './run/graph/layout';
+import { merged, type Span } from './run/timeline/spans';
+import { readFilters, toQuery, writeFilters } from './runs/filters';
+
+const CAPABILITIES: Capabilities = {
+  tools: [], models: [], sharedTasks: [], sharedTools: [], inputs: {},
+  preconfiguredTasks: [{ name: 'write', description: 'Write {topic}', tools: [], variables: ['topic'] }],
+};
+
+describe('a composed request', () => {
+  it('holds what was filled in and nothing else', () => {
+    const draft = emptyDraft(CAPABILITIES);
+    expect(toRequest(draft)).toEqual({});
+    expect(toRequest({ ...draft, inputs: { topic: 'bees', other: '' }, tags: ['team:web', 'urgent'], overrides: { write: { ...NO_OVERRIDE, model: 'swift', maxIterations: '3' } } })).toEqual({
+      inputs: { topic: 'bees' }, tags: { team: 'web', urgent: '' }, taskOverrides: { write: { model: 'swift', maxIterations: 3 } },
+    });
+  });
+
+  it('refers to tasks by name, or by position while they have none', () => {
+    const tasks = [{ ...ownTask(5), name: 'a', description: 'A' }, { ...ownTask(6), description: 'B', context: [5] }, { ...ownTask(7), description: 'C', context: [6], isReviewed: true }];
+    expect(toRequest({ ...emptyDraft(CAPABILITIES), source: 'own', tasks })).toEqual({
+      tasks: [{ name: 'a', description: 'A' }, { description: 'B', context: ['$a'] }, { description: 'C', context: ['$1'], review: 'required' }],
+    });
+  });
+});
+
+describe('the filters of the list', () => {
+  it('survive the address and become a query', () => {
+    const filters = { status: 'FAILED', tags: ['a:b', 'c'], page: 3 };
+    expect(readFilters(writeFilters(filters))).toEqual(filters);
+    expect(toQuery(filters)).toBe('status=FAILED&tag=a%3Ab&tag=c&limit=50&offset=100');
+    expect(readFilters(new URLSearchParams('page=-1')).page).toBe(1);
+  });
+});
+
+describe('server-sent events', () => {
+  it('are whole however they are cut', () => {
+    const text = ': ping\n\nevent: a\ndata: {"x":1}\nid: 0\n\ndata: one\ndata: two\r\n\r\n';
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const taken: string[] = [];
+      const parse = parser((data) => { taken.push(data); return false; });
+      parse(text.slice(0, cut));
+      parse(text.slice(cut));
+      expect(taken).toEqual(['{"x":1}', 'one\ntwo']);
+    }
+  });
+});
+
+describe('the graph', () => {
+  const task = (index: number, context: number[]): { index: number; context: number[] } => ({ index, context });
+
+  it('draws the order of a sequence where no link says it', () => {
+    expect(edges([task(1, []), task(2, [1]), task(3, [])], 'SEQUENTIAL').map(({ from, to, kind }) => `${from}${to}${kind}`)).toEqual(['12reads', '23then']);
+    expect(edges([task(1, []), task(2, [])], 'PARALLEL')).toEqual([]);
+  });
+
+  it('places a thousand tasks apart, readers after what they read', () => {
+    const tasks = Array.from({ length: 1_000 }, (_, position) => task(position + 1, position >= 500 ? [position - 499] : []));
+    const places = layout(tasks, edges(tasks, 'PARALLEL'));
+    expect(new Set([...places.values()].map(({ x, y }) => `${x},${y}`)).size).toBe(1_000);
+    expect(places.get(501)?.x).toBeGreaterThan(places.get(1)?.x ?? Infinity);
+  });
+});
+
+describe('the timeline', () => {
+  it('draws a bounded number of boxes for any number of calls', () => {
+    const spans = Array.from({ length: 50_000 }, (_, seq): Span => ({ kind: 'tool', from: seq * 10, to: seq * 10 + 8, title: 't', seq }));
+    const drawn = merged(spans, 1_000);
+    expect(drawn.length).toBeLessThan(600);
+    expect(drawn[0]?.from).toBe(0);
+    expect(drawn.at(-1)?.to).toBe(499_998);
+  });
+});
+
+describe('a tool\'s form', () => {
+  const schema = { type: 'object', required: ['q'], properties: { q: { type: 'string' }, n: { type: 'integer' }, all: { type: 'boolean' }, more: { type: 'array' } } };
+
+  it('turns what was typed into arguments of the right types', () => {
+    const all = fields(schema);
+    expect(all.map(({ kind }) => kind)).toEqual(['text', 'number', 'flag', 'json']);
+    expect(toArguments(all, { q: 'x', n: '3', all: 'true', more: '[1]' })).toEqual({ q: 'x', n: 3, all: true, more: [1] });
+    expect(toArguments(all, { q: '5' })).toEqual({ q: '5' });
+    expect(() => toArguments(all, { more: '[' })).toThrow('more is not JSON');
+  });
+});
+
+describe('a diff', () => {
+  it('marks the words that changed and leaves out what did not', () => {
+    const before = Array.from({ length: 20 }, (_, line) => `line ${line}`).join('\n');
+    const found = lines(before, before.replace('line 10', 'row 10'));
+    expect(found.map(({ kind }) => kind)).toEqual(['skip', ' ', ' ', ' ', '-', '+', ' ', ' ', ' ', 'skip']);
+    expect(found[5]).toMatchObject({ parts: [{ text: 'row', isChanged: true }, { text: ' 10', isChanged: false }] });
+  });
+});
+
+describe('numbers', () => {
+  it('read as people say them', () => {
+    expect([duration(950), duration(9_400), duration(61_000), duration(7_260_000)]).toEqual(['950 ms', '9.4 s', '1 m 1 s', '2 h 1 m']);
+    expect([countdown(0), countdown(59_001), countdown(3_600_000)]).toEqual(['0:00', '1:00', '1:00:00']);
+    expect([count(-1), count(9_999), count(12_340), count(1_000_000)]).toEqual(['unknown', '9,999', '12.3k', '1M']);
+    expect([money(0), money(0.00001), money(0.0123), money(12.5)]).toEqual(['$0', '<$0.0001', '$0.0123', '$12.50']);
+  });
+});

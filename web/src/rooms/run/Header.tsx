@@ -1,0 +1,105 @@
+import { Button } from '@mantine/core';
+import { IconUserCheck } from '@tabler/icons-react';
+import { Link } from 'react-router';
+import type { RunDetail } from '../../api/types';
+import { now } from '../../run/now';
+import type { RunState } from '../../run/state';
+import { count, money, shortId } from '../../ui/format';
+import { standingOf, StatusPill } from '../../ui/Status';
+import { Ago, Countdown, Took } from '../../ui/Time';
+import { Controls } from './Controls';
+import css from './Run.module.css';
+
+/** What the run is, what it does now, what it has used, and what can be done about it. */
+export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
+  return (
+    <header className={css.head} style={{ borderBottom: 0 }}>
+      <div className={css.top}>
+        <div className={css.crumbs}>
+          <Link to="/runs">Runs</Link>
+          <span aria-hidden>/</span>
+          <h1>{run.ensemble || 'Composed run'}</h1>
+          <code title={run.runId}>{shortId(run.runId)}</code>
+          <StatusPill standing={standingOf({ ...run, cancelRequested: run.cancel !== undefined, waitingFor: isWaiting(run) ? 'review' : undefined })} />
+          <Origin detail={detail} />
+          {Object.entries(detail.tags).map(([name, value]) => <span key={name} className={css.tag}>{name}:{value}</span>)}
+        </div>
+        <Controls run={run} detail={detail} />
+      </div>
+      <NowLine run={run} detail={detail} />
+      <Stats run={run} detail={detail} />
+    </header>
+  );
+}
+
+function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
+  if (retryOf) return <Link className={css.tag} to={`/runs/${retryOf}`}>retry of {shortId(retryOf)}</Link>;
+  return forkedFrom ? <Link className={css.tag} to={`/runs/${forkedFrom.runId}/events?event=${forkedFrom.seq}`}>forked from {shortId(forkedFrom.runId)} at {forkedFrom.seq}</Link> : null;
+}
+
+const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && now(run).reviewId !== undefined;
+
+function NowLine({ run, detail }: { run: RunState; detail: RunDetail }) {
+  const { text, tone, until, reviewId } = now(run, detail);
+  return (
+    <div className={css.now}>
+      <span className={css.nowText} data-tone={tone} role="status">
+        {text}
+        {until ? <> · <Countdown to={until} /></> : null}
+      </span>
+      {reviewId ? (
+        <Button component={Link} to={`/reviews/${reviewId}`} size="compact-sm" variant="light" leftSection={<IconUserCheck size={14} />}>Review it</Button>
+      ) : null}
+    </div>
+  );
+}
+
+function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
+  const { totals, tasks } = run;
+  const { limits } = detail;
+  const declared = tasks.filter((task) => !task.isManager);
+  const done = declared.filter((task) => task.status === 'COMPLETED').length;
+  const tokens = totals.inputTokens + totals.outputTokens;
+  return (
+    <dl className={css.stats}>
+      <Stat name="Tasks">{done} <small>of {declared.length}</small></Stat>
+      <Stat name={run.endedAt ? 'Took' : 'Running for'}><Took from={run.acceptedAt} to={run.endedAt} /></Stat>
+      <Stat name="Tokens" used={tokens} limit={limits.maxTotalTokens}>
+        {totals.unknownTokens ? '≥ ' : ''}{count(tokens)} <small>{count(totals.inputTokens)} in · {count(totals.outputTokens)} out</small>
+      </Stat>
+      <Stat name="Cost" used={totals.costUsd} limit={limits.maxCostUsd}>
+        {totals.unpriced ? <small>no price set</small> : money(totals.costUsd)}
+        {limits.maxCostUsd === undefined ? null : <small> of {money(limits.maxCostUsd)}</small>}
+      </Stat>
+      <Stat name="Model calls" used={totals.modelCalls} limit={limits.maxTotalLlmCalls} minor>{count(totals.modelCalls)}</Stat>
+      <Stat name="Tool calls" used={totals.toolCalls} limit={limits.maxTotalToolCalls} minor>{count(totals.toolCalls)}</Stat>
+      <Stat name="Model" minor>{run.model ?? detail.model}</Stat>
+      <Stat name="Started" minor><Ago at={run.acceptedAt} /></Stat>
+    </dl>
+  );
+}
+
+interface StatProps {
+  name: string;
+  children: React.ReactNode;
+  used?: number;
+  limit?: number | undefined;
+  minor?: true;
+}
+
+function Stat({ name, children, used = 0, limit, minor }: StatProps) {
+  const share = limit ? Math.min(1, used / limit) : 0;
+  return (
+    <div className={css.stat} data-minor={minor}>
+      <dt>{name}</dt>
+      <dd>
+        {children}
+        {limit ? (
+          <div className={css.budget} role="img" aria-label={`${Math.round(100 * share)} % of the budget of ${limit}`} title={`${Math.round(100 * share)} % of the budget`}>
+            <i data-tone={share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'} style={{ width: `${100 * share}%` }} />
+          </div>
+        ) : null}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { Button, Progress, Skeleton } from '@mantine/core';
+import { IconGhost } from '@tabler/icons-react';
+import { lazy, Suspense } from 'react';
+import { Link, Navigate, NavLink, useParams } from 'react-router';
+import { Problem } from '../../api/client';
+import { useRunDetail } from '../../api/queries';
+import type { RunDetail } from '../../api/types';
+import type { RunState } from '../../run/state';
+import { WINDOW_MAX } from '../../run/store';
+import { useRun } from '../../run/useRun';
+import { count, shortId } from '../../ui/format';
+import { Empty, ProblemNote } from '../../ui/Note';
+import { useTitle } from '../../ui/Page';
+import { Header } from './Header';
+import css from './Run.module.css';
+
+export interface TabProps {
+  run: RunState;
+  detail: RunDetail;
+}
+
+const TABS = {
+  graph: { name: 'Graph', view: lazy(() => import('./graph/Graph')) },
+  timeline: { name: 'Timeline', view: lazy(() => import('./timeline/Timeline')) },
+  conversation: { name: 'Conversation', view: lazy(() => import('./conversation/Conversation')) },
+  outputs: { name: 'Outputs', view: lazy(() => import('./outputs/Outputs')) },
+  events: { name: 'Events', view: lazy(() => import('./events/Events')) },
+};
+
+export default function Run() {
+  const { runId = '', tab = '' } = useParams();
+  if (!(tab in TABS)) return <Navigate to={`/runs/${runId}/graph`} replace />;
+  return <OneRun key={runId} runId={runId} tab={tab as keyof typeof TABS} />;
+}
+
+function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
+  const { run, detail: opened, problem, progress, extending, extend } = useRun(runId);
+  const fresh = useRunDetail(runId, run !== undefined && !run.endedAt).data;
+  const detail = fresh ?? opened;
+  useTitle(run ? `${run.ensemble || 'Run'} ${shortId(runId)}` : 'Run');
+  if (problem) return <Refused problem={problem} runId={runId} />;
+  if (!run || !detail) return <Opening progress={progress} />;
+  const View = TABS[tab].view;
+  const counts: Partial<Record<string, number>> = {
+    outputs: run.tasks.filter((task) => task.output !== undefined).length, events: run.next,
+  };
+  return (
+    <div className={css.page}>
+      <Header run={run} detail={detail} />
+      <nav className={css.head} aria-label="Views of the run" style={{ paddingTop: 0 }}>
+        <div className={css.tabs}>
+          {Object.entries(TABS).map(([path, { name }]) => (
+            <NavLink key={path} to={{ pathname: `/runs/${runId}/${path}`, search: path === 'conversation' ? location.search : '' }} className={css.tab ?? ''}>
+              {name}{counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
+            </NavLink>
+          ))}
+        </div>
+      </nav>
+      {run.first > 0 && tab !== 'events' && tab !== 'outputs' ? <Older run={run} extending={extending} extend={extend} /> : null}
+      <div className={css.body}>
+        <Suspense fallback={<Skeleton m={20} height={200} />}><View run={run} detail={detail} /></Suspense>
+      </div>
+    </div>
+  );
+}
+
+function Older({ run, extending, extend }: { run: RunState; extending: boolean; extend: () => void }) {
+  const full = run.next - run.first >= WINDOW_MAX;
+  return (
+    <div className={css.older} role="note">
+      Details from event {run.first.toLocaleString('en')} on; tasks, totals and outputs are complete.
+      {full
+        ? <Link to={`/runs/${run.runId}/events`}>All events</Link>
+        : <Button size="compact-xs" variant="default" loading={extending} onClick={extend}>Show earlier</Button>}
+    </div>
+  );
+}
+
+function Opening({ progress }: { progress: number }) {
+  return (
+    <div className={css.loading} aria-busy>
+      <Skeleton height={26} width={260} />
+      <Skeleton height={40} />
+      {progress > 0 ? <Progress value={100 * progress} size="xs" aria-label="Reading events" /> : null}
+      <Skeleton height={320} />
+    </div>
+  );
+}
+
+function Refused({ problem, runId }: { problem: Problem; runId: string }) {
+  if (!(problem instanceof Problem) || problem.code !== 'RUN_NOT_FOUND') {
+    return <div className={css.loading}><ProblemNote what="The run could not be opened" error={problem} /></div>;
+  }
+  return (
+    <Empty icon={IconGhost} title="There is no such run">
+      <p><code>{runId}</code> was never here, or has been deleted or aged out. <Link to="/runs">All runs</Link></p>
+    </Empty>
+  );
+}

@@ -1,0 +1,55 @@
+import { Button, CloseButton, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconMessageForward, IconMessages } from '@tabler/icons-react';
+import { Link } from 'react-router';
+import { isOver } from '../../run/frame';
+import { doing } from '../../run/now';
+import type { RunState, Task } from '../../run/state';
+import { count, money } from '../../ui/format';
+import { Markdown } from '../../ui/Markdown';
+import { StatusPill } from '../../ui/Status';
+import { Took } from '../../ui/Time';
+import { Inject } from './Dialogs';
+import css from './TaskPanel.module.css';
+
+/** One task beside the graph: what it is, how it stands, what came of it. */
+export function TaskPanel({ run, task, close }: { run: RunState; task: Task; close: () => void }) {
+  const turn = run.turns.get(String(task.index));
+  const [injecting, inject] = useDisclosure(false);
+  const reads = task.context.map((index) => run.tasks[index - 1]?.name).filter(Boolean).join(', ');
+  return (
+    <aside className={css.panel} aria-label={`Task ${task.name}`}>
+      <div className={css.head}>
+        <h2>{task.name}</h2>
+        <StatusPill standing={task.status} />
+        <CloseButton aria-label="Close the task" onClick={close} />
+      </div>
+      <Group gap={6}>
+        <Button component={Link} to={`/runs/${run.runId}/conversation?turn=${task.index}`} size="xs" leftSection={<IconMessages size={15} />}>Conversation</Button>
+        {isOver(task.status) || run.endedAt ? null : (
+          <Button size="xs" variant="default" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>Tell it something</Button>
+        )}
+      </Group>
+      {task.description ? <p className={css.text}>{task.description}</p> : null}
+      <dl className={css.facts}>
+        <dt>Agent</dt><dd>{task.role}</dd>
+        {turn && !isOver(task.status) ? <><dt>Now</dt><dd>{doing(turn)}</dd></> : null}
+        {task.model ? <><dt>Model</dt><dd>{task.model}</dd></> : null}
+        {task.startedAt ? <><dt>Time</dt><dd><Took from={task.startedAt} to={task.endedAt} /></dd></> : null}
+        <dt>Tokens</dt><dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
+        {turn?.costUsd === undefined ? null : <><dt>Cost</dt><dd>{money(turn.costUsd)}</dd></>}
+        <dt>Tool calls</dt><dd>{task.toolCalls}</dd>
+        {turn && turn.tools.length > 0 ? <><dt>Tools</dt><dd>{turn.tools.join(', ')}</dd></> : null}
+        {reads ? <><dt>Reads</dt><dd>{reads}</dd></> : null}
+      </dl>
+      {task.error ? <div className={css.section}><h3>Why it ended</h3><p className={css.error}>{task.error}</p></div> : null}
+      {task.output === undefined ? null : (
+        <div className={css.section}>
+          <h3>Output</h3>
+          <div className={css.output} tabIndex={0} role="region" aria-label="Output"><Markdown text={task.output} /></div>
+        </div>
+      )}
+      <Inject key={task.name} run={run} opened={injecting} close={inject.close} target={task.name} />
+    </aside>
+  );
+}

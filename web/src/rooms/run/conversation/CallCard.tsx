@@ -1,0 +1,29 @@
+import { doing } from '../../../run/now';
+import type { Call, RunState } from '../../../run/state';
+import { Markdown } from '../../../ui/Markdown';
+import { Text } from '../../../ui/Text';
+import { inOneLine, ToolCard, ToolPart } from '../../../ui/ToolCard';
+import css from './Conversation.module.css';
+import { ItemView } from './ItemView';
+
+/** A tool call of a run; a subtask opens into its own conversation. */
+export function CallCard({ run, call }: { run: RunState; call: Call }) {
+  const turn = call.isTurn ? run.turns.get(call.id) : undefined;
+  const line = turn ? (turn.phase.is === 'over' ? turn.title : `${turn.title}: ${doing(turn)}`) : inOneLine(call.args, call.result);
+  return (
+    <ToolCard name={call.tool} line={line} standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'} isSubtask={call.isTurn} startedAt={call.startedAt} durationMs={call.durationMs}>
+      {() => (
+        <>
+          {call.args ? <ToolPart title="Arguments"><Text text={call.args} /></ToolPart> : null}
+          {turn ? (
+            <div className={css.nested}>
+              {turn.prompt && turn.items.length === 0 ? <Markdown text={turn.prompt} /> : null}
+              {turn.items.map((item) => <ItemView key={item.seq} run={run} item={item} />)}
+            </div>
+          ) : null}
+          {call.result === undefined ? null : <ToolPart title={call.outcome === 'FAILURE' ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
+        </>
+      )}
+    </ToolCard>
+  );
+}

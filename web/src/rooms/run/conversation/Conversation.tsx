@@ -1,0 +1,96 @@
+import { Button } from '@mantine/core';
+import { IconArrowDown, IconMessages } from '@tabler/icons-react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef, useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { doing } from '../../../run/now';
+import type { RunState, Turn } from '../../../run/state';
+import { Empty } from '../../../ui/Note';
+import type { TabProps } from '../Run';
+import css from './Conversation.module.css';
+import { ItemView } from './ItemView';
+import { TurnList } from './TurnList';
+
+/** How near the end counts as being there. */
+const END_PX = 60;
+
+/** What each task's model was sent and answered. */
+export default function Conversation({ run }: TabProps) {
+  const [params] = useSearchParams();
+  const wanted = params.get('turn') ?? params.get('task') ?? liveliest(run);
+  const turn = run.turns.get(wanted);
+  const seq = Number(params.get('seq') ?? -1);
+  return (
+    <div className={css.split}>
+      <TurnList run={run} chosen={wanted} />
+      {turn ? <Talk key={wanted} run={run} turn={turn} seq={seq} /> : <Silent run={run} wanted={wanted} />}
+    </div>
+  );
+}
+
+/** The task a person most likely wants to see. */
+function liveliest(run: RunState): string {
+  const active = [...run.turns.values()].find((turn) => turn.phase.is !== 'over' && turn.parent === undefined);
+  const failed = run.tasks.find((task) => task.status === 'FAILED');
+  return active?.id ?? String(failed?.index ?? run.tasks.findLast((task) => task.startedAt)?.index ?? 1);
+}
+
+function Silent({ run, wanted }: { run: RunState; wanted: string }) {
+  const task = run.tasks[Number(wanted) - 1];
+  const why = task?.startedAt && run.first > 0 ? 'It took place before the events shown. Show earlier ones to read it.' : 'It has not been asked anything yet.';
+  return (
+    <div className={css.talk}>
+      <Empty icon={IconMessages} title={task ? `Nothing from ${task.name} here` : 'No such task'}><p>{why}</p></Empty>
+    </div>
+  );
+}
+
+function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(seq < 0 && turn.phase.is !== 'over');
+  const virtual = useVirtualizer({
+    count: turn.items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 180,
+    getItemKey: (index) => turn.items[index]?.seq ?? index,
+    overscan: 4,
+    paddingStart: 16,
+  });
+  const marked = turn.items.findLastIndex((item) => item.seq <= seq);
+  useEffect(() => {
+    if (seq >= 0 && marked >= 0) virtual.scrollToIndex(marked, { align: 'start' });
+    // Only when the link is followed: later events must not move the page.
+  }, [seq]); // oxlint-disable-line react/exhaustive-deps
+  useEffect(() => {
+    const box = scroller.current;
+    if (atEnd && box) box.scrollTop = box.scrollHeight;
+  });
+  const scrolled = (): void => {
+    const box = scroller.current;
+    if (box) setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight < END_PX);
+  };
+  const toEnd = (): void => {
+    setAtEnd(true);
+    virtual.scrollToIndex(turn.items.length - 1, { align: 'end' });
+  };
+  return (
+    <div className={css.talk} ref={scroller} onScroll={scrolled} tabIndex={0} role="log" aria-label={`Conversation of ${turn.title}`} aria-live="off">
+      <div className={css.inner} style={{ paddingTop: 0 }}>
+        <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ key, index, start }) => {
+            const item = turn.items[index];
+            return item ? (
+              <div key={key} ref={virtual.measureElement} data-index={index} className={css.item} style={{ transform: `translateY(${start}px)` }}>
+                <ItemView run={run} item={item} isMarked={index === marked && seq >= 0} />
+              </div>
+            ) : null;
+          })}
+        </div>
+        {turn.phase.is === 'over' ? null : <p className={css.waiting}>{turn.title} {doing(turn)}</p>}
+      </div>
+      {atEnd || turn.phase.is === 'over' ? null : (
+        <div className={css.follow}><Button size="xs" radius="xl" leftSection={<IconArrowDown size={14} />} onClick={toEnd}>Follow</Button></div>
+      )}
+    </div>
+  );
+}

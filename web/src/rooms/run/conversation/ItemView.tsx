@@ -1,0 +1,112 @@
+import { Button } from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
+import { memo, useState } from 'react';
+import { Link } from 'react-router';
+import type { Quoted } from '../../../run/frame';
+import type { Chore, Gate, Item, Round, RunState } from '../../../run/state';
+import { count, duration } from '../../../ui/format';
+import { Json, parsed } from '../../../ui/Json';
+import { Markdown } from '../../../ui/Markdown';
+import { Countdown, Took } from '../../../ui/Time';
+import { CallCard } from './CallCard';
+import css from './Conversation.module.css';
+
+interface ItemProps {
+  run: RunState;
+  item: Item;
+  isMarked?: boolean;
+}
+
+/** One thing that happened in a conversation. */
+export const ItemView = memo(function ItemView({ run, item, isMarked = false }: ItemProps) {
+  switch (item.kind) {
+    case 'round': return <RoundView run={run} round={item} isMarked={isMarked} />;
+    case 'chore': return <ChoreView run={run} chore={item} />;
+    case 'gate': return <GateView gate={item} />;
+    case 'note': return (
+      <div>
+        <div className={css.note} data-tone={item.tone}>{item.text}</div>
+        {item.detail ? <div className={css.detail}>{item.detail}</div> : null}
+      </div>
+    );
+  }
+}, (before, after) => before.item === after.item && before.isMarked === after.isMarked && !hasTurn(after.item));
+
+/** Conversations inside a card change without the item that holds the card. */
+function hasTurn(item: Item): boolean {
+  return 'calls' in item && item.calls.some((call) => call.isTurn);
+}
+
+function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMarked: boolean }) {
+  const { text, streaming, calls, failures, endedAt } = round;
+  const tokens = round.inputTokens + round.outputTokens > 0 ? `${count(round.inputTokens)} in · ${count(round.outputTokens)} out` : '';
+  const value = text === undefined ? undefined : parsed(text);
+  return (
+    <>
+      {round.sent.map((message, position) => <Message key={`${message.role}${position}`} message={message} />)}
+      <article className={css.round} data-marked={isMarked || undefined}>
+        <header>
+          <strong>Round {round.index + 1}</strong>
+          <span>{round.model}</span>
+          <span>{round.latencyMs === undefined ? <Took from={round.startedAt} to={endedAt} /> : duration(round.latencyMs)}</span>
+          <span>{tokens}</span>
+          <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title="The event of this round">#{round.seq}</Link>
+        </header>
+        {failures.map((failure) => <p key={failure.seq} className={css.failure}>{failure.message}; {failure.then}</p>)}
+        {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
+        {text === undefined && round.isPartial && !endedAt ? <p className={css.waiting}>Its first words were said before this page listened; the whole answer comes at its end.</p> : null}
+        {text === undefined && streaming ? <div className={css.caret}><Markdown text={streaming} /></div> : null}
+        {text === undefined && !streaming && !endedAt && !round.isPartial ? <p className={css.waiting}>{round.model} has not said anything yet</p> : null}
+        {calls.length > 0 ? <div className={css.calls}>{calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div> : null}
+      </article>
+    </>
+  );
+}
+
+const ROLES: Record<string, string> = { system: 'System prompt', user: 'Sent to the model' };
+
+function Message({ message }: { message: Quoted }) {
+  const [open, setOpen] = useState(message.role === 'user' && (message.content?.length ?? 0) < 3_000);
+  const text = message.content ?? '';
+  return (
+    <section className={css.message} data-role={message.role}>
+      <header style={open ? undefined : { marginBottom: 0, flexWrap: 'nowrap' }}>
+        <button type="button" className={css.fold} aria-expanded={open} onClick={() => setOpen(!open)}>
+          <IconChevronRight size={14} /><strong>{ROLES[message.role] ?? message.role}</strong>
+        </button>
+        {open ? null : <span className={css.preview}>{text.slice(0, 160)}</span>}
+      </header>
+      {open ? <Markdown text={text} /> : null}
+    </section>
+  );
+}
+
+function ChoreView({ run, chore }: { run: RunState; chore: Chore }) {
+  return (
+    <div>
+      <div className={css.note}>{chore.text}</div>
+      <div className={css.calls}>{chore.calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div>
+    </div>
+  );
+}
+
+const TIMINGS: Record<string, string> = {
+  BEFORE_EXECUTION: 'Review before it starts',
+  DURING_EXECUTION: 'A question for a person',
+  AFTER_EXECUTION: 'Review of the output',
+};
+
+function GateView({ gate: { review, outcome } }: { gate: Gate }) {
+  return (
+    <div className={css.gate} data-done={outcome ? true : undefined}>
+      <strong>{TIMINGS[review.timing]}</strong>
+      {outcome ? <span>{outcome.text}</span> : (
+        <>
+          {review.expiresAt ? <span><Countdown to={review.expiresAt} /> left</span> : <span>waits for ever</span>}
+          <Button component={Link} to={`/reviews/${review.reviewId}`} size="compact-sm">Review it</Button>
+        </>
+      )}
+      {outcome?.detail ? <p>{outcome.detail}</p> : null}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { ActionIcon, CloseButton, CopyButton, Tooltip } from '@mantine/core';
+import { IconCheck, IconGitFork, IconLink } from '@tabler/icons-react';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import { Link, useNavigate, useSearchParams } from 'react-router';
+import { get, post } from '../../../api/client';
+import type { StoredFrame } from '../../../run/frame';
+import { duration } from '../../../ui/format';
+import { Json } from '../../../ui/Json';
+import { ProblemNote } from '../../../ui/Note';
+import { useAction } from '../../../ui/useAction';
+import type { TabProps } from '../Run';
+import { about, toneOf } from './about';
+import css from './Events.module.css';
+
+const PAGE = 200;
+/** Pages that nobody looks at are forgotten after this, so that a long log does not pile up here. */
+const KEPT_MS = 20_000;
+
+/** The run's log as it is stored: any event is at hand, whatever its number, and has an address. */
+export default function Events({ run }: TabProps) {
+  const [params] = useSearchParams();
+  const chosen = params.has('event') ? Number(params.get('event')) : undefined;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({ count: run.next, getScrollElement: () => scroller.current, estimateSize: () => 28, overscan: 20 });
+  const items = virtual.getVirtualItems();
+  const pages = usePages(run.runId, items[0]?.index ?? 0, items.at(-1)?.index ?? 0, run.next);
+  useEffect(() => {
+    virtual.scrollToIndex(chosen ?? (run.endedAt ? 0 : run.next - 1), { align: 'center' });
+  }, []); // oxlint-disable-line react/exhaustive-deps
+  return (
+    <div className={css.split}>
+      <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
+        <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, start }) => <Row key={index} seq={index} top={start} frame={pages(index)} began={run.acceptedAt} isChosen={index === chosen} />)}
+        </div>
+      </div>
+      {chosen === undefined ? null : <Chosen runId={run.runId} seq={chosen} />}
+    </div>
+  );
+}
+
+function usePages(runId: string, first: number, last: number, total: number): (seq: number) => StoredFrame | undefined {
+  const numbers = Array.from({ length: Math.floor(last / PAGE) - Math.floor(first / PAGE) + 1 }, (_, position) => Math.floor(first / PAGE) + position);
+  const found = useQueries({
+    queries: numbers.map((page) => {
+      const size = Math.min(PAGE, total - page * PAGE);
+      return {
+        // A page that was not full is asked for again when it has grown.
+        queryKey: ['events', runId, page, size],
+        queryFn: ({ signal }: { signal: AbortSignal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${page * PAGE}&limit=${Math.max(1, size)}`, signal),
+        staleTime: Infinity,
+        gcTime: KEPT_MS,
+      };
+    }),
+  });
+  return (seq) => found[Math.floor(seq / PAGE) - Math.floor(first / PAGE)]?.data?.events[seq % PAGE];
+}
+
+interface RowProps {
+  seq: number;
+  top: number;
+  frame: StoredFrame | undefined;
+  began: string;
+  isChosen: boolean;
+}
+
+function Row({ seq, top, frame, began, isChosen }: RowProps) {
+  return (
+    <Link to={`?event=${seq}`} replace className={css.row} style={{ top }} aria-current={isChosen}>
+      <span className={css.seq}>{seq}</span>
+      <span className={css.time}>{frame ? `+${duration(Date.parse(frame.at) - Date.parse(began))}` : ''}</span>
+      <span className={css.type} data-tone={frame ? toneOf(frame) : undefined}>{frame?.type ?? '…'}</span>
+      <span className={css.about}>{frame ? about(frame) : ''}</span>
+    </Link>
+  );
+}
+
+function Chosen({ runId, seq }: { runId: string; seq: number }) {
+  const [, setParams] = useSearchParams();
+  const navigate = useNavigate();
+  const fork = useAction('Forking', () => post<{ runId: string }>(`/api/runs/${runId}/fork`, { seq }), (forked) => navigate(`/runs/${forked.runId}/graph`));
+  const { data, error } = useQuery({
+    queryKey: ['event', runId, seq],
+    queryFn: ({ signal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${seq}&limit=1`, signal),
+    staleTime: Infinity,
+    gcTime: KEPT_MS,
+  });
+  const frame = data?.events[0];
+  return (
+    <aside className={css.panel} aria-label={`Event ${seq}`}>
+      <header>
+        <h2>#{seq} {frame?.type}</h2>
+        <Tooltip label="A new run with everything before this event">
+          <ActionIcon variant="default" aria-label="Fork before this event" loading={fork.isPending} onClick={() => fork.mutate()}><IconGitFork size={15} /></ActionIcon>
+        </Tooltip>
+        <CopyButton value={location.href}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? 'Copied' : 'Copy the link to this event'}>
+              <ActionIcon variant="default" aria-label="Copy the link to this event" onClick={copy}>{copied ? <IconCheck size={15} /> : <IconLink size={15} />}</ActionIcon>
+            </Tooltip>
+          )}
+        </CopyButton>
+        <CloseButton aria-label="Close the event" onClick={() => setParams({}, { replace: true })} />
+      </header>
+      {error ? <ProblemNote what="The event could not be read" error={error} /> : null}
+      {data && !frame ? <p>There is no event {seq} yet.</p> : null}
+      {frame ? <Json value={frame} openTo={3} /> : null}
+    </aside>
+  );
+}

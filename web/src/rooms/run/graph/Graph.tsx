@@ -1,0 +1,86 @@
+import '@xyflow/react/dist/style.css';
+import { Background, Controls, type Edge as FlowEdge, MarkerType, type Node, ReactFlow } from '@xyflow/react';
+import { useCallback, useMemo, useState } from 'react';
+import { useSearchParams } from 'react-router';
+import type { RunState, Task } from '../../../run/state';
+import type { TabProps } from '../Run';
+import { TaskPanel } from '../TaskPanel';
+import css from './Graph.module.css';
+import { edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
+import { TaskNode, type TaskNodeData } from './TaskNode';
+
+const TYPES = { task: TaskNode };
+const ORIGIN = { x: 0, y: 0 };
+
+/** The tasks with what leads from one to another. */
+export default function Graph({ run }: TabProps) {
+  const [params, setParams] = useSearchParams();
+  const chosen = Number(params.get('task') ?? 0);
+  const choose = useCallback((index: number) => {
+    setParams((old) => (Number(old.get('task') ?? 0) === index ? {} : { task: String(index) }), { replace: true });
+  }, [setParams]);
+  // Tasks never gain links: their number tells whether the picture is the same.
+  const links = useMemo(() => edges(run.tasks, run.workflow), [run.tasks.length, run.workflow]); // oxlint-disable-line react/exhaustive-deps
+  const places = useMemo(() => layout(run.tasks, links), [links]); // oxlint-disable-line react/exhaustive-deps
+  const nodes = useNodes(run, places, chosen, choose);
+  const drawn = useMemo(() => links.map(({ from, to, kind }) => drawnEdge(from, to, kind, run.tasks)), [links, run.tasks]);
+  const task = run.tasks[chosen - 1];
+  return (
+    <div className={css.split}>
+      <div className={css.canvas} role="group" aria-label="Tasks and their links">
+        <ReactFlow
+          nodes={nodes}
+          edges={drawn}
+          nodeTypes={TYPES}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          nodesFocusable={false}
+          edgesFocusable={false}
+          onlyRenderVisibleElements={run.tasks.length > 60}
+          minZoom={0.05}
+          maxZoom={1.4}
+          fitView
+          fitViewOptions={{ padding: 0.12, maxZoom: 1, minZoom: 0.45 }}
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background gap={22} size={1} />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      </div>
+      {task ? <TaskPanel run={run} task={task} close={() => choose(task.index)} /> : null}
+    </div>
+  );
+}
+
+/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
+function useNodes(run: RunState, places: ReturnType<typeof layout>, chosen: number, choose: (index: number) => void): Node<TaskNodeData>[] {
+  const [nodes, setNodes] = useState<Node<TaskNodeData>[]>([]);
+  const next = run.tasks.map((task, position) => {
+    const turn = run.turns.get(String(task.index));
+    const isChosen = chosen === task.index;
+    const place = places.get(task.index) ?? ORIGIN;
+    const known = nodes[position];
+    const isSame = known?.data.task === task && known.data.turn === turn && known.data.isChosen === isChosen && known.position === place;
+    if (known && isSame) return known;
+    const node: Node<TaskNodeData> = {
+      id: String(task.index), type: 'task', position: place, width: NODE_WIDTH, height: NODE_HEIGHT, data: { task, turn, isChosen, choose },
+    };
+    return node;
+  });
+  const isSame = next.length === nodes.length && next.every((node, position) => node === nodes[position]);
+  if (!isSame) setNodes(next);
+  return isSame ? nodes : next;
+}
+
+function drawnEdge(from: number, to: number, kind: string, tasks: Task[]): FlowEdge {
+  const flows = tasks[to - 1]?.status === 'RUNNING';
+  const color = flows ? 'var(--running)' : 'var(--line-strong)';
+  return {
+    id: `${from}-${to}`,
+    source: String(from),
+    target: String(to),
+    animated: flows,
+    style: { stroke: color, strokeWidth: 1.5, ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }) },
+    markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
+  };
+}

@@ -1,0 +1,47 @@
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import { memo } from 'react';
+import { doing } from '../../../run/now';
+import type { Task, Turn } from '../../../run/state';
+import { count } from '../../../ui/format';
+import { StatusIcon, statusTone } from '../../../ui/Status';
+import { Took } from '../../../ui/Time';
+import css from './Graph.module.css';
+
+export type TaskNodeData = { task: Task; turn: Turn | undefined; isChosen: boolean; choose: (index: number) => void };
+
+/** A task: how it stands, what it does now, who does it with which model, what it has used. */
+export const TaskNode = memo(function TaskNode({ data }: NodeProps<Node<TaskNodeData>>) {
+  const { task, turn, isChosen, choose } = data;
+  const { text, tone } = line(task, turn);
+  return (
+    <>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <button type="button" className={css.node} data-tone={statusTone(task.status)} aria-pressed={isChosen} onClick={() => choose(task.index)}>
+        <span className={css.first}>
+          <StatusIcon standing={task.status} size={15} />
+          <strong>{task.name}</strong>
+          {task.startedAt ? <small><Took from={task.startedAt} to={task.endedAt} /></small> : null}
+        </span>
+        <span className={css.line} data-tone={tone}>{text}</span>
+        <span className={css.last}>
+          <span>{task.role}{task.model ? ` · ${task.model}` : ''}</span>
+          <span>{task.tokens > 0 ? `${count(task.tokens)} tokens` : ''}{task.toolCalls > 0 ? ` · ${task.toolCalls} ${task.toolCalls === 1 ? 'call' : 'calls'}` : ''}</span>
+        </span>
+      </button>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </>
+  );
+});
+
+function line(task: Task, turn: Turn | undefined): { text: string; tone?: string } {
+  if (task.error) return { text: task.error, tone: task.status === 'FAILED' ? 'bad' : 'plain' };
+  if (task.status === 'WAITING') return { text: 'waits for a review', tone: 'warn' };
+  if (task.status === 'RUNNING') return turn ? { text: doing(turn), tone: turn.phase.is === 'retrying' ? 'warn' : 'live' } : { text: 'is under way', tone: 'live' };
+  if (task.status === 'COMPLETED') return { text: firstLine(task.output ?? '') };
+  return { text: task.context.length > 0 ? 'waits for the tasks it reads' : 'not yet started' };
+}
+
+function firstLine(output: string): string {
+  const found = output.split('\n').find((text) => text.trim() !== '') ?? '';
+  return found.replace(/^[#>*\-\s]+/, '').replaceAll('**', '').slice(0, 120);
+}

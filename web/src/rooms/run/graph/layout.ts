@@ -1,0 +1,96 @@
+// Where the tasks of a run stand, and what leads from one to another. It depends on the tasks' links alone, so a run
+// that changes state keeps its picture.
+
+import dagre from '@dagrejs/dagre';
+import type { Workflow } from '../../../api/types';
+import type { Task } from '../../../run/state';
+import { grouped } from '../../../ui/grouped';
+
+export const NODE_WIDTH = 232;
+export const NODE_HEIGHT = 82;
+const GAP_X = 64;
+const GAP_Y = 22;
+/** Beyond this a simple grid by depth is drawn: the careful layout takes too long to wait for. */
+const CAREFUL_MAX = 300;
+/** Tasks above each other in a grid. */
+const COLUMN_MAX = 24;
+
+export interface Edge {
+  from: number;
+  to: number;
+  /** Read: the output goes into the prompt. Then: only the order. Asks: a manager hands it out. */
+  kind: 'reads' | 'then' | 'asks';
+}
+
+export interface Position {
+  x: number;
+  y: number;
+}
+
+export type Linked = Pick<Task, 'index' | 'context' | 'isManager'>;
+
+export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
+  const reads = tasks.flatMap(({ index, context }) => context.map((from): Edge => ({ from, to: index, kind: 'reads' })));
+  if (workflow === 'HIERARCHICAL') {
+    const manager = tasks.find(({ isManager }) => isManager);
+    const asks = manager ? tasks.filter((task) => task !== manager).map(({ index }): Edge => ({ from: manager.index, to: index, kind: 'asks' })) : [];
+    return [...reads, ...asks];
+  }
+  if (workflow === 'PARALLEL') return reads;
+  const known = new Set(reads.map(({ from, to }) => `${from}>${to}`));
+  const order = tasks.slice(1).map(({ index }): Edge => ({ from: index - 1, to: index, kind: 'then' }));
+  return [...reads, ...order.filter(({ from, to }) => !known.has(`${from}>${to}`))];
+}
+
+export function layout(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
+  const isWide = links.length === 0 && tasks.length > 8;
+  return tasks.length > CAREFUL_MAX || isWide ? grid(tasks, links) : careful(tasks, links);
+}
+
+function careful(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
+  const graph = new dagre.graphlib.Graph().setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: GAP_X }).setDefaultEdgeLabel(() => ({}));
+  for (const { index } of tasks) graph.setNode(String(index), { width: NODE_WIDTH, height: NODE_HEIGHT });
+  for (const { from, to } of links) graph.setEdge(String(from), String(to));
+  dagre.layout(graph);
+  const place = ({ index }: Linked): [number, Position] => {
+    const { x = 0, y = 0 } = graph.node(String(index)) ?? {};
+    return [index, { x: x - NODE_WIDTH / 2, y: y - NODE_HEIGHT / 2 }];
+  };
+  return new Map(tasks.map(place));
+}
+
+/** Columns by depth; a column that is too long goes on beside itself. */
+function grid(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
+  const columns: number[][] = [];
+  for (const [index, depth] of depths(tasks, links)) (columns[depth] ??= []).push(index);
+  const places = new Map<number, Position>();
+  let x = 0;
+  for (const column of columns.filter(Boolean)) {
+    const rows = Math.min(column.length, Math.max(COLUMN_MAX, Math.ceil(Math.sqrt(column.length))));
+    for (const [position, index] of column.entries()) {
+      const beside = Math.floor(position / rows);
+      places.set(index, { x: x + beside * (NODE_WIDTH + GAP_Y), y: (position % rows) * (NODE_HEIGHT + GAP_Y) });
+    }
+    x += Math.ceil(column.length / rows) * (NODE_WIDTH + GAP_Y) + GAP_X;
+  }
+  return places;
+}
+
+/** The length of the longest way to each task. Links never go round in a circle; a run with such tasks is refused. */
+function depths(tasks: readonly Linked[], links: readonly Edge[]): Map<number, number> {
+  const before = grouped(links, ({ to }) => to);
+  const known = new Map<number, number>();
+  for (const { index } of tasks) {
+    const stack = [index];
+    while (stack.length > 0) {
+      const at = stack.at(-1) ?? index;
+      const open = (before.get(at) ?? []).filter(({ from }) => !known.has(from));
+      if (open.length > 0 && stack.length <= tasks.length) stack.push(...open.map(({ from }) => from));
+      else {
+        known.set(at, Math.max(-1, ...(before.get(at) ?? []).map(({ from }) => known.get(from) ?? -1)) + 1);
+        stack.pop();
+      }
+    }
+  }
+  return known;
+}

@@ -1,0 +1,67 @@
+import { ActionIcon, Button, CopyButton, Group, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconCheck, IconCopy, IconFileOff } from '@tabler/icons-react';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import type { Task } from '../../../run/state';
+import { count } from '../../../ui/format';
+import { Json } from '../../../ui/Json';
+import { Markdown } from '../../../ui/Markdown';
+import { Empty } from '../../../ui/Note';
+import { StatusPill } from '../../../ui/Status';
+import { Took } from '../../../ui/Time';
+import type { TabProps } from '../Run';
+import css from './Outputs.module.css';
+
+/** Outputs shown before more are asked for: they can be long, and there can be thousands. */
+const SHOWN = 25;
+
+/** What came of the tasks, the last one first. */
+export default function Outputs({ run }: TabProps) {
+  const [shown, setShown] = useState(SHOWN);
+  const over = run.tasks.filter((task) => task.output !== undefined || (task.error !== undefined && task.endedAt)).toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
+  if (over.length === 0) {
+    return <Empty icon={IconFileOff} title="No outputs yet"><p>{run.endedAt ? 'No task of this run finished.' : 'A task shows its output here as soon as it has finished.'}</p></Empty>;
+  }
+  return (
+    <div className={css.list} tabIndex={0} role="region" aria-label="Outputs">
+      <div className={css.inner}>
+        {over.slice(0, shown).map((task) => <Output key={task.index} runId={run.runId} task={task} />)}
+        {over.length > shown ? <Button variant="default" onClick={() => setShown(shown + SHOWN)}>{over.length - shown} more</Button> : null}
+      </div>
+    </div>
+  );
+}
+
+function Output({ runId, task }: { runId: string; task: Task }) {
+  const [view, setView] = useState(task.parsed === undefined ? 'rendered' : 'tree');
+  const views = [...(task.parsed === undefined ? [] : ['tree']), 'rendered', 'raw'];
+  return (
+    <article className={css.card}>
+      <header className={css.head}>
+        <h2><Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link></h2>
+        {task.status === 'COMPLETED' ? null : <StatusPill standing={task.status} />}
+        <small>{task.model} · {count(task.tokens)} tokens{task.startedAt ? <> · <Took from={task.startedAt} to={task.endedAt} /></> : null}</small>
+        {task.output === undefined ? null : (
+          <Group gap={6}>
+            <SegmentedControl size="xs" aria-label="How to show it" data={views.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))} value={view} onChange={setView} />
+            <CopyButton value={task.output}>
+              {({ copied, copy }) => (
+                <Tooltip label={copied ? 'Copied' : 'Copy the output'}>
+                  <ActionIcon variant="default" aria-label="Copy the output" onClick={copy}>{copied ? <IconCheck size={15} /> : <IconCopy size={15} />}</ActionIcon>
+                </Tooltip>
+              )}
+            </CopyButton>
+          </Group>
+        )}
+      </header>
+      <div className={css.body}>
+        {task.output === undefined ? <p className={css.error}>{task.error}</p> : <Shown view={view} task={task} output={task.output} />}
+      </div>
+    </article>
+  );
+}
+
+function Shown({ view, task, output }: { view: string; task: Task; output: string }) {
+  if (view === 'tree') return <Json value={task.parsed} openTo={4} />;
+  return view === 'raw' ? <pre>{output}</pre> : <Markdown text={output} />;
+}

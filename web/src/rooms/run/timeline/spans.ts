@@ -1,0 +1,119 @@
+// A run as rows of time: tasks, the conversations below them, and within each what took how long.
+
+import type { RunState, Task, Turn } from '../../../run/state';
+import type { Standing } from '../../../ui/Status';
+import { grouped } from '../../../ui/grouped';
+
+export type Kind = 'model' | 'tool' | 'review' | 'retry';
+
+export interface Span {
+  kind: Kind;
+  from: number;
+  to: number;
+  title: string;
+  seq: number;
+}
+
+export interface Row {
+  id: string;
+  /** The conversation it belongs to. */
+  turn: string;
+  depth: number;
+  name: string;
+  note: string;
+  standing: Standing;
+  /** Whether there are rows below it, and whether they are shown. */
+  opens: 'no' | 'open' | 'closed';
+  from?: number;
+  to?: number;
+  spans: Span[];
+}
+
+/** Every row that is shown. `open` names the rows whose parts are shown one by one. */
+export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row[] {
+  const below = grouped([...run.turns.values()].filter(({ parent }) => parent !== undefined), ({ parent }) => parent);
+  return run.tasks.flatMap((task) => taskRows(task, run.turns.get(String(task.index)), below, open, now));
+}
+
+type Below = Map<string | undefined, Turn[]>;
+
+function taskRows(task: Task, turn: Turn | undefined, below: Below, open: ReadonlySet<string>, now: number): Row[] {
+  const id = String(task.index);
+  if (turn) return turnRows(turn, task.name, task.status, below, open, now);
+  const row: Row = { id, turn: id, depth: 0, name: task.name, note: task.role, standing: task.status, opens: 'no', spans: [] };
+  if (task.startedAt) Object.assign(row, { from: Date.parse(task.startedAt), to: task.endedAt ? Date.parse(task.endedAt) : now });
+  return [row];
+}
+
+function turnRows(turn: Turn, name: string, standing: Standing, below: Below, open: ReadonlySet<string>, now: number): Row[] {
+  const depth = (turn.id.split('.').length - 1) / 2;
+  const spans = spansOf(turn, now);
+  const isOpen = open.has(turn.id);
+  const row: Row = {
+    id: turn.id, turn: turn.id, depth, name, note: turn.role, standing,
+    opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
+    from: Date.parse(turn.startedAt), to: turn.endedAt ? Date.parse(turn.endedAt) : now, spans,
+  };
+  const parts = isOpen ? spans.map((span, position) => partRow(turn.id, depth + 1, span, position)) : [];
+  const children = (below.get(turn.id) ?? []).flatMap((child) =>
+    turnRows(child, child.title, child.endedAt ? 'COMPLETED' : 'RUNNING', below, open, now));
+  return [row, ...parts, ...children];
+}
+
+function partRow(turn: string, depth: number, span: Span, position: number): Row {
+  return {
+    id: `${turn}/${position}`, turn, depth, name: span.title, note: '', standing: 'COMPLETED', opens: 'no',
+    from: span.from, to: span.to, spans: [span],
+  };
+}
+
+export function spansOf(turn: Turn, now: number): Span[] {
+  const spans: Span[] = [];
+  const end = (at: string | undefined): number => (at ? Date.parse(at) : turn.endedAt ? Date.parse(turn.endedAt) : now);
+  for (const item of turn.items) {
+    if (item.kind === 'round') {
+      const from = Date.parse(item.startedAt);
+      spans.push({ kind: 'model', from, to: end(item.endedAt), title: `${item.model}, round ${item.index + 1}`, seq: item.seq });
+      for (const failure of item.failures) {
+        const at = Date.parse(failure.at);
+        spans.push({ kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq });
+      }
+    }
+    if ('calls' in item) {
+      for (const call of item.calls) {
+        if (call.isTurn) continue;
+        spans.push({ kind: 'tool', from: Date.parse(call.startedAt), to: end(call.endedAt), title: call.tool, seq: call.seq });
+      }
+    }
+    if (item.kind === 'gate') {
+      const from = Date.parse(item.review.createdAt);
+      spans.push({ kind: 'review', from, to: end(item.outcome?.at), title: item.outcome?.text ?? 'waits for a review', seq: item.seq });
+    }
+  }
+  return spans;
+}
+
+/** Neighbours that would be drawn on top of each other become one, so that a row stays a bounded number of boxes. */
+export function merged(spans: readonly Span[], gapMs: number): Span[] {
+  const last = new Map<Kind, Span>();
+  const kept: Span[] = [];
+  for (const span of spans) {
+    const before = last.get(span.kind);
+    if (before && span.from - before.to < gapMs && span.to - span.from < 4 * gapMs) {
+      before.to = Math.max(before.to, span.to);
+      before.title = `${before.title.replace(/ and more$/, '')} and more`;
+    } else {
+      const copy = { ...span };
+      last.set(span.kind, copy);
+      kept.push(copy);
+    }
+  }
+  return kept;
+}
+
+/** Round times to draw lines at: at most `most` of them. */
+export function ticks(spanMs: number, most: number): number[] {
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5];
+  const step = steps.find((size) => spanMs / size <= most) ?? spanMs / most;
+  return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, position) => position * step);
+}

@@ -1,0 +1,91 @@
+import { Link } from 'react-router';
+import type { RunRow } from '../../api/types';
+import { errorText } from '../../run/words';
+import { count, duration, money, shortId } from '../../ui/format';
+import { standingOf, StatusPill, statusTone } from '../../ui/Status';
+import { Ago, Took } from '../../ui/Time';
+import css from './Runs.module.css';
+
+/** Runs, one in a row, each a link to its page. */
+export function RunTable({ runs }: { runs: RunRow[] }) {
+  return (
+    <table className={css.table}>
+      <thead>
+        <tr>
+          <th scope="col">Status</th>
+          <th scope="col">Run</th>
+          <th scope="col">Tasks</th>
+          <th scope="col">Now</th>
+          <th scope="col" className={css.number}>Duration</th>
+          <th scope="col" className={css.number}>Tokens</th>
+          <th scope="col" className={css.number}>Cost</th>
+          <th scope="col" className={css.number}>Started</th>
+        </tr>
+      </thead>
+      <tbody>{runs.map((run) => <Row key={run.runId} run={run} />)}</tbody>
+    </table>
+  );
+}
+
+function Row({ run }: { run: RunRow }) {
+  const cost = run.costEstimate;
+  return (
+    <tr>
+      <td><StatusPill standing={standingOf(run)} /></td>
+      <td>
+        <Link className={css.name} to={`/runs/${run.runId}`}>{run.ensemble || 'Composed'}<span className={css.id}>{shortId(run.runId)}</span></Link>
+        <Tags tags={run.tags} />
+      </td>
+      <td><Progress run={run} /></td>
+      <td className={css.now}><Doing run={run} /></td>
+      <td className={css.number}>{run.durationMs === null ? <Took from={run.startedAt} /> : duration(run.durationMs)}</td>
+      <td className={css.number}>{run.totalTokens < 0 ? <span className={css.muted}>unknown</span> : count(run.totalTokens)}</td>
+      <td className={css.number}>{cost ? money(cost.inputCost + cost.outputCost) : <span className={css.muted}>–</span>}</td>
+      <td className={`${css.number} ${css.muted}`}><Ago at={run.startedAt} /></td>
+    </tr>
+  );
+}
+
+function Tags({ tags }: { tags: RunRow['tags'] }) {
+  const entries = Object.entries(tags);
+  if (entries.length === 0) return null;
+  return (
+    <span className={css.tags}>
+      {entries.map(([name, value]) => (
+        <Link key={name} className={css.tag} to={`/runs?${new URLSearchParams({ tag: `${name}:${value}` })}`} title={`Only runs tagged ${name}:${value}`}>
+          {name}:{value}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
+function Progress({ run }: { run: RunRow }) {
+  const share = run.taskCount === 0 ? 0 : (100 * run.completedTasks) / run.taskCount;
+  return (
+    <div className={css.progress}>
+      <div className={css.track} aria-hidden>
+        <div className={css.fill} data-tone={statusTone(standingOf(run))} style={{ width: `${share}%` }} />
+      </div>
+      <span>{run.completedTasks} of {run.taskCount}</span>
+    </div>
+  );
+}
+
+const WAITS: Record<string, string> = {
+  queue: 'in the queue',
+  resume: 'paused',
+  model: 'waits for its model',
+  lock: 'waits for a lock',
+  retry: 'waits to try again',
+  review: 'waits for a review',
+};
+
+function Doing({ run }: { run: RunRow }) {
+  if (run.error) return <span className={css.bad} title={run.error}>{errorText(run.error)}</span>;
+  if (run.durationMs !== null) return null;
+  const position = run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
+  const wait = run.waitingFor ? `${WAITS[run.waitingFor] ?? run.waitingFor}${position}` : undefined;
+  if (wait && !run.currentTask) return <span className={css.warn}>{wait}</span>;
+  return <>{run.currentTask?.name}{wait ? <span className={css.warn}> · {wait}</span> : null}</>;
+}

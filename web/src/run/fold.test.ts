@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import type { RunDetail } from '../api/types';
+import { emptyRun, fold, seededRun } from './fold';
+import type { Frame, StoredFrame } from './frame';
+import { now } from './now';
+
+const at = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1_000).toISOString();
+
+/** Frames numbered from 0, one second apart. */
+function told(...frames: object[]): StoredFrame[] {
+  return frames.map((frame, seq) => ({ runId: 'run-1', seq, at: at(seq), ...frame }) as StoredFrame);
+}
+
+const place = (turnId: string, taskName: string): object => ({
+  taskIndex: Number(turnId.split('.')[0]), turnId, taskName, agentRole: 'Writer', taskDescription: `Do ${taskName}`,
+});
+
+const SYSTEM = { role: 'system', content: 'You are Writer.' };
+const USER = { role: 'user', content: 'Do it' };
+
+/** A task that calls a tool, is told something, fails once, answers and is reviewed; another that is cancelled. */
+const RUN = told(
+  { type: 'run_accepted', ensemble: 'demo', workflow: 'PARALLEL', totalTasks: 2, tasks: [
+    { taskIndex: 1, name: 'one', agentRole: 'Writer', context: [] }, { taskIndex: 2, name: 'two', agentRole: 'Writer', context: [1] },
+  ] },
+  { type: 'run_adopted', epoch: 1 },
+  { type: 'ensemble_started', totalTasks: 2, workflow: 'PARALLEL' },
+  { type: 'task_started', ...place('1', 'one') },
+  { type: 'task_input', ...place('1', 'one'), toolNames: ['calculator'], assembledContext: 'Do it' },
+  { type: 'llm_iteration_started', ...place('1', 'one'), iterationIndex: 0, model: 'swift', messages: [SYSTEM, USER], totalMessageCount: 2 },
+  { type: 'llm_iteration_completed', ...place('1', 'one'), iterationIndex: 0, responseType: 'TOOL_CALLS', toolRequests: [{ name: 'calculator', arguments: '{}' }], inputTokens: 10, outputTokens: 2, latencyMs: 5 },
+  { type: 'metrics_snapshot', ...place('1', 'one'), inputTokens: 10, outputTokens: 2, llmLatencyMs: 5, toolExecutionTimeMs: 0, iterationCount: 1, costEstimate: '0.50000000' },
+  { type: 'tool_dispatched', ...place('1', 'one'), callId: '1.0.0', toolName: 'calculator', toolArguments: '{"input":"6*7"}' },
+  { type: 'directive_active', directiveId: 'd0', from: 'local', content: 'Be brief', target: 'one', priority: 'HIGH' },
+  { type: 'tool_called', ...place('1', 'one'), callId: '1.0.0', toolName: 'calculator', durationMs: 3, outcome: 'SUCCESS', toolArguments: '{"input":"6*7"}', toolResult: '42' },
+  { type: 'directive_delivered', directiveId: 'd0', taskIndex: 1, iterationIndex: 1 },
+  { type: 'llm_iteration_started', ...place('1', 'one'), iterationIndex: 1, model: 'swift', totalMessageCount: 5, messages: [
+    SYSTEM, USER, { role: 'assistant', content: null }, { role: 'tool', content: '42' }, { role: 'user', content: 'Be brief' },
+  ] },
+  { type: 'model_failed', ...place('1', 'one'), iterationIndex: 1, error: 'unavailable', message: 'HTTP 503', then: { action: 'retry', at: at(20) } },
+  { type: 'model_retried', ...place('1', 'one'), iterationIndex: 1, attempt: 1 },
+  { type: 'llm_iteration_completed', ...place('1', 'one'), iterationIndex: 1, responseType: 'FINAL_ANSWER', responseText: '42', inputTokens: 20, outputTokens: 3, latencyMs: 9 },
+  { type: 'metrics_snapshot', ...place('1', 'one'), inputTokens: 30, outputTokens: 5, llmLatencyMs: 14, toolExecutionTimeMs: 3, iterationCount: 2, costEstimate: '1.25000000' },
+  { type: 'review_requested', ...place('1', 'one'), reviewId: 'run-1-review-0', taskOutput: '42', timing: 'AFTER_EXECUTION', timeoutMs: 60_000, onTimeout: 'CONTINUE', createdAt: at(17), expiresAt: at(77) },
+  { type: 'review_decided', reviewId: 'run-1-review-0', decision: 'EDIT', by: 'ana', revisedOutput: '43' },
+  { type: 'task_completed', ...place('1', 'one'), durationMs: 16_000, tokenCount: 35, toolCallCount: 1, output: '43' },
+  { type: 'task_started', ...place('2', 'two') },
+  { type: 'cancel_requested', mode: 'now', by: 'ana' },
+  { type: 'task_failed', ...place('2', 'two'), reason: 'Cancelled', cancelled: true },
+  { type: 'ensemble_completed', durationMs: 23_000, exitReason: 'CANCELLED', totalTokens: 35, totalToolCalls: 1 },
+);
+
+const whole = fold(emptyRun('run-1'), RUN);
+
+describe('the fold', () => {
+  it('gives the same state whatever the batches, and counts an event that comes twice once', () => {
+    const single = RUN.reduce((state, frame) => fold(state, [frame]), emptyRun('run-1'));
+    expect(single).toEqual(whole);
+    const resumed = fold(fold(emptyRun('run-1'), RUN.slice(0, 12)), RUN.slice(4));
+    expect(resumed).toEqual(whole);
+    expect(fold(whole, RUN)).toEqual(whole);
+  });
+
+  it('leaves earlier states as they were', () => {
+    const states = RUN.map((_, end) => fold(emptyRun('run-1'), RUN.slice(0, end)));
+    const copies = structuredClone(states);
+    states.reduce((_, state, end) => fold(state, RUN.slice(end)), states[0]);
+    expect(states).toEqual(copies);
+  });
+
+  it('tells how every task stands, what it used and what came of it', () => {
+    expect(whole.status).toBe('CANCELLED');
+    expect(whole.tasks).toMatchObject([
+      { name: 'one', status: 'COMPLETED', output: '43', tokens: 35, toolCalls: 1 },
+      { name: 'two', status: 'CANCELLED', context: [1] },
+    ]);
+    expect(whole.totals).toMatchObject({ inputTokens: 30, outputTokens: 5, modelCalls: 2, toolCalls: 1, costUsd: 1.25, unpriced: false });
+    expect(whole.reviews.size).toBe(0);
+    expect(whole.directives.get('d0')?.deliveredTo).toEqual([{ taskIndex: 1, iterationIndex: 1 }]);
+  });
+
+  it('shows in each round only what was new, with its calls, failures and answer', () => {
+    const [first, second, gate] = whole.turns.get('1')?.items ?? [];
+    expect(first).toMatchObject({ kind: 'round', sent: [SYSTEM, USER], calls: [{ tool: 'calculator', result: '42', outcome: 'SUCCESS' }] });
+    expect(second).toMatchObject({ kind: 'round', sent: [{ role: 'user', content: 'Be brief' }], text: '42', failures: [{ message: 'HTTP 503' }] });
+    expect(gate).toMatchObject({ kind: 'gate', outcome: { text: 'ana changed the output', detail: '43' } });
+  });
+
+  it('streams words into the round under way and replaces them by the answer', () => {
+    const words = (token: string): Frame => ({ type: 'token', turnId: '1', token, sentAt: at(6) });
+    const talking = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), [words('Forty'), words('-two')]);
+    expect(talking.turns.get('1')).toMatchObject({ phase: { is: 'answering' }, items: [{ streaming: 'Forty-two' }] });
+    const answered = fold(talking, RUN.slice(6, 7));
+    expect(answered.turns.get('1')?.items[0]).toMatchObject({ streaming: '' });
+    expect(fold(answered, [words('late')]).turns.get('1')?.items[0]).toMatchObject({ streaming: '' });
+  });
+
+  it('keeps a bounded amount of an endless answer', () => {
+    const words = Array.from({ length: 100_000 }, (): Frame => ({ type: 'token', turnId: '1', token: 'ten chars ', sentAt: at(6) }));
+    const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), words).turns.get('1')?.items[0];
+    expect(item?.kind === 'round' && item.streaming.length).toBeLessThan(200_000);
+  });
+
+  it('starts from the server\'s fold near the end and tells the same of tasks and totals', () => {
+    const detail = {
+      runId: 'run-1', ensemble: 'demo', workflow: 'PARALLEL', status: 'CANCELLED', startedAt: at(0), paused: false, model: 'swift', eventCount: RUN.length,
+      tasks: [
+        { name: 'one', description: 'Do one', agentRole: 'Writer', status: 'COMPLETED', output: '43', tokenCount: 35, toolCallCount: 1, startedAt: at(3), completedAt: at(19), model: 'swift' },
+        { name: 'two', description: 'Do two', agentRole: 'Writer', status: 'CANCELLED' },
+      ],
+      metrics: { inputTokens: 30, outputTokens: 5, llmCalls: 2, totalToolCalls: 1, totalTokens: 35, costEstimate: { inputCost: 1, outputCost: 0.25 } },
+    } as unknown as RunDetail;
+    const late = fold(seededRun(detail, RUN[0], 16), RUN.slice(16));
+    expect(late.tasks).toEqual(whole.tasks);
+    expect(late.totals).toEqual(whole.totals);
+    expect(late).toMatchObject({ first: 16, next: whole.next, status: whole.status, exitReason: whole.exitReason });
+  });
+});
+
+describe('a hierarchical run', () => {
+  const run = fold(emptyRun('run-1'), told(
+    { type: 'run_accepted', ensemble: 'demo', workflow: 'HIERARCHICAL', totalTasks: 1, tasks: [{ taskIndex: 1, name: 'write', agentRole: 'Writer', context: [] }] },
+    { type: 'ensemble_started', totalTasks: 1, workflow: 'HIERARCHICAL' },
+    { type: 'task_started', taskIndex: 1, turnId: '2', taskName: 'Manager', agentRole: 'Manager', taskDescription: 'Manage' },
+    { type: 'llm_iteration_started', taskIndex: 1, turnId: '2', agentRole: 'Manager', taskDescription: 'Manage', iterationIndex: 0, model: 'm', messages: [], totalMessageCount: 0 },
+    { type: 'delegation_started', delegationId: '2.0.0', delegatingAgentRole: 'Manager', workerRole: 'Writer', taskDescription: 'Write it' },
+    { type: 'llm_iteration_started', taskIndex: 1, turnId: '2.0.0', agentRole: 'Writer', taskDescription: 'Write it', iterationIndex: 0, model: 'm', messages: [], totalMessageCount: 0 },
+  ));
+
+  it('has its manager beside the declared tasks and a conversation for each errand', () => {
+    expect(run.tasks).toMatchObject([{ name: 'write', status: 'RUNNING' }, { name: 'Manager', isManager: true, status: 'RUNNING' }]);
+    expect(run.turns.get('2.0.0')).toMatchObject({ parent: '2', role: 'Writer', taskIndex: 2 });
+    expect(run.turns.get('2')?.items[0]).toMatchObject({ calls: [{ id: '2.0.0', isTurn: true }] });
+  });
+});
+
+describe('what a run does now', () => {
+  const upTo = (type: string): string => now(fold(emptyRun('run-1'), RUN.slice(0, RUN.findLastIndex((frame) => frame.type === type) + 1))).text;
+
+  it.each([
+    ['run_accepted', 'Waits in the queue'],
+    ['tool_dispatched', 'one runs calculator'],
+    ['llm_iteration_started', 'one waits for swift to answer'],
+    ['model_failed', 'swift failed (HTTP 503); tries again'],
+    ['review_requested', 'Waits for a person to review one'],
+    ['cancel_requested', 'Stops at once'],
+    ['ensemble_completed', 'Cancelled; outputs of finished tasks are kept'],
+  ])('after %s it says so', (type, text) => {
+    expect(upTo(type)).toBe(text);
+  });
+});

@@ -1,0 +1,88 @@
+// What a run is doing now, and why it waits, in one line.
+
+import type { RunDetail } from '../api/types';
+import type { RunState, Tone, Turn } from './state';
+import { breachText, errorText, stopText } from './words';
+
+export interface Now {
+  text: string;
+  tone: Tone;
+  /** When it is over, or is tried again. */
+  until?: string;
+  reviewId?: string;
+  taskIndex?: number;
+}
+
+/** What the server knows and events do not tell. */
+const WAITS: Record<string, string> = {
+  queue: 'waits in the queue',
+  resume: 'is paused',
+  model: "waits for a free slot or the rate limit of its model",
+  lock: 'waits for a lock another call holds',
+  retry: 'waits before it tries again',
+  review: 'waits for a review',
+};
+
+export function now(run: RunState, detail?: RunDetail): Now {
+  if (run.endedAt) return ended(run);
+  if (run.cancel && run.status === 'RUNNING') return { text: `Stops ${stopText(run.cancel)}`, tone: 'warn' };
+  if (run.status === 'ACCEPTED') return queued(detail?.queuePosition);
+  const active = [...run.turns.values()].filter((turn) => turn.phase.is !== 'over');
+  const review = [...run.reviews.values()][0];
+  if (run.paused) return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
+  const busy = active.filter(isBusy);
+  if (busy.length === 0 && review) {
+    const text = `Waits for a person to review ${review.taskName ?? 'a task'}`;
+    return { text, tone: 'warn', reviewId: review.reviewId, taskIndex: review.taskIndex, ...(review.expiresAt ? { until: review.expiresAt } : {}) };
+  }
+  const retry = active.map((turn) => turn.phase).find((phase) => phase.is === 'retrying');
+  if (busy.length === 0 && retry) {
+    return { text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`, tone: 'warn', until: retry.at };
+  }
+  if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor] ?? 'waits'}`, tone: 'warn' };
+  const first = deepest(busy.length > 0 ? busy : active);
+  if (!first) return { text: 'Decides what comes next', tone: 'plain' };
+  const tasks = new Set((busy.length > 0 ? busy : active).map((turn) => turn.taskIndex));
+  const more = tasks.size > 1 ? `, and ${tasks.size - 1} more` : '';
+  const name = run.tasks[first.taskIndex - 1]?.name ?? first.title;
+  return { text: `${name} ${doing(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
+}
+
+/** What one turn is doing. */
+export function doing(turn: Turn): string {
+  const { phase } = turn;
+  switch (phase.is) {
+    case 'starting': return 'waits for its first model call';
+    case 'asking': return `waits for ${phase.model} to answer`;
+    case 'answering': return `is being answered by ${phase.model}`;
+    case 'tools': return phase.running > 1 ? `runs ${phase.running} tools` : `runs ${phase.last}`;
+    case 'retrying': return `tries ${phase.model ?? 'its model'} again soon`;
+    case 'between': return 'waits for its next model call';
+    case 'reviewing': return 'waits for a review';
+    case 'over': return 'is over';
+  }
+}
+
+function isBusy({ phase }: Turn): boolean {
+  return phase.is === 'asking' || phase.is === 'answering' || phase.is === 'tools';
+}
+
+function deepest(turns: Turn[]): Turn | undefined {
+  return turns.toSorted((one, other) => one.id.split('.').length - other.id.split('.').length)[0];
+}
+
+function queued(position: number | undefined): Now {
+  const ahead = position === undefined ? '' : position === 0 ? ', next to start' : `, ${position} ahead of it`;
+  return { text: `Waits in the queue${ahead}`, tone: 'warn' };
+}
+
+function ended(run: RunState): Now {
+  switch (run.status) {
+    case 'CANCELLED': return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
+    case 'FAILED': return { text: run.breach ? breachText(run.breach) : errorText(run.error ?? 'Failed'), tone: 'bad' };
+    default:
+      return run.exitReason === 'USER_EXIT_EARLY'
+        ? { text: 'Ended early by a reviewer', tone: 'good' }
+        : { text: 'Completed', tone: 'good' };
+  }
+}

@@ -1,0 +1,43 @@
+// What facts are called when people read them.
+
+const CHORES: Record<string, string> = {
+  recall: 'Recalls what earlier runs remembered',
+  guard_input: 'Checks the task before a model sees it',
+  handle: 'Does the task without a model',
+  guard_output: 'Checks the output',
+  remember: 'Remembers the output for later runs',
+};
+
+export function choreText(chore: string): string {
+  return CHORES[chore] ?? `Does a chore: ${chore.replaceAll('_', ' ')}`;
+}
+
+export function decisionText(decision: string, by: string): string {
+  const words: Record<string, string> = {
+    CONTINUE: 'approved', APPROVE: 'approved', EDIT: 'changed the output', EXIT_EARLY: 'ended the run here', REJECT: 'rejected the output',
+  };
+  return `${by} ${words[decision] ?? decision.toLowerCase()}`;
+}
+
+export function timeoutText(action: string): string {
+  return { CONTINUE: 'the run goes on', EXIT_EARLY: 'the run ends early', FAIL: 'the run fails' }[action] ?? action.toLowerCase();
+}
+
+export function stopText(mode: string): string {
+  return { after_task: 'after the tasks under way', after_iteration: 'after the model calls under way', now: 'at once' }[mode] ?? mode;
+}
+
+const RESOURCES: Record<string, string> = {
+  cost: 'money', tokens: 'tokens', llm_calls: 'model calls', tool_calls: 'tool calls', subtasks: 'subtasks', wall_clock: 'time',
+};
+
+/** What of a budget is used up. */
+export function breachText({ reason, limit, observed }: { reason: string; limit: number; observed: number }): string {
+  const amount = (value: number): string => (reason === 'cost' ? `$${value}` : String(value));
+  return `The budget is used up: ${amount(observed)} of ${amount(limit)} ${RESOURCES[reason] ?? reason}`;
+}
+
+/** A run's error, where it is a code of ours. */
+export function errorText(error: string): string {
+  return error === 'BUDGET_EXCEEDED' ? 'The budget is used up' : error;
+}

@@ -1,0 +1,24 @@
+import { useMemo } from 'react';
+import css from './Diff.module.css';
+import { type Line, lines } from './diff';
+
+/** What changed from one text to another. */
+export function Diff({ before, after }: { before: string; after: string }) {
+  const found = useMemo(() => lines(before, after), [before, after]);
+  if (before === after) return <div className={`${css.diff} ${css.same}`}>Nothing is changed yet.</div>;
+  return (
+    <div className={css.diff} tabIndex={0} role="region" aria-label="What you changed">
+      {found.map((line, position) => <LineView key={position} line={line} />)}
+    </div>
+  );
+}
+
+function LineView({ line }: { line: Line }) {
+  if (line.kind === 'skip') return <div className={css.skip}>{line.lines} unchanged lines</div>;
+  return (
+    <div className={css.line} data-kind={line.kind}>
+      <span>{line.kind}</span>
+      <span>{line.parts.map(({ text, isChanged }, position) => (isChanged ? <mark key={position}>{text}</mark> : text))}</span>
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import {
+  IconAlertCircle, IconBan, IconCircleCheck, IconCircleDashed, IconHourglass, IconLoader2, IconPlayerPause, IconPlayerTrackNext, type Icon,
+} from '@tabler/icons-react';
+import type { RunStatus, TaskStatus } from '../api/types';
+import css from './Status.module.css';
+
+export type Standing = RunStatus | TaskStatus | 'PAUSED' | 'STOPPING';
+
+const LOOKS: Record<Standing, { word: string; tone: string; icon: Icon; spins?: true }> = {
+  ACCEPTED: { word: 'Queued', tone: 'warn', icon: IconHourglass },
+  PENDING: { word: 'Pending', tone: 'idle', icon: IconCircleDashed },
+  RUNNING: { word: 'Running', tone: 'running', icon: IconLoader2, spins: true },
+  WAITING: { word: 'Waiting', tone: 'warn', icon: IconHourglass },
+  PAUSED: { word: 'Paused', tone: 'warn', icon: IconPlayerPause },
+  STOPPING: { word: 'Stopping', tone: 'warn', icon: IconLoader2, spins: true },
+  COMPLETED: { word: 'Completed', tone: 'good', icon: IconCircleCheck },
+  FAILED: { word: 'Failed', tone: 'bad', icon: IconAlertCircle },
+  CANCELLED: { word: 'Cancelled', tone: 'idle', icon: IconBan },
+  SKIPPED: { word: 'Skipped', tone: 'idle', icon: IconPlayerTrackNext },
+};
+
+export const statusWord = (standing: Standing): string => LOOKS[standing].word;
+export const statusTone = (standing: Standing): string => LOOKS[standing].tone;
+
+export function StatusPill({ standing }: { standing: Standing }) {
+  const { word, tone, icon: Icon, spins } = LOOKS[standing];
+  return (
+    <span className={`${css.pill} ${css[tone]}`}>
+      <Icon size={13} stroke={2.2} aria-hidden className={spins ? css.spin : undefined} />
+      {word}
+    </span>
+  );
+}
+
+export function StatusIcon({ standing, size = 16 }: { standing: Standing; size?: number }) {
+  const { word, tone, icon: Icon, spins } = LOOKS[standing];
+  return (
+    <span className={`${css.icon} ${css[tone]}`} role="img" aria-label={word} title={word}>
+      <Icon size={size} stroke={2} className={spins ? css.spin : undefined} />
+    </span>
+  );
+}
+
+/** How a run stands, as a person would say it. */
+export function standingOf(run: { status: RunStatus; paused?: boolean; cancelRequested?: boolean; waitingFor?: string | undefined }): Standing {
+  if (run.status !== 'RUNNING' && run.status !== 'ACCEPTED') return run.status;
+  if (run.cancelRequested) return 'STOPPING';
+  if (run.paused) return 'PAUSED';
+  return run.status === 'RUNNING' && run.waitingFor === 'review' ? 'WAITING' : run.status;
+}

@@ -1,0 +1,10 @@
+/** What has the same key, together, in the order it came. */
+export function grouped<K, T>(values: Iterable<T>, key: (value: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const value of values) {
+    const group = groups.get(key(value));
+    if (group) group.push(value);
+    else groups.set(key(value), [value]);
+  }
+  return groups;
+}
