@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launch, open } from './browser';
+import { fakeModel } from './model';
+import { config, Consort } from './server';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser.close());
+
+describe('a server with keys', () => {
+  it('is asked for one by the page, which keeps it for its tab only', async () => {
+    const model = await fakeModel();
+    const digest = createHash('sha256').update('secret').digest('hex');
+    const server = await Consort.start(config(model.url, `[[server.api_key]]\nname = "me"\nkey_sha256 = "${digest}"\nscopes = ["read", "run"]\n`));
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs`);
+    await page.getByLabel('API key', { exact: true }).fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key was not accepted.').waitFor();
+    await page.getByLabel('API key', { exact: true }).fill('secret');
+    await page.keyboard.press('Enter');
+    await page.getByText('No runs yet').waitFor();
+    const run = ((await server.call('POST', '/api/runs', { tasks: [{ name: 'a', description: '[words 40] [pace 20] A' }] }, { authorization: 'Bearer secret' })) as { runId: string }).runId;
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByText('Completed', { exact: true }).first().waitFor();
+    expect(await page.evaluate(() => Object.keys(localStorage).concat(document.cookie).join())).not.toContain('secret');
+    const other = await context.newPage();
+    await other.goto(`${server.url}/runs`);
+    await other.getByLabel('API key', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await server.stop();
+    await model.close();
+  });
+});
+
+describe('the first paint', () => {
+  it('takes less than 400 kB, fetches nothing from elsewhere and obeys a strict policy', async () => {
+    const server = await Consort.start();
+    const { page, context, complaints } = await open(browser);
+    const session = await context.newCDPSession(page);
+    await session.send('Network.enable');
+    let bytes = 0;
+    const hosts = new Set<string>();
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
+    page.on('request', (request) => hosts.add(new URL(request.url()).origin));
+    const response = await page.goto(`${server.url}/runs`);
+    await page.getByText('No runs yet').waitFor();
+    expect(bytes).toBeLessThan(400_000);
+    expect([...hosts]).toEqual([server.url]);
+    const policy = response?.headers()['content-security-policy'] ?? '';
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toContain('unsafe');
+    expect(complaints).toEqual([]);
+    await context.close();
+    await server.stop();
+  });
+});

@@ -1,0 +1,116 @@
+// A model of our own that speaks the OpenAI protocol, and a tool at `/tool`. It does what marks in its task say, or in the script's line for
+// that task, so that a test decides how a conversation goes; without marks it answers with a few words.
+//
+//   [words N]  answers with N words          [pace MS]  pauses between words
+//   [call TOOL {…}]  asks for a tool first   [fail N]   refuses the first N times
+//   [say TEXT]  answers with TEXT            [loop N TOOL COUNT]  N rounds of COUNT calls of TOOL first
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+interface Message {
+  role: string;
+  content: string | null;
+}
+
+export interface FakeModel {
+  url: string;
+  /** What was asked, in order. */
+  asked: { model: string; messages: Message[] }[];
+  close: () => Promise<void>;
+}
+
+/** What to do with a task, by words in its description. */
+export type Script = Record<string, string>;
+
+export async function fakeModel(script: Script = {}): Promise<FakeModel> {
+  const asked: FakeModel['asked'] = [];
+  const failures = new Map<string, number>();
+  const server = createServer((request, response) => {
+    answer(request, response, { asked, failures, script }).catch(() => response.destroy());
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, asked, close: () => closed(server) };
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((done) => server.close(() => done()));
+}
+
+interface Memory {
+  asked: FakeModel['asked'];
+  failures: Map<string, number>;
+  script: Script;
+}
+
+/** What to do, and what has been done about it: a run's task without what it reads of others, or the last message. */
+function wanted(messages: Message[], script: Script): { task: string; since: Message[] } {
+  const prompt = messages.filter(({ role }) => role === 'user').map(({ content }) => content ?? '').join('\n');
+  const ofRun = /## Task\n([\s\S]*?)(?=\n## |$)/.exec(prompt)?.[1];
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const task = ofRun ?? messages[last]?.content ?? '';
+  const line = Object.entries(script).find(([words]) => task.includes(words));
+  return { task: line?.[1] ?? task, since: ofRun === undefined ? messages.slice(last + 1) : messages };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, { asked, failures, script }: Memory): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const sent = Buffer.concat(parts).toString();
+  if (request.url === '/tool') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ output: `done: ${sent.length} bytes` }));
+    return;
+  }
+  const body = JSON.parse(sent) as { model: string; messages: Message[] };
+  asked.push(body);
+  const { task: prompt, since } = wanted(body.messages, script);
+  const fails = Number(/\[fail (\d+)\]/.exec(prompt)?.[1] ?? 0);
+  const failed = failures.get(prompt) ?? 0;
+  if (failed < fails) {
+    failures.set(prompt, failed + 1);
+    response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":{"message":"the model is overloaded"}}');
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const send = (choice: unknown, usage?: unknown): void => {
+    const chunk = { id: 'x', object: 'chat.completion.chunk', created: 0, model: body.model, choices: choice ? [choice] : [], ...(usage ? { usage } : {}) };
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  };
+  const [, rounds = 0, tool = '', size = 0] = /\[loop (\d+) (\S+) (\d+)\]/.exec(prompt) ?? [];
+  const done = since.filter(({ role }) => role === 'assistant').length;
+  if (done < Number(rounds)) {
+    const requests = Array.from({ length: Number(size) }, (_, index) => ({ index, id: `call_${done}_${index}`, type: 'function', function: { name: tool, arguments: `{"input":"${done} + ${index}"}` } }));
+    send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
+    send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
+    send(undefined, { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
+    response.end('data: [DONE]\n\n');
+    return;
+  }
+  const calls = [...prompt.matchAll(/\[call (\S+) (\{.*?\})\]/g)];
+  const hasResults = since.some(({ role }) => role === 'tool');
+  if (calls.length > 0 && !hasResults) {
+    const requests = calls.map(([, name, args], index) => ({ index, id: `call_${index}`, type: 'function', function: { name, arguments: args } }));
+    send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
+    send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
+  } else {
+    const pace = Number(/\[pace (\d+)\]/.exec(prompt)?.[1] ?? 0);
+    for (const word of wordsOf(prompt)) {
+      if (pace > 0) await sleep(pace);
+      if (response.destroyed) return;
+      send({ index: 0, delta: { content: word } });
+    }
+    send({ index: 0, delta: {}, finish_reason: 'stop' });
+  }
+  send(undefined, { prompt_tokens: Math.ceil(prompt.length / 4), completion_tokens: 40, total_tokens: 40 + Math.ceil(prompt.length / 4) });
+  response.end('data: [DONE]\n\n');
+}
+
+function wordsOf(prompt: string): string[] {
+  const said = /\[say ([\s\S]+)\]/.exec(prompt)?.[1];
+  if (said) return said.split(/(?<=\s)/);
+  const count = Number(/\[words (\d+)\]/.exec(prompt)?.[1] ?? 6);
+  return Array.from({ length: count }, (_, index) => `word${index + 1} `);
+}

@@ -1,0 +1,123 @@
+// Every page there is, on a server with something to show on each.
+
+import type { FakeModel, Script } from './model';
+import { config, Consort } from './server';
+
+export interface Shown {
+  name: string;
+  path: string;
+  /** Text that is there when the page is. */
+  ready: string;
+}
+
+export interface Stage {
+  server: Consort;
+  pages: Shown[];
+}
+
+const ARTICLE = `# The waggle dance
+
+A forager that has found flowers **dances** on the comb. Her sisters follow her with their antennae and learn three things.
+
+| part of the dance | tells |
+|---|---|
+| angle | direction, against the sun |
+| length | distance |
+| vigour | how good it is |
+
+A second of dancing is about a kilometre of flight.`;
+
+/** What the model does with each task. */
+export const SCRIPT: Script = {
+  'how bees tell each other': '[say Foragers dance on the comb. The angle is the direction, the length the distance.]',
+  'how long a flight takes': '[call calculator {"input":"2 km / (25 km/h) to minutes"}] [call calculator {"input":"2 km / (25 km"}] [say A flight of two kilometres takes about **five minutes**.]',
+  'Write the article': `[say ${ARTICLE}]`,
+  'List the facts': '[say {"title": "The waggle dance", "found": 1927, "by": {"name": "Karl von Frisch", "prize": 1973}, "tells": ["direction", "distance"]}]',
+  'Fetch the sources': '[fail 99]',
+  'Collect the papers': '[say Eleven papers since 1967.]',
+  'Collect the measurements': '[fail 1] [call calculator {"input":"17 * 23"}] [say 391 hives, weighed every hour.]',
+  'Read the papers': '[words 600] [pace 220]',
+  'Clean the measurements': '[words 600] [pace 260]',
+  'Draft a headline': '[say The queen lays two thousand eggs a day]',
+  'compare the two hives': '[call run_subtask {"title":"Weigh hive one","instructions":"Look at the first hive"}] [call run_subtask {"title":"Weigh hive two","instructions":"Look at the second hive"}] [say Hive two is **4 kg heavier**, most of it brood. I would:\n\n1. add a super to hive two this week,\n2. leave hive one alone.\n\n```python\nweights = {"one": 42, "two": 46}\nprint(max(weights, key=weights.get))\n```]',
+  'Look at the first hive': '[call calculator {"input":"6 * 7"}] [say 42 kg]',
+  'Look at the second hive': '[call calculator {"input":"6 * 7 + 4"}] [say 46 kg]',
+  'Order three jars': '[call order_honey {"jars": 3, "to": "The office, second floor"}] [say Ordered.]',
+  'Choose the cover': '[call human_input {"question":"Which colour should the cover have?","options":["Amber","Black"]}]',
+};
+
+/** A server with runs of every kind. */
+export async function stage(model: FakeModel): Promise<Stage> {
+  const budget = '[run.budget]\nmax_depth = 2\nmax_cost_usd = 5.0\nmax_total_tokens = 2000000\n';
+  const tool = `[tools.http.order_honey]\ndescription = "Orders honey, by the jar"\nurl = "${model.url.replace('/v1', '/tool')}"\ninput_schema = { type = "object", properties = { jars = { type = "integer", description = "How many" }, to = { type = "string" } }, required = ["jars"] }\npermission = "network"\neffect = "once"\n`;
+  const server = await Consort.start(config(model.url, budget + tool));
+  const finished = await server.finish(article());
+  await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
+  const failed = await server.finish({ tags: { team: 'desk' }, tasks: [{ name: 'fetch sources', description: 'Fetch the sources' }, { name: 'summarise', description: 'Summarise them' }] });
+  const live = await server.submit(investigation());
+  await server.submit({ tags: { team: 'desk' }, tasks: [{ name: 'headline', description: 'Draft a headline', review: 'required' }] });
+  const question = await server.submit({ tags: { team: 'art' }, tasks: [{ name: 'cover', description: 'Choose the cover with the editor', tools: ['human_input'] }] });
+  const reviewed = await server.submit({ tags: { team: 'desk' }, tasks: [{ name: 'article', description: 'Write the article about the dance', review: 'required' }, { name: 'publish', description: 'Publish it', context: ['$article'] }] });
+  await waitFor(async () => ((await server.call('GET', '/api/reviews')) as { total: number }).total === 3);
+  const talk = await thread(server, 'Hives', 'Please compare the two hives.');
+  await waitFor(async () => !((await server.call('GET', `/api/threads/${talk}`)) as { running: boolean }).running);
+  const asking = await thread(server, 'Honey', 'Order three jars for the office.');
+  await waitFor(async () => ((await server.call('GET', '/api/approvals')) as { total: number }).total === 1);
+  const run = (id: string, tab: string): string => `/runs/${id}/${tab}`;
+  return { server, pages: [
+    { name: 'overview', path: '/', ready: 'Use over time' },
+    { name: 'runs', path: '/runs', ready: 'Started' },
+    { name: 'new-run', path: '/runs/new', ready: 'Tags and options' },
+    { name: 'run-graph', path: run(live, 'graph'), ready: 'write the report' },
+    { name: 'run-task', path: `${run(finished, 'graph')}?task=3`, ready: 'Reads' },
+    { name: 'run-timeline', path: run(live, 'timeline'), ready: 'failed try' },
+    { name: 'run-conversation', path: `${run(finished, 'conversation')}?turn=2`, ready: 'Round 2' },
+    { name: 'run-outputs', path: run(finished, 'outputs'), ready: 'Rendered' },
+    { name: 'run-events', path: `${run(finished, 'events')}?event=3`, ready: 'task_started' },
+    { name: 'run-failed', path: run(failed, 'graph'), ready: 'summarise' },
+    { name: 'reviews', path: `/reviews/${reviewed}-review-0`, ready: 'Approve' },
+    { name: 'question', path: `/reviews/${question}-review-0`, ready: 'Or say something else' },
+    { name: 'chat', path: `/chat/${talk}`, ready: '2 subtasks' },
+    { name: 'chat-approval', path: `/chat/${asking}`, ready: 'Allow once' },
+    { name: 'chat-new', path: '/chat/new', ready: 'What can be done for you?' },
+    { name: 'tools', path: '/tools', ready: 'calculator' },
+    { name: 'models', path: '/models', ready: 'swift' },
+    { name: 'not-found', path: '/nowhere', ready: 'There is no page here' },
+  ] };
+}
+
+function article(): object {
+  return { tags: { team: 'desk', issue: '12' }, tasks: [
+    { name: 'research', description: 'Research how bees tell each other about flowers' },
+    { name: 'numbers', description: 'Work out how long a flight takes', tools: ['calculator'] },
+    { name: 'article', description: 'Write the article', context: ['$research', '$numbers'] },
+    { name: 'facts', description: 'List the facts', context: ['$article'], outputSchema: { type: 'object', required: ['title'] } },
+  ] };
+}
+
+/** Slow enough to be seen at work. */
+function investigation(): object {
+  return { tags: { team: 'lab', priority: 'high' }, tasks: [
+    { name: 'collect papers', description: 'Collect the papers' },
+    { name: 'collect data', description: 'Collect the measurements', tools: ['calculator'] },
+    { name: 'read papers', description: 'Read the papers', context: ['$collect papers'] },
+    { name: 'clean data', description: 'Clean the measurements', context: ['$collect data'] },
+    { name: 'compare', description: 'Compare them', context: ['$read papers', '$clean data'] },
+    { name: 'check the sources', description: 'Check the sources', context: ['$read papers'] },
+    { name: 'write the report', description: 'Write the report', context: ['$compare'] },
+  ] };
+}
+
+async function thread(server: Consort, title: string, content: string): Promise<string> {
+  const { id } = (await server.call('POST', '/api/threads', { title })) as { id: string };
+  await server.call('POST', `/api/threads/${id}/messages`, { content });
+  return id;
+}
+
+async function waitFor(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await holds()) return;
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  throw new Error('it did not come to that');
+}

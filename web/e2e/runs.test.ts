@@ -1,0 +1,220 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { launch, open, type Opened } from './browser';
+import { type FakeModel, fakeModel } from './model';
+import { config, Consort } from './server';
+
+let browser: Browser;
+let model: FakeModel;
+let server: Consort;
+let opened: Opened;
+let page: Page;
+
+beforeAll(async () => {
+  [browser, model] = await Promise.all([launch(), fakeModel()]);
+  server = await Consort.start(config(model.url));
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  await model.close();
+});
+
+beforeEach(async () => {
+  opened = await open(browser);
+  page = opened.page;
+});
+
+afterEach(async () => {
+  await opened.context.close();
+  expect(opened.complaints).toEqual([]);
+});
+
+const status = (): ReturnType<Page['locator']> => page.locator('header').getByText(/^(Queued|Running|Waiting|Paused|Stopping|Completed|Failed|Cancelled)$/).first();
+const waiting = (text: string): ReturnType<Page['locator']> => page.getByRole('region', { name: 'Waiting' }).getByText(text, { exact: true });
+const one = (task: object): object => ({ tasks: [{ name: 'essay', ...task }] });
+
+describe('a run', () => {
+  it('is composed, checked, started and watched to its end', async () => {
+    await page.goto(`${server.url}/runs/new`);
+    await page.getByRole('button', { name: 'Check it' }).click();
+    await page.getByRole('alert').getByText('audience').waitFor();
+    await page.getByRole('textbox', { name: 'audience' }).fill('children');
+    await page.getByRole('button', { name: 'Check it' }).click();
+    await page.getByText('reads research').waitFor();
+    expect(await page.getByLabel('The request as JSON').textContent()).toContain('"audience": "children"');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.waitForURL(/\/runs\/run-[0-9a-f]+\/graph/);
+    await status().getByText('Completed').waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'Outputs' }).click();
+    await page.getByRole('heading', { name: 'write' }).waitFor();
+    await page.getByText('word6').first().waitFor();
+  });
+
+  it('shows to a late joiner what an early one saw, and the same after a reload', async () => {
+    const run = await server.submit(one({ description: '[words 60] [pace 40] Go' }));
+    await page.goto(`${server.url}/runs/${run}/conversation`);
+    await page.getByText(/word\d+ /).waitFor();
+    const late = await open(browser);
+    await late.page.goto(`${server.url}/runs/${run}/conversation`);
+    await Promise.all([page, late.page].map((each) => each.getByText('Completed', { exact: true }).first().waitFor()));
+    const seen = (each: Page): Promise<string> => each.getByRole('log').innerText();
+    await page.getByText('word60').waitFor();
+    const early = await seen(page);
+    await expect.poll(() => seen(late.page)).toBe(early);
+    await page.reload();
+    await page.getByText('word60').waitFor();
+    await expect.poll(() => seen(page)).toBe(early);
+    await late.context.close();
+  });
+
+  it('is cancelled in the middle of an answer', async () => {
+    const run = await server.submit(one({ description: '[words 5000] [pace 30] Go' }));
+    await page.goto(`${server.url}/runs/${run}/conversation`);
+    await page.getByText(/word\d+ /).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('menuitem', { name: /At once/ }).click();
+    await status().getByText('Cancelled').waitFor();
+    expect(await server.call('GET', `/api/runs/${run}`)).toMatchObject({ status: 'CANCELLED' });
+  });
+
+  it('is paused and resumed', async () => {
+    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 200] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await status().getByText('Paused').waitFor();
+    await page.getByText('Pausing: lets what is under way finish').waitFor();
+    await page.getByText('Paused', { exact: true }).nth(1).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await status().getByText('Completed').waitFor({ timeout: 30_000 });
+  });
+
+  it('goes on with another model after a switch', async () => {
+    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 120] [pace 30] A', model: 'swift' }, { name: 'b', description: 'B', model: 'swift' }] });
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByRole('button', { name: 'More about this run' }).click();
+    await page.getByRole('menuitem', { name: 'Switch the model' }).click();
+    await page.getByRole('combobox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: /^deep/ }).click();
+    await page.getByRole('button', { name: 'Switch', exact: true }).click();
+    await status().getByText('Completed').waitFor({ timeout: 30_000 });
+    await page.getByRole('button', { name: /^(Completed )?b/ }).getByText('deep').waitFor();
+    expect(model.asked.at(-1)?.model).toBe('deep');
+  });
+
+  it('is told something that its next model call sees', async () => {
+    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 160] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByRole('button', { name: 'More about this run' }).click();
+    await page.getByRole('menuitem', { name: 'Tell a task something' }).click();
+    await page.getByLabel('What it should know').fill('Mention the queen');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await status().getByText('Completed').waitFor({ timeout: 30_000 });
+    await page.goto(`${server.url}/runs/${run}/conversation?turn=2`);
+    await page.getByRole('log').getByText(/Mention the queen/).waitFor();
+  });
+
+  it('loses and doubles nothing when the server is killed and comes back', async () => {
+    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 100] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    await page.goto(`${server.url}/runs/${run}/events`);
+    await page.getByText('llm_iteration_started').waitFor();
+    await server.down();
+    await page.getByText(/Reconnecting/).waitFor();
+    await server.up();
+    await status().getByText('Completed').waitFor({ timeout: 40_000 });
+    await page.getByText('Connected', { exact: true }).waitFor();
+    const { eventCount } = (await server.call('GET', `/api/runs/${run}`)) as { eventCount: number };
+    const shown = await page.locator('[aria-label=Events] a span:first-child').allTextContents();
+    expect(shown.map(Number)).toEqual(Array.from({ length: eventCount }, (_, seq) => seq));
+    await page.getByRole('link', { name: 'Conversation' }).click();
+    const live = await page.getByRole('log').innerText();
+    await page.reload();
+    await page.getByRole('log').waitFor();
+    await expect.poll(() => page.getByRole('log').innerText()).toBe(live);
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByRole('region', { name: 'Timeline' }).getByRole('link', { name: 'b' }).waitFor();
+  });
+
+  it('that does not exist says so and leads back', async () => {
+    await page.goto(`${server.url}/runs/run-unknown/graph`);
+    await page.getByRole('heading', { name: 'There is no such run' }).waitFor();
+    await page.getByRole('link', { name: 'All runs' }).click();
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  });
+
+  it('is deleted when it is over', async () => {
+    const run = await server.finish(one({ description: 'Go' }));
+    await page.goto(`${server.url}/runs/${run}/outputs`);
+    await page.getByRole('button', { name: 'More about this run' }).click();
+    await page.getByRole('menuitem', { name: 'Delete the run' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.waitForURL(`${server.url}/runs`);
+    await expect(server.call('GET', `/api/runs/${run}`)).rejects.toThrow('404');
+  });
+});
+
+describe('the list of runs', () => {
+  it('keeps its filters in the address', async () => {
+    const run = await server.finish({ ...one({ description: 'Go' }), tags: { team: 'alpha' } });
+    await server.finish({ ...one({ description: 'Go' }), tags: { team: 'beta' } });
+    await page.goto(`${server.url}/runs`);
+    await page.getByRole('link', { name: 'team:alpha' }).click();
+    await page.waitForURL(/tag=team%3Aalpha/);
+    await page.getByText('1 run', { exact: true }).waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).click();
+    await page.getByRole('option', { name: 'Failed' }).click();
+    await page.getByText('No run matches these filters').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: new RegExp(run.slice(-6)) }).click();
+    await page.waitForURL(new RegExp(run));
+  });
+});
+
+describe('reviews', () => {
+  it('are decided with the keyboard alone', async () => {
+    const task = { description: '[say Bees make wax.] Draft', review: 'required' };
+    const [first, second] = [await server.submit(one(task)), await server.submit(one(task))];
+    await page.goto(`${server.url}/reviews`);
+    await waiting('2 waiting').waitFor();
+    await page.getByRole('region', { name: 'Output' }).getByText('Bees make wax.').waitFor();
+    await page.keyboard.press('e');
+    await page.getByLabel('The output, as it should be').waitFor();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Bees make honey.');
+    await page.getByRole('region', { name: 'What you changed' }).getByText('honey').waitFor();
+    await page.keyboard.press('Control+Enter');
+    await waiting('1 waiting').waitFor();
+    await page.keyboard.press('r');
+    await page.keyboard.type('Name the queen');
+    await page.keyboard.press('Control+Enter');
+    await page.locator(`a[href$="${second}-review-1"]`).waitFor();
+    expect(model.asked.at(-1)?.messages.some(({ content }) => content?.includes('Name the queen'))).toBe(true);
+    await page.getByRole('region', { name: 'Output' }).waitFor();
+    await page.keyboard.press('a');
+    await page.getByText('Nothing waits for you').waitFor();
+    const output = async (run: string): Promise<unknown> => ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
+    await expect.poll(() => output(first)).toBe('Bees make honey.');
+    await expect.poll(() => output(second)).toBe('Bees make wax.');
+  });
+
+  it('answer what a task asks a person', async () => {
+    const run = await server.submit(one({ description: '[call human_input {"question":"Which colour?","options":["Amber","Black"]}] Ask', tools: ['human_input'] }));
+    await page.goto(`${server.url}/runs/${run}/conversation`);
+    await page.getByRole('link', { name: 'Review it' }).first().click();
+    await page.getByRole('button', { name: /Amber/ }).waitFor();
+    await page.keyboard.press('2');
+    await page.getByText('Nothing waits for you').waitFor();
+    await expect.poll(() => model.asked.at(-1)?.messages.at(-1)?.content).toContain('Black');
+  });
+});
+
+describe('a tool', () => {
+  it('is called from the form its schema makes', async () => {
+    await page.goto(`${server.url}/tools`);
+    await page.getByRole('article').filter({ hasText: 'calculator' }).getByRole('button', { name: 'Try it' }).click();
+    await page.getByLabel('input').fill('42 * 17');
+    await page.getByRole('button', { name: 'Call calculator' }).click();
+    await page.getByText('714').waitFor();
+  });
+});
