@@ -63,7 +63,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Scope::Read => "read",
             Scope::Run => "run",
@@ -190,7 +190,7 @@ impl Access {
 }
 
 /// What a request needs to be allowed.
-fn needed(method: &Method, path: &str) -> Scope {
+pub(crate) fn needed(method: &Method, path: &str) -> Scope {
     let is_read = method == Method::GET || method == Method::HEAD;
     let under = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match path {

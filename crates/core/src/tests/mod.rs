@@ -6,6 +6,7 @@ mod behaviour;
 mod chats;
 mod chores;
 mod flows;
+mod described;
 mod properties;
 mod steering;
 mod subtasks;

@@ -19,6 +19,7 @@ use crate::next::{Effect, Grants};
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::subtask;
+use crate::tests::described;
 
 /// What each model may do at once in these tests.
 const SLOTS: usize = 1000;
@@ -119,7 +120,7 @@ impl World {
         let text = serde_json::to_string(&event).unwrap();
         self.stored.apply(&serde_json::from_str(&text).unwrap());
         assert_eq!(self.run, self.stored, "any prefix replays to the same state");
-        let _renders = self.run.frame("run-1", self.log.len() as u64, &event);
+        described::check(&self.run.frame("run-1", self.log.len() as u64, &event));
         self.log.push(event);
     }
 

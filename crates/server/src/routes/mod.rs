@@ -4,6 +4,7 @@ mod again;
 pub(crate) mod approvals;
 pub(crate) mod capabilities;
 mod collections;
+pub(crate) mod describe;
 mod events;
 mod memory;
 pub(crate) mod metrics;
@@ -35,6 +36,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(approvals::routes())
         .merge(capabilities::routes())
         .merge(collections::routes())
+        .merge(describe::routes())
         .merge(events::routes())
         .merge(memory::routes())
         .merge(metrics::routes())

@@ -1,6 +1,7 @@
 //! A server on a real socket, over scripted models and tools, and the smallest
 //! client that can also send what a good client never would.
 
+mod described;
 mod socket;
 
 use std::net::SocketAddr;
@@ -168,19 +169,21 @@ impl Here {
     }
 
     /// Sends exactly this and reads until the server closes.
-    pub(crate) async fn send(&self, head: &str, body: &[u8]) -> Answer {
+    pub(crate) async fn send(&self, asked: &str, sent: &[u8]) -> Answer {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
-        let length = body.len();
-        let text = format!("{head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+        let length = sent.len();
+        let text = format!("{asked}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
         socket.write_all(text.as_bytes()).await.unwrap();
-        socket.write_all(body).await.unwrap();
+        socket.write_all(sent).await.unwrap();
         let mut bytes = Vec::new();
         socket.read_to_end(&mut bytes).await.unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let body = if head.contains("transfer-encoding: chunked") { dechunked(body) } else { body.to_owned() };
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_owned(), body }
+        let answer = Answer { status, head: head.to_owned(), body };
+        described::check_answer(asked, sent, &answer);
+        answer
     }
 
     /// The first events of a stream that stays open.
@@ -193,6 +196,7 @@ impl Here {
         while events.len() < count {
             let line = lines.next_line().await.unwrap().expect("the stream ended");
             events.extend(line.strip_prefix("data: ").map(|text| serde_json::from_str(text).unwrap()));
+            events.iter().for_each(described::check_frame);
         }
         events
     }

@@ -9,6 +9,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::Here;
+use super::described::check_frame;
 
 /// An open socket.
 pub(crate) struct Socket(pub(crate) WebSocketStream<TcpStream>);
@@ -62,7 +63,11 @@ impl Socket {
     pub(crate) async fn got(&mut self) -> Got {
         loop {
             match self.0.next().await {
-                Some(Ok(Message::Text(text))) => return Got::Frame(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Text(text))) => {
+                    let frame = serde_json::from_str(&text).unwrap();
+                    check_frame(&frame);
+                    return Got::Frame(frame);
+                }
                 Some(Ok(Message::Close(Some(close)))) => {
                     return Got::Closed(close.code.into(), close.reason.to_string());
                 }

@@ -126,3 +126,19 @@ fn answer(kind: &str, sent: &Sent, fields: Value) -> Value {
     }
     json!(answer)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::routes::describe::FRAMES;
+
+    #[test]
+    fn every_frame_a_client_can_send_is_described_and_no_other() {
+        let frames: Value = serde_json::from_str(FRAMES).unwrap();
+        let names = frames["$defs"].as_object().unwrap().keys();
+        let described: BTreeSet<&str> = names.filter_map(|name| name.strip_prefix("client.")).collect();
+        assert_eq!(described, rows().map(|row| row.kind).collect());
+    }
+}

@@ -1,0 +1,44 @@
+//! Every frame made in any of these tests fits `schemas/frames.json`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+/// Frames of one type that are looked at: there are thousands of histories,
+/// and their frames repeat.
+const LOOKS_MAX: usize = 500;
+
+static FRAMES: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../../../schemas/frames.json")).unwrap());
+static SEEN: LazyLock<Mutex<HashMap<String, Seen>>> = LazyLock::new(Mutex::default);
+
+/// A type of frames.
+struct Seen {
+    validator: Arc<Validator>,
+    times: usize,
+}
+
+/// Holds a frame against the description of its type.
+pub(super) fn check(frame: &Value) {
+    let Some(validator) = next(frame["type"].as_str().unwrap()) else { return };
+    let wrong: Vec<String> =
+        validator.iter_errors(frame).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(wrong.is_empty(), "{}\n{frame:#}", wrong.join("\n"));
+}
+
+/// What the next frame of a type is held against, unless enough were.
+fn next(kind: &str) -> Option<Arc<Validator>> {
+    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let kind = seen.entry(kind.to_owned()).or_insert_with(|| Seen { validator: compiled(kind).into(), times: 0 });
+    kind.times += 1;
+    (kind.times <= LOOKS_MAX).then(|| kind.validator.clone())
+}
+
+fn compiled(kind: &str) -> Validator {
+    let name = format!("server.{kind}");
+    assert!(FRAMES["$defs"].get(&name).is_some(), "nobody described frames of the type {kind}");
+    let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": FRAMES["$defs"] });
+    jsonschema::validator_for(&schema).unwrap()
+}
