@@ -5,8 +5,8 @@
 mod behaviour;
 mod chats;
 mod chores;
-mod flows;
 mod described;
+mod flows;
 mod properties;
 mod steering;
 mod subtasks;
