@@ -78,7 +78,7 @@ async fn every_failure_is_a_problem_with_a_code_and_the_requests_id() {
     let post = |kind: &str| format!("POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}");
     let deep = "[".repeat(2000);
     let cases: Vec<(String, &[u8], u16, &str)> = vec![
-        ("GET /nowhere HTTP/1.1\r\nHost: localhost".into(), b"", 404, "NOT_FOUND"),
+        ("GET /api/nowhere HTTP/1.1\r\nHost: localhost".into(), b"", 404, "NOT_FOUND"),
         ("PUT /api/runs HTTP/1.1\r\nHost: localhost".into(), b"", 405, "METHOD_NOT_ALLOWED"),
         (post("text/plain"), b"{}", 415, "UNSUPPORTED_MEDIA_TYPE"),
         (post("application/json"), &[b' '; 5000], 413, "PAYLOAD_TOO_LARGE"),

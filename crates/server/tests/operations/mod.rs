@@ -48,7 +48,7 @@ async fn what_happened_can_be_read_as_metrics_by_route_model_tool_and_state() {
 
     here.post(&format!("/api/runs/{run}/cancel"), json!({ "mode": "now" })).await;
     here.get(&format!("/api/runs/{run}/events")).await;
-    here.get("/nowhere/at/all").await;
+    here.get("/api/nowhere/at/all").await;
     let after = here.get("/metrics").await.body;
     assert_eq!(value(&after, "consort_cancel_seconds_count"), 1.0);
     assert_eq!(value(&after, r#"consort_runs_ended_total{status="CANCELLED"}"#), 1.0);
@@ -57,7 +57,7 @@ async fn what_happened_can_be_read_as_metrics_by_route_model_tool_and_state() {
         value(&after, &format!("consort_http_requests_total{labels}"))
     };
     assert_eq!(requests("POST", "/api/runs/{id}/cancel", 200), 1.0);
-    assert_eq!(requests("GET", "none", 404), 1.0);
+    assert_eq!(requests("GET", "/api/{*rest}", 404), 1.0);
     assert!(!after.contains(&run), "nothing is counted by run");
 }
 
