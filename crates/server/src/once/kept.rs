@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::response::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -32,7 +32,7 @@ const PAGE: usize = 200;
 /// Records of a stream: begun, answered.
 const RECORDS_MAX: usize = 2;
 /// What is repeated of an answer's head.
-const HEADERS: [HeaderName; 3] = [CONTENT_TYPE, LOCATION, HeaderName::from_static(REQUEST_ID)];
+const HEADERS: [HeaderName; 4] = [CONTENT_TYPE, ETAG, LOCATION, HeaderName::from_static(REQUEST_ID)];
 
 /// What is known about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -44,6 +44,9 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
         return;
     }
     let (status, response) = response(&operation, answer.status);
+    for name in response["headers"].as_object().into_iter().flat_map(|headers| headers.keys()) {
+        assert!(answer.header(name).is_some(), "{head}: {status} without {name}: {answer:?}");
+    }
     let Some(contents) = response["content"].as_object() else {
         assert!(answer.body.is_empty() || answer.status == 101, "{head}: a body nobody described: {answer:?}");
         return;

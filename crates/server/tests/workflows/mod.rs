@@ -39,7 +39,7 @@ async fn delete(here: &Here, path: &str, header: &str) -> Answer {
 
 /// Where a fresh workflow is, and its id.
 async fn saved(here: &Here) -> (String, String) {
-    let answer = here.post("/api/workflows", report()).await;
+    let answer = here.post_with("/api/workflows", "Idempotency-Key: w", report()).await;
     assert_eq!((answer.status, answer.header("etag")), (201, Some("\"1\"")), "{answer:?}");
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.header("location"), Some(format!("/api/workflows/{id}").as_str()));
