@@ -73,3 +73,8 @@ pub mod seam {
     pub use consort_runtime::model::{Ask, Model, Piece};
     pub use consort_runtime::tool::{Answer, Invocation, Tool};
 }
+
+/// The programs of the user's guide, tried with those of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+mod guide {}

@@ -1,11 +1,14 @@
 //! The real binary, each time in a folder of its own: `local` without a server,
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
-//! can do to a run, `chat` a conversation, `hotel` servers that use each other.
+//! can do to a run, `chat` a conversation, `hotel` servers that use each other,
+//! `guide` what the documentation says.
 
 #[cfg(test)]
 mod binary;
 #[cfg(test)]
 mod chat;
+#[cfg(test)]
+mod guide;
 #[cfg(test)]
 mod hotel;
 #[cfg(test)]

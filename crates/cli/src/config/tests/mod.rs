@@ -2,6 +2,7 @@
 //! the contract's own example, and the starter.
 
 mod contract;
+mod reference;
 mod starter;
 
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::config::typed::{self, Table};
 use crate::config::{Config, FILE_NAME, STARTER};
 
 /// The starter with every `#` taken away that has a setting right behind it.
-fn switched_on() -> String {
+pub(super) fn switched_on() -> String {
     let on = |line: &'static str| match line.strip_prefix('#') {
         Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
         Some(_) | None => line,
