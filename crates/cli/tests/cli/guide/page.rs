@@ -152,9 +152,7 @@ pub(crate) fn matches(expected: &str, told: &str) -> bool {
 
 #[test]
 fn what_was_printed_is_compared_piece_by_piece() {
-    for (expected, told) in
-        [("a\n", "a\n"), ("a…c\n", "a b c\n"), ("…\nb\n", "x\ny\nb\n"), ("a\n…\n", "a\n"), ("a  \n…", "a  b\n")]
-    {
+    for (expected, told) in [("a\n", "a\n"), ("a…c\n", "a b c\n"), ("…\nb\n", "x\ny\nb\n"), ("a\n…\n", "a\n")] {
         assert!(matches(expected, told), "{expected:?} {told:?}");
     }
     for (expected, told) in [("a\n", "ab\n"), ("a…c\n", "a b\n"), ("a…b…\n", "b a\n"), ("", "a\n"), ("a\n", "")] {
