@@ -48,15 +48,8 @@ pub(crate) struct Step {
 impl Page {
     /// Every page below a folder, in the order of their names.
     pub(crate) fn all(docs: &Path) -> Vec<Page> {
-        let mut names = Vec::new();
-        collect(docs, "", &mut names);
-        names.sort();
-        names.into_iter().map(|name| Page::read(docs, name)).collect()
-    }
-
-    fn read(docs: &Path, name: String) -> Page {
-        let text = std::fs::read_to_string(docs.join(&name)).unwrap();
-        Page { blocks: blocks(&text), name, text }
+        let page = |(name, text): (String, String)| Page { blocks: blocks(&text), name, text };
+        files(docs, ".md").into_iter().map(page).collect()
     }
 
     /// How a place in it is named in messages.
@@ -72,13 +65,23 @@ impl Page {
     }
 }
 
-fn collect(docs: &Path, below: &str, names: &mut Vec<String>) {
-    for entry in std::fs::read_dir(docs.join(below)).unwrap() {
+/// The files below a folder whose names end so, with what they say.
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<(String, String)> {
+    let mut names = Vec::new();
+    collect(folder, "", &mut names);
+    names.retain(|name| name.ends_with(ending));
+    names.sort();
+    let text = |name: &String| std::fs::read_to_string(folder.join(name)).unwrap();
+    names.into_iter().map(|name| (name.clone(), text(&name))).collect()
+}
+
+fn collect(folder: &Path, below: &str, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder.join(below)).unwrap() {
         let entry = entry.unwrap();
         let name = Path::new(below).join(entry.file_name()).to_str().unwrap().to_owned();
         if entry.path().is_dir() {
-            collect(docs, &name, names);
-        } else if name.ends_with(".md") {
+            collect(folder, &name, names);
+        } else {
             names.push(name);
         }
     }
@@ -110,7 +113,7 @@ impl Block {
             ("rust", "") => Kind::Rust,
             ("toml", "") => Kind::File("consort.toml".to_owned()),
             ("text", reason) if !reason.is_empty() => Kind::Unused(reason.to_owned()),
-            ("toml" | "json" | "python", name) if name.contains('.') => Kind::File(name.to_owned()),
+            ("toml" | "json", name) if name.contains('.') => Kind::File(name.to_owned()),
             _ => panic!("line {}: nobody knows what to do with a block of `{}`", self.line, self.info),
         }
     }
