@@ -45,7 +45,7 @@ pub struct SqliteLog {
     path: PathBuf,
     jobs: Option<mpsc::Sender<Job>>,
     writer: Option<JoinHandle<()>>,
-    readers: Arc<Readers>,
+    readers: Readers,
     /// Erasing shares it and a backup has it alone: erased bytes leave the
     /// file only when nobody still reads an old state of it.
     copying: Arc<RwLock<()>>,
@@ -64,7 +64,7 @@ impl SqliteLog {
     pub fn open_with(path: &Path, options: Options) -> Result<SqliteLog, Error> {
         let lock = lock(path)?;
         let db = schema::open(path, options)?;
-        let readers = Arc::new(Readers::open(path)?);
+        let readers = Readers::open(path)?;
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
         let (counter, commits) = watch::channel(0);
         let writer = Writer::new(db, counter)?;
@@ -109,11 +109,11 @@ impl Log for SqliteLog {
 
     fn read(&self, stream: &str, from: Seq, max: usize) -> BoxFuture<'_, Result<Vec<Record>, Error>> {
         let stream = stream.to_owned();
-        Box::pin(self.readers.clone().query(move |db| read::records(db, &stream, from, max)))
+        self.readers.query(move |db| read::records(db, &stream, from, max))
     }
 
     fn list(&self, query: Query) -> BoxFuture<'_, Result<Page, Error>> {
-        Box::pin(self.readers.clone().query(move |db| list::page(db, &query).map_err(failure)))
+        self.readers.query(move |db| list::page(db, &query).map_err(failure))
     }
 
     fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>> {

@@ -1,62 +1,80 @@
-//! Connections that only read. Each query sees one state of the file, however
-//! long it takes, and neither waits for the writer nor makes it wait.
+//! Threads that only read, each with a connection of its own. Each query sees
+//! one state of the file, however long it takes, and neither waits for the
+//! writer nor makes it wait. Who asked holds nothing while it waits: a client
+//! that stops listening halfway keeps nobody else from reading.
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use super::{Error, failure, schema, unavailable};
 
 /// Queries at once. They are short and mostly CPU: more would not be faster.
 const READERS: usize = 2;
 
-/// The connections that are free.
+type Job = Box<dyn FnOnce(&Connection) + Send>;
+
+/// The threads, and what they are asked. As many questions wait as there are
+/// callers: each asks one at a time.
 pub(super) struct Readers {
-    free: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
+    jobs: Option<Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
     pub(super) fn open(path: &Path) -> Result<Readers, Error> {
-        let free = (0..READERS).map(|_| connect(path)).collect::<rusqlite::Result<_>>().map_err(failure)?;
-        Ok(Readers { free: Mutex::new(free), permits: Arc::new(Semaphore::new(READERS)) })
+        let (jobs, waiting) = mpsc::channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        let mut readers = Readers { jobs: Some(jobs), threads: Vec::new() };
+        for _ in 0..READERS {
+            let (db, waiting) = (connect(path).map_err(failure)?, waiting.clone());
+            let thread = thread::Builder::new().name("log reader".into());
+            readers.threads.push(thread.spawn(move || serve(&db, &waiting)).map_err(unavailable)?);
+        }
+        Ok(readers)
     }
 
-    /// Runs a query on a free connection, off the async threads.
-    pub(super) async fn query<T, Q>(self: Arc<Self>, query: Q) -> Result<T, Error>
+    /// Asks for a query; it is not begun when nobody waits for it any more.
+    pub(super) fn query<T, Q>(&self, query: Q) -> BoxFuture<'static, Result<T, Error>>
     where
         T: Send + 'static,
         Q: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        let permit = self.permits.clone().acquire_owned().await.map_err(unavailable)?;
-        let task = move || {
-            // Kept to the end even when nobody waits for the answer any more.
-            let _permit = permit;
-            self.run(query)
+        let (answer, answered) = oneshot::channel();
+        let job = move |db: &Connection| {
+            if !answer.is_closed() {
+                let _nobody_waits = answer.send(snapshot(db, query));
+            }
         };
-        tokio::task::spawn_blocking(task).await.map_err(unavailable)?
-    }
-
-    /// Closes the connections; those in use close when their query ends.
-    pub(super) fn close(&self) {
-        self.permits.close();
-        self.free().clear();
-    }
-
-    fn run<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        let db = self.free().pop().ok_or_else(|| unavailable("no free reader"))?;
-        let answer = snapshot(&db, query);
-        if !self.permits.is_closed() {
-            self.free().push(db);
+        let asked = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Box::new(job)).is_ok());
+        async move {
+            let stopped = || unavailable("the readers have stopped");
+            if asked { answered.await.unwrap_or_else(|_dropped| Err(stopped())) } else { Err(stopped()) }
         }
-        answer
+        .boxed()
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Closes the connections, after what was asked.
+    pub(super) fn close(&mut self) {
+        self.jobs.take();
+        for thread in self.threads.drain(..) {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// Answers until nobody can ask any more.
+fn serve(db: &Connection, jobs: &Mutex<Receiver<Job>>) {
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(job) = next() {
+        job(db);
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use rusqlite::{Connection, StatementStatus};
@@ -101,6 +102,19 @@ async fn readers_do_not_wait_for_the_writer() {
     other.execute_batch("ROLLBACK").unwrap();
     stuck.await.unwrap();
     assert_eq!(bodies(&log, "a").await, ["0", "1"]);
+}
+
+#[tokio::test]
+async fn who_stops_listening_halfway_keeps_nobody_from_reading() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    let mut left: Vec<_> = (0..32).map(|_| log.read("a", 0, 1)).collect();
+    for read in &mut left {
+        let _begun = futures::poll!(read);
+    }
+    let read = tokio::time::timeout(Duration::from_secs(60), bodies(&log, "a"));
+    assert_eq!(read.await.unwrap(), ["0"]);
 }
 
 #[tokio::test]
