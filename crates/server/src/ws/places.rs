@@ -54,6 +54,19 @@ impl Places {
         self.0.values().filter(|place| matches!(place, Place::Log(_))).count()
     }
 
+    /// Follows these runs in the log no longer. If they are of interest again,
+    /// they are joined wherever they are.
+    pub(super) fn leave_log(&mut self, left: impl Fn(&str) -> bool) {
+        for (run, place) in &mut self.0 {
+            if let Place::Log(tail) = place
+                && left(run)
+            {
+                tail.abort();
+                *place = Place::Feed(None);
+            }
+        }
+    }
+
     /// Forgets runs that are over; only when the feed holds nothing older.
     pub(super) fn forget_ended(&mut self) {
         self.0.retain(|_, place| !matches!(place, Place::Over));
@@ -138,6 +151,16 @@ mod tests {
         assert_eq!(places.take(&News { run: "r".into(), slot: Slot::Unrendered }), Meaning::Frames(vec![]));
         assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
         assert_eq!(places.take(&news(vec![event(9)])), Meaning::Gap(vec![], 8));
+    }
+
+    #[test]
+    fn a_run_that_is_left_is_not_read_any_more_and_joined_wherever_it_is() {
+        let (mut places, (left, _), (kept, _)) = (Places::default(), AbortHandle::new_pair(), AbortHandle::new_pair());
+        places.set("r".into(), Place::Log(left.clone()));
+        places.set("kept".into(), Place::Log(kept.clone()));
+        places.leave_log(|run| run == "r");
+        assert_eq!((left.is_aborted(), kept.is_aborted(), places.in_log()), (true, false, 1));
+        assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
     }
 
     #[test]

@@ -37,8 +37,9 @@ use crate::ws::wanted::Wanted;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Heartbeats a client may leave unanswered before it counts as gone.
 const SILENT_MAX: u32 = 3;
-/// Runs one client may follow in the log at once: each keeps a run in memory.
-const TAILS_MAX: usize = 32;
+/// Runs in which one client may have a gap at once: it follows them in the log,
+/// and each keeps a run in memory.
+const GAPS_MAX: usize = 32;
 const GOING_AWAY: u16 = 1001;
 const NOT_TEXT: u16 = 1007;
 const TOO_LARGE: u16 = 1009;
@@ -244,13 +245,16 @@ impl Session {
         }
     }
 
+    /// From now on the client wants this; it goes on with what it already
+    /// follows and still wants.
+    pub(super) fn turn_to(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+        let (wanted, submitted) = (&self.wanted, &self.submitted);
+        self.places.leave_log(|run| !wanted.concerns(run) && !submitted.contains(run));
+    }
+
     /// Follows a run in the log from an event on, and then live.
     pub(super) async fn follow(&mut self, run: &str, from: Seq) -> Result<(), Problem> {
-        if self.places.in_log() >= TAILS_MAX {
-            return Err(Problem::bad_request(format!(
-                "at most {TAILS_MAX} runs can be followed from an event at once"
-            )));
-        }
         let frames = self.site.engine().tail(run, from).await?;
         let run: Arc<str> = run.into();
         let (frames, tail): (_, AbortHandle) = abortable(frames);
@@ -263,6 +267,8 @@ impl Session {
         let Ok(news) = news else { return self.fall_behind() };
         match self.places.take(&news) {
             Meaning::Frames(frames) => self.show(&news.run, &frames),
+            Meaning::Gap(_, _) if !self.concerns(&news.run) => self.places.set(news.run, Place::Feed(None)),
+            Meaning::Gap(_, _) if self.places.in_log() >= GAPS_MAX => self.fall_behind(),
             Meaning::Gap(frames, from) => {
                 self.show(&news.run, &frames);
                 if let Err(problem) = self.follow(&news.run, from).await {
@@ -282,6 +288,11 @@ impl Session {
         if frames.iter().any(|frame| matches!(frame, Frame::Result { .. })) {
             self.submitted.remove(run);
         }
+    }
+
+    /// Whether any frame of a run may be for this client.
+    fn concerns(&self, run: &Arc<str>) -> bool {
+        self.wanted.concerns(run) || self.submitted.contains(run)
     }
 
     fn wants(&self, run: &Arc<str>, frame: &Frame) -> bool {

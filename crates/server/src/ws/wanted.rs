@@ -39,6 +39,11 @@ impl Wanted {
         self.run.as_deref() == Some(run) || (self.lists("run_result").unwrap_or(false) && self.of(Some(run)))
     }
 
+    /// Whether anything of this run may be wanted.
+    pub(super) fn concerns(&self, run: &str) -> bool {
+        self.types.as_ref().is_none_or(|types| !types.is_empty()) && self.of(Some(run))
+    }
+
     fn of(&self, run: Option<&str>) -> bool {
         match (&self.run, run) {
             (Some(wanted), Some(run)) => wanted == run,
@@ -83,6 +88,8 @@ mod tests {
         assert_eq!(read(json!({ "events": "task_started" })), Err("BAD_REQUEST"));
         assert_eq!(read(json!({ "events": [1] })), Err("BAD_REQUEST"));
 
+        assert!(one.concerns("r") && !one.concerns("s") && Wanted::default().concerns("s"));
+        assert!(!Wanted { types: Some(Vec::new()), run: None }.concerns("r"), "who wants nothing");
         assert!(one.admits("task_started", Some("r")) && !one.admits("task_started", Some("s")));
         assert!(!one.admits("heartbeat", None) && Wanted::default().admits("heartbeat", None));
         assert!(one.admits_result("r"), "who names a run gets its result");

@@ -31,7 +31,7 @@ const fn row(kind: &'static str) -> Row {
 /// From here on the socket is a link, and shown nothing else.
 async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let hello: PeerHello = serde_json::from_value(sent.0.clone()).map_err(unreadable)?;
-    session.wanted = Wanted { types: Some(Vec::new()), run: None };
+    session.turn_to(Wanted { types: Some(Vec::new()), run: None });
     session.link = Some(Link::with_peer(&session.site.server.network, hello));
     Ok(())
 }

@@ -39,7 +39,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     }
     let all = vec!["*".to_owned()];
     let fields = json!({ "events": wanted.types.as_ref().unwrap_or(&all), "runId": wanted.run });
-    session.wanted = wanted;
+    session.turn_to(wanted);
     session.tell(answer("subscribe_ack", sent, fields));
     Ok(())
 }
