@@ -8,6 +8,8 @@ mod binary;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
 mod hotel;
