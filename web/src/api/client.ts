@@ -1,12 +1,7 @@
 // Requests to the server. Whatever goes wrong is a Problem that says what to do.
 
 import { key } from './key';
-
-export interface Mistake {
-  error: string;
-  place: string;
-  message: string;
-}
+import type { Mistake } from './types';
 
 export class Problem extends Error {
   readonly status: number;

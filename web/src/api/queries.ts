@@ -3,7 +3,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
 import { feedIsLive } from './feed';
-import type { Capabilities, Review, RunDetail, RunList, ServerStatus } from './types';
+import type { Answer, Capabilities, RunDetail } from './types';
 
 const ACTIVE_MS = 2_000;
 const QUIET_MS = 10_000;
@@ -14,7 +14,7 @@ const pace = (activeMs: number): number => (feedIsLive() ? QUIET_MS : activeMs);
 export function useRuns(query: string) {
   return useQuery({
     queryKey: ['runs', query],
-    queryFn: ({ signal }) => get<RunList>(`/api/runs?${query}`, signal),
+    queryFn: ({ signal }) => get<Answer<'GET /api/runs'>>(`/api/runs?${query}`, signal),
     refetchInterval: ({ state }) => (state.data?.runs.some(({ durationMs }) => durationMs === null) ? pace(ACTIVE_MS) : QUIET_MS),
     placeholderData: keepPreviousData,
   });
@@ -33,7 +33,7 @@ export function useRunDetail(runId: string, isActive: boolean) {
 export function useReviews() {
   return useQuery({
     queryKey: ['reviews'],
-    queryFn: ({ signal }) => get<{ reviews: Review[]; total: number }>('/api/reviews', signal),
+    queryFn: ({ signal }) => get<Answer<'GET /api/reviews'>>('/api/reviews', signal),
     refetchInterval: () => pace(ACTIVE_MS),
   });
 }
@@ -49,7 +49,7 @@ export function useCapabilities() {
 export function useServerStatus() {
   return useQuery({
     queryKey: ['status'],
-    queryFn: ({ signal }) => get<ServerStatus>('/api/status', signal),
+    queryFn: ({ signal }) => get<Answer<'GET /api/status'>>('/api/status', signal),
     refetchInterval: QUIET_MS / 2,
   });
 }

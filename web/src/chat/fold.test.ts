@@ -78,10 +78,12 @@ describe('a thread', () => {
   });
 
   it('joins chunks by their place, passes over what came twice and tells of what was missed', () => {
-    const chunk = (content: string, offset: number): Frame => ({ type: 'chunk', turn_id: 'turn-1', call_id: '1#1.0', content, offset, parent_id: null, depth: 0 });
+    const place = { type: 'chunk', thread_id: 'thread-1', turn_id: 'turn-1', chat_seq: 2, call_id: '1#1.0', parent_id: null, depth: 0 } as const;
+    const chunk = (content: string, offset: number): Frame => ({ ...place, content, offset });
     const asked = fold(EMPTY, TURN.slice(0, 3));
     const words = (...chunks: Frame[]): unknown => fold(asked, chunks).turns[0]?.items[0];
     expect(words(chunk('Bién ', 0), chunk('sûr', 6), chunk('Bién ', 0))).toMatchObject({ text: 'Bién sûr', hasGap: false });
     expect(words(chunk('late', 40))).toMatchObject({ text: 'late', hasGap: true });
+    expect(words({ ...place, content: 'Hm', thinking: true }, chunk('Yes', 0))).toMatchObject({ text: 'Yes', thought: 'Hm', hasGap: false });
   });
 });

@@ -6,6 +6,9 @@ import { grouped } from '../ui/grouped';
 import type { ChatFrame, ChunkFrame, Frame, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
 
+/** Characters kept of what a model thinks. */
+const THOUGHT_MAX = 200;
+
 /** Turns as their rows tell them. */
 export function fromRows(rows: readonly Row[], next: number): ThreadState {
   const turns = [...grouped(rows, ({ turn_id }) => turn_id)].map(([id, own]) => turnOf(id, own));
@@ -41,7 +44,7 @@ function fromNode(node: TreeNode, below: Map<string | null, TreeNode[]>): Call {
 }
 
 function words(id: string, text: string): Words {
-  return { kind: 'words', id, text, isStreaming: false, bytes: 0, hasGap: false };
+  return { kind: 'words', id, text, thought: '', isStreaming: false, bytes: 0, hasGap: false };
 }
 
 export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState {
@@ -59,9 +62,9 @@ export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState 
     return copy;
   };
   for (const frame of frames) {
-    if (!('chat_seq' in frame) || frame.type === 'chunk' && !frame.done) {
+    if (isLive(frame)) {
       const turn = change(frame.turn_id);
-      if (turn) heard(turn, frame as ChunkFrame);
+      if (turn) heard(turn, frame);
       continue;
     }
     if (frame.chat_seq < next) continue;
@@ -128,15 +131,26 @@ function apply(turn: Turn, frame: ChatFrame): void {
     case 'chunk':
       over(turn);
       return;
+    default:
+      // Nothing a conversation shows.
   }
 }
 
 const VERDICTS: Record<string, string> = { allow: 'allowed it', allow_for_chat: 'allowed it for this chat', deny: 'denied it' };
 
+const isLive = (frame: Frame): frame is ChunkFrame => frame.type === 'chunk' && !('done' in frame);
+
 /** Words as they come. What came twice is passed over; what was missed is remembered until the whole is there. */
-function heard(turn: Turn, { parent_id, call_id, content, offset }: ChunkFrame): void {
-  const found = level(turn, parent_id).findLast((item) => item.kind === 'words' && item.id === call_id);
-  if (found?.kind !== 'words' || !found.isStreaming || offset < found.bytes) return;
+function heard(turn: Turn, frame: ChunkFrame): void {
+  const found = level(turn, frame.parent_id).findLast((item) => item.kind === 'words' && item.id === frame.call_id);
+  if (found?.kind !== 'words' || !found.isStreaming) return;
+  const { content } = frame;
+  if ('thinking' in frame) {
+    found.thought = (found.thought + content).slice(-THOUGHT_MAX);
+    return;
+  }
+  const { offset } = frame;
+  if (offset < found.bytes) return;
   if (offset > found.bytes) found.hasGap = true;
   found.text += content;
   found.bytes = offset + new TextEncoder().encode(content).length;

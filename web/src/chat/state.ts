@@ -29,6 +29,8 @@ export interface Words {
   kind: 'words';
   id: string;
   text: string;
+  /** What it thought last, before it answered; nobody keeps that. */
+  thought: string;
   isStreaming: boolean;
   /** Bytes streamed so far, to tell what was missed or came twice. */
   bytes: number;

@@ -2,8 +2,9 @@
 
 import { get, type Problem } from '../api/client';
 import { follow } from '../api/sse';
+import type { Answer, Thread } from '../api/types';
 import { fold, fromRows } from './fold';
-import type { Frame, Row, Thread } from './frame';
+import type { Frame } from './frame';
 import type { ThreadState } from './state';
 
 /** Frames told again when a thread is opened; older turns are shown by their rows. */
@@ -45,7 +46,7 @@ export class ThreadStore {
 
   async #read(): Promise<void> {
     try {
-      const [thread, { messages }] = await Promise.all([get<Thread>(this.#path), get<{ messages: Row[] }>(`${this.#path}/messages`)]);
+      const [thread, { messages }] = await Promise.all([get<Thread>(this.#path), get<Answer<'GET /api/threads/{id}/messages'>>(`${this.#path}/messages`)]);
       if (this.#closed) return;
       const next = Math.max(0, (thread.chatSeq ?? -1) + 1 - REPLAYED);
       const start = fromRows(messages, next);

@@ -52,6 +52,8 @@ const RUN = told(
 
 const whole = fold(emptyRun('run-1'), RUN);
 
+const words = (token: string): Frame => ({ type: 'token', runId: 'run-1', taskIndex: 1, agentRole: 'Writer', taskDescription: 'Do one', turnId: '1', token, sentAt: at(6) });
+
 describe('the fold', () => {
   it('gives the same state whatever the batches, and counts an event that comes twice once', () => {
     const single = RUN.reduce((state, frame) => fold(state, [frame]), emptyRun('run-1'));
@@ -87,7 +89,6 @@ describe('the fold', () => {
   });
 
   it('streams words into the round under way and replaces them by the answer', () => {
-    const words = (token: string): Frame => ({ type: 'token', turnId: '1', token, sentAt: at(6) });
     const talking = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), [words('Forty'), words('-two')]);
     expect(talking.turns.get('1')).toMatchObject({ phase: { is: 'answering' }, items: [{ streaming: 'Forty-two' }] });
     const answered = fold(talking, RUN.slice(6, 7));
@@ -96,8 +97,8 @@ describe('the fold', () => {
   });
 
   it('keeps a bounded amount of an endless answer', () => {
-    const words = Array.from({ length: 100_000 }, (): Frame => ({ type: 'token', turnId: '1', token: 'ten chars ', sentAt: at(6) }));
-    const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), words).turns.get('1')?.items[0];
+    const many = Array.from({ length: 100_000 }, () => words('ten chars '));
+    const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), many).turns.get('1')?.items[0];
     expect(item?.kind === 'round' && item.streaming.length).toBeLessThan(200_000);
   });
 

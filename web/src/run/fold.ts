@@ -5,7 +5,7 @@ import type { RunDetail } from '../api/types';
 import { type Frame, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
-  answered, asked, called, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, say, startTurn, taskOf,
+  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, say, startTurn, taskOf,
 } from './steps';
 import { breachText, choreText, decisionText, stopText, timeoutText } from './words';
 import type { Directive, RunState, Task, Totals } from './state';
@@ -145,6 +145,9 @@ function apply(draft: Draft, frame: StoredFrame): void {
         })),
       );
       return;
+    case 'run_forked':
+      draft.note(frame, 'plain', frame.forkedFrom ? `Forked from ${frame.forkedFrom.runId} at its event ${frame.forkedFrom.seq}` : `Retries ${frame.retryOf ?? 'a run'}`);
+      return;
     case 'run_adopted':
       if (frame.epoch > 1) draft.note(frame, 'warn', 'The server restarted; the run went on from its record');
       return;
@@ -161,6 +164,11 @@ function apply(draft: Draft, frame: StoredFrame): void {
     case 'task_input': {
       const turn = draft.turn(frame.turnId);
       if (turn) Object.assign(turn, { tools: frame.toolNames, prompt: frame.assembledContext });
+      return;
+    }
+    case 'belt_composed': {
+      const turn = draft.turn(frame.turnId);
+      if (turn) turn.tools = frame.toolNames;
       return;
     }
     case 'chore_started': {
@@ -196,6 +204,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
     }
     case 'last_round':
       return say(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
+    case 'finish_demanded':
+      return say(draft, frame, 'warn', 'Answered without finishing its subtask; asked to finish it');
     case 'loop_noticed':
       return say(draft, frame, 'warn', `Asked ${frame.toolName} the same thing ${frame.times} times`);
     case 'tool_dispatched':
@@ -214,6 +224,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
     case 'delegation_completed':
     case 'delegation_failed':
       return delivered(draft, frame);
+    case 'call_charged':
+      return charged(draft, frame);
     case 'tool_called':
       return called(draft, frame);
     case 'review_requested':
@@ -255,8 +267,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
       return;
     }
     case 'model_switched':
-      run.model = frame.model;
-      draft.note(frame, 'plain', `${frame.by} switched the model from ${frame.previousModel} to ${frame.model}`);
+      if (frame.model !== null) run.model = frame.model;
+      draft.note(frame, 'plain', `${frame.by} switched the model from ${frame.previousModel} to ${frame.model ?? 'its own'}`);
       return;
     case 'cancel_requested':
       run.cancel = frame.mode;
@@ -280,5 +292,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
       return say(draft, frame, 'plain', `${frame.changeType.toLowerCase()} ${frame.filePath}`, `+${frame.linesAdded} −${frame.linesRemoved}`);
     case 'ensemble_completed':
       return ended(draft, frame);
+    default:
+      // Of a newer server; the compiler knows all of this one's.
+      frame satisfies never;
   }
 }

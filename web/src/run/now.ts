@@ -1,6 +1,6 @@
 // What a run is doing now, and why it waits, in one line.
 
-import type { RunDetail } from '../api/types';
+import type { RunDetail, WaitingFor } from '../api/types';
 import type { RunState, Tone, Turn } from './state';
 import { breachText, errorText, stopText } from './words';
 
@@ -14,13 +14,14 @@ export interface Now {
 }
 
 /** What the server knows and events do not tell. */
-const WAITS: Record<string, string> = {
+const WAITS: Record<WaitingFor, string> = {
   queue: 'waits in the queue',
   resume: 'is paused',
-  model: "waits for a free slot or the rate limit of its model",
+  model: 'waits for a free slot or the rate limit of its model',
   lock: 'waits for a lock another call holds',
   retry: 'waits before it tries again',
   review: 'waits for a review',
+  approval: 'waits for permission to call a tool',
 };
 
 export function now(run: RunState, detail?: RunDetail): Now {
@@ -39,7 +40,7 @@ export function now(run: RunState, detail?: RunDetail): Now {
   if (busy.length === 0 && retry) {
     return { text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`, tone: 'warn', until: retry.at };
   }
-  if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor] ?? 'waits'}`, tone: 'warn' };
+  if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor]}`, tone: 'warn' };
   const first = deepest(busy.length > 0 ? busy : active);
   if (!first) return { text: 'Decides what comes next', tone: 'plain' };
   const tasks = new Set((busy.length > 0 ? busy : active).map((turn) => turn.taskIndex));

@@ -153,6 +153,8 @@ export interface Call {
   outcome?: 'SUCCESS' | 'FAILURE';
   result?: string;
   data?: unknown;
+  /** What another ensemble used for it. */
+  charged?: { tokens: number; costUsd: number };
   /** The call became a conversation of its own, under the same id. */
   isTurn: boolean;
 }

@@ -1,10 +1,9 @@
 // What single frames do to a run: the larger steps of the fold.
 
+import type { Review } from '../api/types';
 import type { Draft } from './draft';
-import type { StoredFrame } from './frame';
+import type { Of, StoredFrame } from './frame';
 import type { Call, Task, Tone, Turn } from './state';
-
-type Of<T extends StoredFrame['type']> = Extract<StoredFrame, { type: T }>;
 
 /** The number of the task a turn belongs to; a manager's comes after all others. */
 export function taskOf(turnId: string): number {
@@ -25,7 +24,7 @@ export function startTurn(draft: Draft, frame: { at: string; agentRole: string }
 }
 
 /** The manager of a hierarchical run is not one of its declared tasks. */
-export function manager(draft: Draft, { agentRole, taskName }: { agentRole: string; taskName?: string }): Task | undefined {
+export function manager(draft: Draft, { agentRole, taskName }: { agentRole: string; taskName?: string | null }): Task | undefined {
   if (draft.run.workflow !== 'HIERARCHICAL') return undefined;
   const index = draft.run.tasks.length + 1;
   return draft.addTask({
@@ -35,7 +34,7 @@ export function manager(draft: Draft, { agentRole, taskName }: { agentRole: stri
 
 /** A turn that began before the first event folded here. */
 function joined(draft: Draft, frame: Of<'llm_iteration_started'>): Turn {
-  const turn = startTurn(draft, frame, frame.turnId, frame.taskName ?? frame.taskDescription);
+  const turn = startTurn(draft, frame, frame.turnId, frame.taskDescription);
   if (!draft.task(turn.taskIndex)) manager(draft, frame);
   turn.told = Math.max(0, frame.totalMessageCount - frame.messages.length);
   return turn;
@@ -102,7 +101,7 @@ export function answered(draft: Draft, frame: Of<'llm_iteration_completed'>): vo
   if (!round) return;
   round.endedAt = frame.at;
   round.streaming = '';
-  if (frame.responseText !== undefined) round.text = frame.responseText;
+  if (typeof frame.responseText === 'string') round.text = frame.responseText;
   round.inputTokens = frame.inputTokens;
   round.outputTokens = frame.outputTokens;
   round.latencyMs = frame.latencyMs;
@@ -110,7 +109,7 @@ export function answered(draft: Draft, frame: Of<'llm_iteration_completed'>): vo
 
 export function measured(draft: Draft, frame: Of<'metrics_snapshot'>): void {
   const turn = draft.turn(frame.turnId);
-  const cost = frame.costEstimate === undefined ? undefined : Number(frame.costEstimate);
+  const cost = typeof frame.costEstimate === 'string' ? Number(frame.costEstimate) : undefined;
   const before = { input: turn?.inputTokens ?? 0, output: turn?.outputTokens ?? 0, cost: turn?.costUsd ?? 0 };
   const totals = draft.totals(frame);
   if (totals) {
@@ -166,6 +165,12 @@ export function dispatched(draft: Draft, frame: { seq: number; at: string; turnI
   return call;
 }
 
+/** What another ensemble used for a call; the next count of its turn has it in it. */
+export function charged(draft: Draft, { turnId, callId, tokens, cost }: Of<'call_charged'>): void {
+  const call = draft.call(draft.turn(turnId), callId);
+  if (call) call.charged = { tokens, costUsd: cost };
+}
+
 export function called(draft: Draft, frame: Of<'tool_called'>): void {
   const turn = draft.turn(frame.turnId);
   let call = draft.call(turn, frame.callId);
@@ -187,9 +192,10 @@ export function called(draft: Draft, frame: Of<'tool_called'>): void {
 }
 
 export function opened(draft: Draft, frame: Of<'review_requested'>): void {
-  const { type: _type, seq, at, ...review } = frame;
+  const { type: _type, seq, at, ...told } = frame;
+  const review: Review = { ...told, taskName: told.taskName ?? told.taskDescription, expiresAt: told.expiresAt ?? null };
   draft.reviews().set(frame.reviewId, review);
-  const turn = whose(draft, frame.turnId ?? String(frame.taskIndex));
+  const turn = whose(draft, frame.turnId);
   turn?.items.push({ kind: 'gate', seq, reviewId: frame.reviewId, review });
   if (turn) turn.phase = { is: 'reviewing', since: at };
   const task = draft.task(turn?.taskIndex ?? frame.taskIndex);
@@ -201,11 +207,11 @@ function whose(draft: Draft, id: string): Turn | undefined {
   return draft.turn(id) ?? draft.turn(id.split('.').slice(0, -2).join('.')) ?? draft.turn(id.split('.')[0] ?? '');
 }
 
-export function closed(draft: Draft, frame: StoredFrame & { reviewId: string }, text: string, detail?: string): void {
+export function closed(draft: Draft, frame: StoredFrame & { reviewId: string }, text: string, detail?: string | null): void {
   const review = draft.run.reviews.get(frame.reviewId);
   if (!review) return;
   draft.reviews().delete(frame.reviewId);
-  const turn = whose(draft, review.turnId ?? String(review.taskIndex));
+  const turn = whose(draft, review.turnId);
   const task = draft.task(turn?.taskIndex ?? review.taskIndex);
   if (task?.status === 'WAITING') task.status = task.startedAt ? 'RUNNING' : 'PENDING';
   const gate = draft.gate(turn, frame.reviewId);
@@ -225,7 +231,7 @@ export function ended(draft: Draft, frame: Of<'ensemble_completed'>): void {
   }
 }
 
-/** The same value without what is undefined. */
-export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+/** The same value without what is not there. */
+export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined | null }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined && field !== null)) as T;
 }

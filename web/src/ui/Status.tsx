@@ -16,6 +16,7 @@ const LOOKS: Record<Standing, { word: string; tone: string; icon: Icon; spins?: 
   COMPLETED: { word: 'Completed', tone: 'good', icon: IconCircleCheck },
   FAILED: { word: 'Failed', tone: 'bad', icon: IconAlertCircle },
   CANCELLED: { word: 'Cancelled', tone: 'idle', icon: IconBan },
+  REJECTED: { word: 'Rejected', tone: 'bad', icon: IconBan },
   SKIPPED: { word: 'Skipped', tone: 'idle', icon: IconPlayerTrackNext },
 };
 

@@ -39,6 +39,6 @@ fn next(kind: &str) -> Option<Arc<Validator>> {
 fn compiled(kind: &str) -> Validator {
     let name = format!("server.{kind}");
     assert!(FRAMES["$defs"].get(&name).is_some(), "nobody described frames of the type {kind}");
-    let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": FRAMES["$defs"] });
+    let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": FRAMES["$defs"], "unevaluatedProperties": false });
     jsonschema::validator_for(&schema).unwrap()
 }

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { post } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
-import type { ToolAnswer, ToolInfo } from '../../api/types';
+import type { Invoked, ToolInfo } from '../../api/types';
 import { duration } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
@@ -47,7 +47,7 @@ function Tool({ tool }: { tool: ToolInfo }) {
 function Form({ tool }: { tool: ToolInfo }) {
   const all = fields(tool.inputSchema);
   const [typed, setTyped] = useState<Record<string, string>>({});
-  const call = useMutation({ mutationFn: async () => post<ToolAnswer>(`/api/tools/${encodeURIComponent(tool.name)}/invoke`, { input: toArguments(all, typed) }) });
+  const call = useMutation({ mutationFn: async () => post<Invoked>(`/api/tools/${encodeURIComponent(tool.name)}/invoke`, { input: toArguments(all, typed) }) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     call.mutate();

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { get, patch, remove } from '../../api/client';
-import type { Thread } from '../../chat/frame';
+import type { Answer, Thread } from '../../api/types';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { useAction } from '../../ui/useAction';
@@ -31,7 +31,7 @@ function Threads({ chosen }: { chosen: string | undefined }) {
   const [query] = useDebouncedValue(wanted, 250);
   const { data, error } = useQuery({
     queryKey: ['threads', query],
-    queryFn: ({ signal }) => get<{ threads: Thread[] }>(`/api/threads${query ? `?q=${encodeURIComponent(query)}` : ''}`, signal),
+    queryFn: ({ signal }) => get<Answer<'GET /api/threads'>>(`/api/threads${query ? `?q=${encodeURIComponent(query)}` : ''}`, signal),
     refetchInterval: ACTIVE_MS,
   });
   return (

@@ -3,15 +3,11 @@ import { useLocalStorage } from '@mantine/hooks';
 import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
 import { type KeyboardEvent, useState } from 'react';
 import { useCapabilities } from '../../api/queries';
+import type { Body } from '../../api/types';
 import type { Mode } from '../../chat/frame';
 import css from './Chat.module.css';
 
-export interface Message {
-  content: string;
-  model?: string;
-  permission_mode?: Mode;
-  if_busy?: 'queue' | 'interrupt';
-}
+export type Message = Body<'POST /api/threads/{id}/messages'>;
 
 const MODES: { value: Mode; label: string }[] = [
   { value: 'plan', label: 'Plan: no effects' },

@@ -3,6 +3,7 @@ import { IconMessageCircle } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { post } from '../../api/client';
+import type { Said, Thread } from '../../api/types';
 import { ThreadStore } from '../../chat/store';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
@@ -15,16 +16,11 @@ const END_PX = 80;
 /** Turns shown before older ones are asked for. */
 const SHOWN = 30;
 
-interface Accepted {
-  turnId: string;
-  queuePosition?: number;
-}
-
 /** A conversation that does not exist yet: it begins with its first message. */
 export function NewThread() {
   const navigate = useNavigate();
   const begin = useAction('Sending', async (message: Message) => {
-    const thread = await post<{ id: string }>('/api/threads');
+    const thread = await post<Thread>('/api/threads');
     await post(`/api/threads/${thread.id}/messages`, message);
     return thread;
   }, ({ id }) => navigate(`/chat/${id}`));
@@ -52,7 +48,7 @@ export function OneThread({ id }: { id: string }) {
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
   const send = useAction('Sending', async (message: Message) => {
-    const { turnId } = await post<Accepted>(`/api/threads/${id}/messages`, message);
+    const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     setWaiting((old) => [...old, { turnId, content: message.content }]);
   });
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));

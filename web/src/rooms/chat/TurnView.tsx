@@ -63,7 +63,10 @@ function CallView({ call }: { call: Call }) {
 function status(items: Item[]): string | undefined {
   const open = items.filter((item): item is Call => item.kind === 'call' && !item.isOver);
   const last = open.at(-1);
-  if (!last) return items.some((item) => item.kind === 'words' && item.isStreaming) ? 'thinks' : undefined;
+  if (!last) {
+    const words = items.findLast((item) => item.kind === 'words' && item.isStreaming);
+    return words?.kind === 'words' ? `thinks${words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : ''}` : undefined;
+  }
   const inner = status(last.items);
   const name = last.name === 'run_subtask' ? last.title ?? 'a subtask' : `runs ${last.name}`;
   const more = open.length > 1 ? ` and ${open.length - 1} more` : '';

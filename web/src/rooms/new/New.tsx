@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { post } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
-import type { Capabilities, Rehearsal, RunRequest } from '../../api/types';
+import type { Accepted, Capabilities, Rehearsal, RunRequest } from '../../api/types';
 import { useMutation } from '@tanstack/react-query';
 import { ProblemNote } from '../../ui/Note';
 import { Page } from '../../ui/Page';
@@ -93,7 +93,7 @@ function Sending({ request }: { request: RunRequest }) {
   const json = JSON.stringify(request, null, 2);
   const rehearse = useMutation({ mutationFn: () => post<Rehearsal>('/api/runs', { ...request, dryRun: true }) });
   const start = useMutation({
-    mutationFn: () => post<{ runId: string }>('/api/runs', request),
+    mutationFn: () => post<Accepted>('/api/runs', request),
     onSuccess: ({ runId }) => navigate(`/runs/${runId}/graph`),
   });
   const error = start.error ?? rehearse.error;

@@ -1,5 +1,5 @@
 import { Link } from 'react-router';
-import type { RunRow } from '../../api/types';
+import type { RunRow, WaitingFor } from '../../api/types';
 import { errorText } from '../../run/words';
 import { count, duration, money, shortId } from '../../ui/format';
 import { standingOf, StatusPill, statusTone } from '../../ui/Status';
@@ -72,20 +72,21 @@ function Progress({ run }: { run: RunRow }) {
   );
 }
 
-const WAITS: Record<string, string> = {
+const WAITS: Record<WaitingFor, string> = {
   queue: 'in the queue',
   resume: 'paused',
   model: 'waits for its model',
   lock: 'waits for a lock',
   retry: 'waits to try again',
   review: 'waits for a review',
+  approval: 'waits for permission',
 };
 
 function Doing({ run }: { run: RunRow }) {
   if (run.error) return <span className={css.bad} title={run.error}>{errorText(run.error)}</span>;
   if (run.durationMs !== null) return null;
   const position = run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
-  const wait = run.waitingFor ? `${WAITS[run.waitingFor] ?? run.waitingFor}${position}` : undefined;
+  const wait = run.waitingFor ? `${WAITS[run.waitingFor]}${position}` : undefined;
   if (wait && !run.currentTask) return <span className={css.warn}>{wait}</span>;
   return <>{run.currentTask?.name}{wait ? <span className={css.warn}> · {wait}</span> : null}</>;
 }

@@ -1,5 +1,6 @@
 import { doing } from '../../../run/now';
 import type { Call, RunState } from '../../../run/state';
+import { count, money } from '../../../ui/format';
 import { Markdown } from '../../../ui/Markdown';
 import { Text } from '../../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../../ui/ToolCard';
@@ -21,6 +22,7 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
               {turn.items.map((item) => <ItemView key={item.seq} run={run} item={item} />)}
             </div>
           ) : null}
+          {call.charged ? <p className={css.waiting}>Another ensemble used {count(call.charged.tokens)} tokens and {money(call.charged.costUsd)} for it</p> : null}
           {call.result === undefined ? null : <ToolPart title={call.outcome === 'FAILURE' ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
         </>
       )}

@@ -5,6 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { get, post } from '../../../api/client';
+import type { Accepted } from '../../../api/types';
 import type { StoredFrame } from '../../../run/frame';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
@@ -80,7 +81,7 @@ function Row({ seq, top, frame, began, isChosen }: RowProps) {
 function Chosen({ runId, seq }: { runId: string; seq: number }) {
   const [, setParams] = useSearchParams();
   const navigate = useNavigate();
-  const fork = useAction('Forking', () => post<{ runId: string }>(`/api/runs/${runId}/fork`, { seq }), (forked) => navigate(`/runs/${forked.runId}/graph`));
+  const fork = useAction('Forking', () => post<Accepted>(`/api/runs/${runId}/fork`, { seq }), (forked) => navigate(`/runs/${forked.runId}/graph`));
   const { data, error } = useQuery({
     queryKey: ['event', runId, seq],
     queryFn: ({ signal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${seq}&limit=1`, signal),

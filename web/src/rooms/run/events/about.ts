@@ -18,6 +18,7 @@ function fact(frame: StoredFrame): string {
     case 'model_retried': return `attempt ${frame.attempt}`;
     case 'tool_dispatched': return `${frame.toolName} ${frame.toolArguments.slice(0, 200)}`;
     case 'tool_called': return `${frame.toolName} → ${frame.toolResult.slice(0, 200)}`;
+    case 'file_changed': return `${frame.changeType.toLowerCase()} ${frame.filePath}, +${frame.linesAdded} −${frame.linesRemoved}`;
     case 'subtask_started': return frame.title;
     case 'delegation_started': return `${frame.workerRole}: ${frame.taskDescription}`;
     case 'task_completed': return frame.output?.slice(0, 200) ?? '';
