@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser.close();
-  await staged.server.stop();
+  await staged.stop();
   await model.close();
 });
 

@@ -1,7 +1,7 @@
 // Every page there is, on a server with something to show on each.
 
 import type { FakeModel, Script } from './model';
-import { config, Consort } from './server';
+import { config, Consort, kitchen, peers } from './server';
 
 export interface Shown {
   name: string;
@@ -13,6 +13,7 @@ export interface Shown {
 export interface Stage {
   server: Consort;
   pages: Shown[];
+  stop: () => Promise<void>;
 }
 
 const ARTICLE = `# The waggle dance
@@ -50,7 +51,10 @@ export const SCRIPT: Script = {
 export async function stage(model: FakeModel): Promise<Stage> {
   const budget = '[run.budget]\nmax_depth = 2\nmax_cost_usd = 5.0\nmax_total_tokens = 2000000\n';
   const tool = `[tools.http.order_honey]\ndescription = "Orders honey, by the jar"\nurl = "${model.url.replace('/v1', '/tool')}"\ninput_schema = { type = "object", properties = { jars = { type = "integer", description = "How many" }, to = { type = "string" } }, required = ["jars"] }\npermission = "network"\neffect = "once"\n`;
-  const server = await Consort.start(config(model.url, budget + tool));
+  const neighbours = await Promise.all([Consort.start(kitchen()), Consort.start(kitchen('bakery', 'harbour')), Consort.start(kitchen('cellar', 'harbour'))]);
+  const [near, far, short] = neighbours.map(({ url }) => url);
+  const links = peers({ kitchen: near ?? '', bakery: far ?? '', cellar: short ?? '', laundry: 'http://127.0.0.1:1' });
+  const server = await Consort.start(config(model.url, budget + tool + links));
   const finished = await server.finish(article());
   await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
   const failed = await server.finish({ tags: { team: 'desk' }, tasks: [{ name: 'fetch sources', description: 'Fetch the sources' }, { name: 'summarise', description: 'Summarise them' }] });
@@ -63,8 +67,14 @@ export async function stage(model: FakeModel): Promise<Stage> {
   await waitFor(async () => !((await server.call('GET', `/api/threads/${talk}`)) as { running: boolean }).running);
   const asking = await thread(server, 'Honey', 'Order three jars for the office.');
   await waitFor(async () => ((await server.call('GET', '/api/approvals')) as { total: number }).total === 1);
+  await seen(server, 'peers', 'cellar');
+  await neighbours[2]?.down();
+  await seen(server, 'gone', 'cellar');
   const run = (id: string, tab: string): string => `/runs/${id}/${tab}`;
-  return { server, pages: [
+  const stop = async (): Promise<void> => {
+    await Promise.all([server, ...neighbours].map((each) => each.stop()));
+  };
+  return { server, stop, pages: [
     { name: 'overview', path: '/', ready: 'Use over time' },
     { name: 'runs', path: '/runs', ready: 'Started' },
     { name: 'new-run', path: '/runs/new', ready: 'Tags and options' },
@@ -80,6 +90,8 @@ export async function stage(model: FakeModel): Promise<Stage> {
     { name: 'chat', path: `/chat/${talk}`, ready: '2 subtasks' },
     { name: 'chat-approval', path: `/chat/${asking}`, ready: 'Allow once' },
     { name: 'chat-new', path: '/chat/new', ready: 'What can be done for you?' },
+    { name: 'network', path: '/network', ready: 'kitchen.check-inventory' },
+    { name: 'network-ensemble', path: '/network?ensemble=peer+kitchen', ready: 'What it shares' },
     { name: 'tools', path: '/tools', ready: 'calculator' },
     { name: 'models', path: '/models', ready: 'swift' },
     { name: 'not-found', path: '/nowhere', ready: 'There is no page here' },
@@ -112,6 +124,14 @@ async function thread(server: Consort, title: string, content: string): Promise<
   const { id } = (await server.call('POST', '/api/threads', { title })) as { id: string };
   await server.call('POST', `/api/threads/${id}/messages`, { content });
   return id;
+}
+
+/** Returns when the network knows the ensemble as linked, or as gone. */
+function seen(server: Consort, list: 'peers' | 'gone', name: string): Promise<void> {
+  return waitFor(async () => {
+    const network = (await server.call('GET', '/api/network')) as Record<'peers' | 'gone', { name: string; connected?: boolean }[]>;
+    return network[list].some((each) => each.name === name && each.connected !== false);
+  });
 }
 
 async function waitFor(holds: () => Promise<boolean>): Promise<void> {

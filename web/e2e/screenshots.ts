@@ -12,7 +12,7 @@ const FOLDER = resolve(import.meta.dirname, '../../docs/screenshots');
 it('draws every page', async () => {
   mkdirSync(FOLDER, { recursive: true });
   const [browser, model] = await Promise.all([launch(), fakeModel(SCRIPT)]);
-  const { server, pages } = await stage(model);
+  const { server, pages, stop } = await stage(model);
   for (const scheme of ['light', 'dark'] as const) {
     for (const [width, height] of [[1440, 900], [390, 844]] as const) {
       const { page, context } = await open(browser, { scheme, width, height });
@@ -27,6 +27,6 @@ it('draws every page', async () => {
     }
   }
   await browser.close();
-  await server.stop();
+  await stop();
   await model.close();
 });

@@ -108,3 +108,50 @@ context = ["$research"]
 builtin = ["calculator", "datetime", "json", "human_input"]
 ${more}`;
 }
+
+const DEMO = '[models.demo]\nprovider = "demo"\nmodel = "demo"\n';
+
+/** An ensemble that shares a tool and a task. */
+export function kitchen(name = 'kitchen', realm = 'downtown'): string {
+  return `${DEMO}
+[ensemble]
+name = "${name}"
+
+[[ensemble.task]]
+name = "prepare-meal"
+description = "Prepare {context}"
+
+[[ensemble.share]]
+kind = "tool"
+name = "check-inventory"
+target = "calculator"
+tags = ["food", "stock"]
+
+[[ensemble.share]]
+kind = "task"
+name = "prepare-meal"
+tags = ["food"]
+
+[network]
+realm = "${realm}"
+`;
+}
+
+/** An ensemble linked with that one. */
+export function room(peer: string): string {
+  return `${DEMO}
+[ensemble]
+name = "room"
+
+[[ensemble.task]]
+description = "Serve"
+tools = ["network:#food"]
+
+${peers({ kitchen: peer })}`;
+}
+
+/** Links to the servers at these addresses. */
+export function peers(urls: Record<string, string>): string {
+  const lines = Object.entries(urls).map(([name, url]) => `${name} = "${url.replace('http', 'ws')}/ws"`);
+  return `[network]\nrealm = "downtown"\nlease = "2s"\n\n[network.peers]\n${lines.join('\n')}\n`;
+}

@@ -4,7 +4,7 @@
 //! - [`wire`]: what they say to each other
 //! - [`roster`]: who shares what, as far as was heard
 //! - [`transport`]: how frames travel, or [`memory`] without a network; `link`: one link, kept open and used in
-//!   both directions; [`network`]: all of them, and what was heard over them
+//!   both directions; [`network`]: all of them, and what was heard over them; `gone`: who went away
 //! - [`work`]: what a link needs from the side that does the work; [`share`]:
 //!   what is shared, and the run a request becomes; [`serve`]: how it is done
 //!   once; `cache`: answers that may be given again
@@ -14,6 +14,7 @@
 mod cache;
 mod courier;
 mod doubles;
+mod gone;
 mod link;
 pub mod memory;
 pub mod network;
@@ -28,3 +29,4 @@ pub mod wire;
 pub mod work;
 
 pub use doubles::Double;
+pub use gone::Gone;

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use consort_core::catalog::ToolInfo;
+use consort_core::id::Millis;
+use consort_runtime::clock::Clock;
 use consort_runtime::tool::{DynamicTools, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use crate::gone::{Departed, Gone};
 use crate::link;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
@@ -48,6 +51,7 @@ struct Inner {
     /// Who does what peers ask for; nobody before it is said.
     work: OnceLock<Arc<dyn Work>>,
     state: Mutex<State>,
+    clock: Clock,
     /// Counts links that came or went.
     changes: watch::Sender<u64>,
     /// Calls whose callers did not wait.
@@ -65,12 +69,14 @@ struct State {
     owed: HashMap<Arc<str>, VecDeque<String>>,
     /// Why a configured peer is not connected.
     troubles: HashMap<String, String>,
+    departed: Departed,
 }
 
 struct Link {
     peer: Arc<str>,
     side: Side,
     hello: Hello,
+    since: Millis,
     outbox: mpsc::Sender<Parcel>,
     /// Who waits for which answer.
     pending: HashMap<String, oneshot::Sender<Response>>,
@@ -108,6 +114,10 @@ pub struct PeerView {
     pub name: String,
     /// Whether there is a link to it.
     pub connected: bool,
+    /// Since when.
+    pub since: Option<Millis>,
+    /// Whether the link was opened from here.
+    pub dialled: bool,
     /// Why there is none.
     pub trouble: Option<String>,
     /// What it said about itself.
@@ -120,7 +130,8 @@ impl Network {
     /// A network with no links yet, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
         let (state, changes, background) = (Mutex::default(), watch::Sender::new(0), Mutex::default());
-        Network(Arc::new(Inner { options, transport, work: OnceLock::new(), state, changes, background }))
+        let (work, clock) = (OnceLock::new(), Clock::system());
+        Network(Arc::new(Inner { options, transport, work, state, clock, changes, background }))
     }
 
     /// Says who does what peers ask for; to be said once, before links are opened.
@@ -197,6 +208,11 @@ impl Network {
         views
     }
 
+    /// Peers that went away and are not back, the newest first.
+    pub fn gone(&self) -> Vec<Gone> {
+        self.state().departed.list()
+    }
+
     /// Counts links that came or went.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changes.subscribe()
@@ -223,7 +239,7 @@ impl Network {
     }
 
     /// How busy this ensemble is.
-    pub(crate) fn capacity(&self) -> CapacityUpdate {
+    pub fn capacity(&self) -> CapacityUpdate {
         let options = &self.0.options;
         let load = self.work().map(|work| work.load()).unwrap_or_default();
         CapacityUpdate {
@@ -243,7 +259,9 @@ impl Network {
         state.troubles.remove(&*peer);
         state.next += 1;
         let number = state.next;
-        state.links.insert(number, Link { peer: peer.clone(), side, hello, outbox, pending: HashMap::new() });
+        let since = self.0.clock.now();
+        state.links.insert(number, Link { peer: peer.clone(), side, hello, since, outbox, pending: HashMap::new() });
+        state.departed.came(&peer);
         state.refresh(&peer);
         state.pay(&peer);
         drop(state);
@@ -348,6 +366,9 @@ impl Drop for Joined {
         let mut state = self.network.state();
         if let Some(link) = state.links.remove(&self.number) {
             state.refresh(&link.peer);
+            if state.link(&link.peer).is_none() {
+                state.departed.went(link.peer, self.network.0.clock.now(), link.hello);
+            }
         }
         drop(state);
         self.network.0.changes.send_modify(|count| *count += 1);
@@ -425,6 +446,8 @@ impl State {
         PeerView {
             name: name.to_owned(),
             connected: link.is_some(),
+            since: link.map(|link| link.since),
+            dialled: link.is_some_and(|link| link.side != Side::Accepted),
             trouble: self.troubles.get(name).cloned(),
             hello: link.map(|link| link.hello.clone()),
             capacity: self.registry.capacity_of(name).cloned(),

@@ -3,7 +3,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
 import { feedIsLive } from './feed';
-import type { Answer, Capabilities, RunDetail } from './types';
+import type { Answer, Capabilities, Network, RunDetail } from './types';
 
 const ACTIVE_MS = 2_000;
 const QUIET_MS = 10_000;
@@ -43,6 +43,14 @@ export function useCapabilities() {
     queryKey: ['capabilities'],
     queryFn: ({ signal }) => get<Capabilities>('/api/capabilities', signal),
     staleTime: 60_000,
+  });
+}
+
+export function useNetwork() {
+  return useQuery({
+    queryKey: ['network'],
+    queryFn: ({ signal }) => get<Network>('/api/network', signal),
+    refetchInterval: ACTIVE_MS,
   });
 }
 

@@ -14,6 +14,7 @@ const Chat = lazy(() => import('../rooms/chat/Chat'));
 const Models = lazy(() => import('../rooms/catalog/Models'));
 const New = lazy(() => import('../rooms/new/New'));
 const Overview = lazy(() => import('../rooms/overview/Overview'));
+const Network = lazy(() => import('../rooms/network/Network'));
 const Reviews = lazy(() => import('../rooms/reviews/Reviews'));
 const Tools = lazy(() => import('../rooms/catalog/Tools'));
 const Run = lazy(() => import('../rooms/run/Run'));
@@ -34,6 +35,7 @@ const router = createBrowserRouter([
       { path: '/runs/:runId/:tab?', element: <Suspense><Run /></Suspense> },
       { path: '/reviews/:reviewId?', element: <Suspense><Reviews /></Suspense> },
       { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
+      { path: '/network', element: <Suspense><Network /></Suspense> },
       { path: '/tools', element: <Suspense><Tools /></Suspense> },
       { path: '/models', element: <Suspense><Models /></Suspense> },
       { path: '*', element: <NotFound /> },

@@ -1,5 +1,6 @@
-import { IconActivity, IconCpu, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
-import { NavLink, Outlet } from 'react-router';
+import { Menu } from '@mantine/core';
+import { IconActivity, IconAffiliate, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
+import { Link, NavLink, Outlet } from 'react-router';
 import { useReviews } from '../api/queries';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
@@ -7,13 +8,15 @@ import css from './Shell.module.css';
 import { SchemeSwitch } from './SchemeSwitch';
 import { useFeed } from './useFeed';
 
-const ROOMS: { to: string; name: string; icon: Icon }[] = [
+/** `isMinor`: on a narrow screen it is behind “More”. */
+const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
   { to: '/', name: 'Overview', icon: IconActivity },
   { to: '/runs', name: 'Runs', icon: IconPlayerPlay },
   { to: '/reviews', name: 'Reviews', icon: IconUserCheck },
   { to: '/chat', name: 'Chat', icon: IconMessageCircle },
-  { to: '/tools', name: 'Tools', icon: IconTool },
-  { to: '/models', name: 'Models', icon: IconCpu },
+  { to: '/network', name: 'Network', icon: IconAffiliate, isMinor: true },
+  { to: '/tools', name: 'Tools', icon: IconTool, isMinor: true },
+  { to: '/models', name: 'Models', icon: IconCpu, isMinor: true },
 ];
 
 /** The rail with every room, and the room. */
@@ -29,8 +32,8 @@ export function Shell() {
           <span>Consort</span>
         </NavLink>
         <nav aria-label="Rooms">
-          {ROOMS.map(({ to, name, icon: Icon }) => (
-            <NavLink key={to} to={to} end={to === '/'} className={css.item ?? ''} title={name}>
+          {ROOMS.map(({ to, name, icon: Icon, isMinor }) => (
+            <NavLink key={to} to={to} end={to === '/'} className={css.item ?? ''} title={name} data-minor={isMinor}>
               <Icon size={18} stroke={1.8} aria-hidden />
               <span className={css.label}>{name}</span>
               {to === '/reviews' && waiting > 0 ? (
@@ -39,6 +42,7 @@ export function Shell() {
             </NavLink>
           ))}
         </nav>
+        <More />
         <div className={css.foot}>
           <Connection />
           <SchemeSwitch />
@@ -52,3 +56,16 @@ export function Shell() {
   );
 }
 
+/** The rooms a narrow screen has no place for. */
+function More() {
+  return (
+    <Menu position="top-end">
+      <Menu.Target><button type="button" className={css.more}><IconDots size={18} stroke={1.8} aria-hidden />More</button></Menu.Target>
+      <Menu.Dropdown>
+        {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
+          <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>{name}</Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parser } from '../api/sse';
-import type { Capabilities } from '../api/types';
+import type { Capabilities, Capability, Network } from '../api/types';
 import { lines } from '../ui/diff';
 import { count, countdown, duration, money } from '../ui/format';
-import { fields, toArguments } from './catalog/schema';
+import { fields, toArguments } from '../ui/schema';
 import { emptyDraft, NO_OVERRIDE, ownTask, toRequest } from './new/draft';
+import { ensembles, key, placed, provided, tags } from './network/ensembles';
 import { edges, layout } from './run/graph/layout';
 import { merged, type Span } from './run/timeline/spans';
 import { readFilters, toQuery, writeFilters } from './runs/filters';
@@ -80,14 +81,15 @@ describe('the timeline', () => {
 });
 
 describe('a tool\'s form', () => {
-  const schema = { type: 'object', required: ['q'], properties: { q: { type: 'string' }, n: { type: 'integer' }, all: { type: 'boolean' }, more: { type: 'array' } } };
+  const schema = { type: 'object', required: ['q'], properties: { q: { type: 'string' }, n: { type: 'integer' }, all: { type: 'boolean' }, more: { type: 'array' }, tags: { type: 'array', items: { type: 'string' } } } };
 
   it('turns what was typed into arguments of the right types', () => {
     const all = fields(schema);
-    expect(all.map(({ kind }) => kind)).toEqual(['text', 'number', 'flag', 'json']);
-    expect(toArguments(all, { q: 'x', n: '3', all: 'true', more: '[1]' })).toEqual({ q: 'x', n: 3, all: true, more: [1] });
+    expect(all.map(({ kind }) => kind)).toEqual(['text', 'number', 'flag', 'json', 'words']);
+    expect(toArguments(all, { q: 'x', n: '3', all: 'true', more: '[1]', tags: 'a\nb' })).toEqual({ q: 'x', n: 3, all: true, more: [1], tags: ['a', 'b'] });
     expect(toArguments(all, { q: '5' })).toEqual({ q: '5' });
     expect(() => toArguments(all, { more: '[' })).toThrow('more is not JSON');
+    expect(fields(undefined)).toMatchObject([{ name: 'input', kind: 'text', isNeeded: true }]);
   });
 });
 
@@ -106,5 +108,47 @@ describe('numbers', () => {
     expect([countdown(0), countdown(59_001), countdown(3_600_000)]).toEqual(['0:00', '1:00', '1:00:00']);
     expect([count(-1), count(9_999), count(12_340), count(1_000_000)]).toEqual(['unknown', '9,999', '12.3k', '1M']);
     expect([money(0), money(0.00001), money(0.0123), money(12.5)]).toEqual(['$0', '<$0.0001', '$0.0123', '$12.50']);
+  });
+});
+
+describe('the network', () => {
+  const tool = (name: string, ...tags: string[]): Capability => ({ name, description: '', type: 'TOOL', tags });
+  const NETWORK: Network = {
+    ensemble: 'room', realm: 'downtown', version: '1', leaseMs: 1, status: 'available', currentLoad: 0, maxConcurrent: 4, sharedCapabilities: [tool('clean')], capabilities: 2,
+    peers: [
+      { name: 'laundry', connected: false, dialled: false, sharedCapabilities: [], error: 'refused' },
+      { name: 'cellar', connected: false, dialled: false, sharedCapabilities: [], error: 'refused' },
+      { name: 'kitchen', connected: true, dialled: true, ensemble: 'cook', realm: 'downtown', status: 'busy', currentLoad: 1, maxConcurrent: 2, sharedCapabilities: [tool('stock', 'food'), tool('cook', 'food', 'hot')] },
+    ],
+    gone: [
+      { name: 'bar', at: '2026-01-01T00:00:05Z', sharedCapabilities: [tool('mix', 'drinks')] },
+      { name: 'cellar', at: '2026-01-01T00:00:00Z', realm: 'harbour', sharedCapabilities: [tool('wine', 'drinks')] },
+    ],
+  };
+  const all = ensembles(NETWORK);
+
+  it('tells who is here, linked, never reached and gone, each once', () => {
+    expect(all.map(({ name, presence }) => `${name} ${presence}`)).toEqual(['room here', 'kitchen busy', 'laundry unreached', 'cellar gone', 'bar gone']);
+    expect(all[1]).toMatchObject({ alias: 'cook', load: { share: 1, max: 2 }, isDialled: true });
+    expect(all[3]).toMatchObject({ realm: 'harbour', goneAt: '2026-01-01T00:00:00Z', error: 'refused', capabilities: [{ name: 'wine' }] });
+  });
+
+  it('offers by tag what can be used, which is nothing of those who are gone', () => {
+    expect(tags(all)).toEqual([{ tag: 'food', count: 2 }, { tag: 'hot', count: 1 }]);
+    expect(provided(all, null).map(({ capability }) => capability.name)).toEqual(['stock', 'cook']);
+    expect(provided(all, 'hot').map(({ ensemble, capability }) => `${ensemble.name}.${capability.name}`)).toEqual(['kitchen.cook']);
+    expect(provided(all, 'drinks')).toEqual([]);
+  });
+
+  it('places a hundred ensembles apart, each within its realm', () => {
+    const peers = Array.from({ length: 100 }, (_, number) => ({ name: `e${number}`, connected: true, dialled: true, realm: `r${number % 7}`, sharedCapabilities: [] }));
+    const crowd = ensembles({ ...NETWORK, peers, gone: [] });
+    const { places, realms } = placed(crowd);
+    expect(new Set([...places.values()].map(({ x, y }) => `${x},${y}`)).size).toBe(101);
+    for (const { name, realm } of crowd.slice(1)) {
+      const place = places.get(key(name));
+      const region = realms.find((each) => each.name === realm);
+      expect(place && region && place.x > region.x && place.x < region.x + region.width && place.y > region.y && place.y < region.y + region.height).toBe(true);
+    }
   });
 });

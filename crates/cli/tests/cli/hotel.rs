@@ -33,15 +33,18 @@ fn serve(folder: &Path, name: &str, config: &str) -> Process {
     Process { child, address }
 }
 
+fn read(mut socket: TcpStream) -> Value {
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap_or_else(|error| panic!("{error}: {answer}"))
+}
+
 impl Process {
     fn send(&self, request: &str) -> Value {
         let address = &self.address;
         let mut socket = TcpStream::connect(address).unwrap();
         write!(socket, "{request}\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).unwrap();
-        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1)
-            .unwrap_or_else(|error| panic!("{error}: {answer}"))
+        read(socket)
     }
 
     /// Returns when it is linked with exactly these.
@@ -54,6 +57,16 @@ impl Process {
                 return;
             }
         }
+    }
+
+    /// Calls a tool of the network as a person would.
+    fn invokes(&self, tool: &str, input: &str) -> Value {
+        let (kind, body) = ("Content-Type: application/json", serde_json::json!({ "input": input }).to_string());
+        let address = &self.address;
+        let mut socket = TcpStream::connect(address).unwrap();
+        let head = format!("POST /api/tools/{tool}/invoke HTTP/1.0\r\nHost: {address}\r\n{kind}");
+        write!(socket, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        read(socket)
     }
 
     /// Runs the ensemble; the tools it called that worked.
@@ -82,6 +95,7 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
     room.until_linked(&["kitchen"]);
     assert_eq!(room.tools_of_a_run(), ["kitchen.check-inventory"]);
     assert_eq!(kitchen.send("GET /api/runs HTTP/1.0")["total"], 0, "work for peers is no run of the kitchen's own");
+    assert_eq!(room.invokes("kitchen.check-inventory", "6 * 7")["output"], "42", "a person may call it too");
 
     let peers = format!("[network.peers]\nroom = 'ws://{}/ws'\n", room.address);
     let pantry = format!("[ensemble]\nname = 'pantry'\n{TASK}{SHARES}{peers}");
@@ -93,6 +107,9 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
 
     drop(kitchen);
     room.until_linked(&["pantry"]);
+    let gone = &room.send("GET /api/network HTTP/1.0")["gone"][0];
+    assert_eq!((&gone["name"], &gone["sharedCapabilities"][0]["name"]), (&"kitchen".into(), &"check-inventory".into()));
+    assert_eq!(room.invokes("kitchen.check-inventory", "1 + 1")["output"], "2", "the pantry shares the same");
     assert_eq!(room.tools_of_a_run(), ["pantry.check-inventory"]);
     let url = format!("http://{}", room.address);
     let (code, out, err) = run(folder.path(), &["network", "--url", &url]);
@@ -103,4 +120,6 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
     drop(pantry);
     room.until_linked(&[]);
     assert_eq!(room.tools_of_a_run(), [] as [&str; 0]);
+    let nobody = room.invokes("kitchen.check-inventory", "1");
+    assert_eq!((&nobody["status"], &nobody["output"]), (&"FAILED".into(), &Value::Null), "{nobody}");
 }

@@ -68,6 +68,11 @@ impl Toolbox {
         self.dynamic.as_ref().map(|dynamic| dynamic.resolve(name)).unwrap_or_default()
     }
 
+    /// The tool of this name that somebody else shares just now.
+    pub fn shared(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.dynamic.as_ref().and_then(|dynamic| dynamic.get(name))
+    }
+
     /// The tool of this name, among those that are always there.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.info().name == name)
@@ -113,8 +118,7 @@ impl Toolbox {
     /// Performs one call. Dropping this drops the tool's own future at once,
     /// so nothing of the call goes on behind the caller's back.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
-        let elsewhere = || self.dynamic.as_ref().and_then(|dynamic| dynamic.get(name));
-        match self.find(name).or_else(elsewhere) {
+        match self.find(name).or_else(|| self.shared(name)) {
             Some(tool) => perform(tool.as_ref(), invocation).await,
             None => Answer::Failed(self.missing(name)),
         }

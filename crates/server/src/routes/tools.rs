@@ -71,11 +71,12 @@ async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answ
 
 /// The tool, when there is one and it may be called directly.
 fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
-    let tools = site.catalog().tools;
-    if site.server.catalog.tools.is_empty() && site.engine().seams().tools.live().next().is_none() {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
-    }
-    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+    let (tools, toolbox) = (site.catalog().tools, &site.engine().seams().tools);
+    let known = tools.iter().find(|tool| tool.name == name).cloned();
+    let Some(tool) = known.or_else(|| toolbox.shared(name).map(|tool| tool.info().clone())) else {
+        if site.server.catalog.tools.is_empty() && toolbox.live().next().is_none() {
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
+        }
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let message = format!("Unknown tool '{name}'. Available: [{}]", names.join(", "));
         return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", message));
@@ -84,7 +85,7 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
         let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
         return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
     }
-    Ok(tool.clone())
+    Ok(tool)
 }
 
 /// What the tool is called with: a bare text stands for its only required

@@ -109,8 +109,20 @@ async fn a_peer_is_known_while_its_link_lasts_and_shown_what_it_needs() {
     let capabilities = here.get("/api/capabilities").await.json();
     let named = |list: &str| capabilities[list][0]["name"].clone();
     assert_eq!((named("sharedTools"), named("sharedTasks")), (json!("stock"), json!("cook")));
+    assert_eq!(
+        (&known["dialled"], &network["gone"], &network["status"]),
+        (&json!(false), &json!([]), &json!("available"))
+    );
     drop(peer);
-    while here.get("/api/network").await.json()["peers"] != json!([]) {
+    let without = loop {
+        let network = here.get("/api/network").await.json();
+        if network["peers"] == json!([]) {
+            break network;
+        }
         tokio::task::yield_now().await;
-    }
+    };
+    let gone = &without["gone"][0];
+    assert_eq!((&gone["name"], &gone["realm"]), (&json!("laundry"), &json!("cellar")));
+    assert_eq!((&without["capabilities"], &gone["sharedCapabilities"]), (&json!(0), &shared));
+    assert!(known["since"].as_str() <= gone["at"].as_str(), "{known} {gone}");
 }

@@ -406,16 +406,36 @@ export interface Network {
   realm: string | null;
   version: string;
   leaseMs: number;
+  status: 'available' | 'busy' | 'draining';
+  /** How much of its room for peers' work is taken, from 0 to 1. */
+  currentLoad: number;
+  /** How much it does for peers at a time. */
+  maxConcurrent: number;
   sharedCapabilities: Capability[];
   /** How many are known here. */
   capabilities: number;
   peers: Peer[];
+  /** Ensembles that were here and went away, the newest first, at most 100. */
+  gone: {
+    name: string;
+    /** When it went away. */
+    at: string;
+    /** What it shared. */
+    sharedCapabilities: Capability[];
+    ensemble?: string;
+    realm?: string;
+    version?: string;
+  }[];
 }
 
 /** Another ensemble. */
 export interface Peer {
   name: string;
   connected: boolean;
+  /** Whether the link was opened from here. */
+  dialled: boolean;
+  /** Since when it is connected. */
+  since?: string;
   sharedCapabilities: Capability[];
   ensemble?: string;
   realm?: string;
@@ -424,6 +444,7 @@ export interface Peer {
   error?: string;
   status?: 'available' | 'busy' | 'draining';
   currentLoad?: number;
+  maxConcurrent?: number;
 }
 
 /** How the server is. */

@@ -218,6 +218,20 @@ export type ServerError =
     runId?: string;
     thread_id?: string;
     turn_id?: string;
+    /** When to try again. */
+    retryAfterMs?: number;
+    /** Where the run stands, when that is why. */
+    runStatus?: string;
+    /** What was decided before. */
+    decision?: string;
+    /** The turn that runs. */
+    turnId?: string;
+    /** Everything that is wrong with a request. */
+    mistakes?: {
+      error: string;
+      place: string;
+      message: string;
+    }[];
   }
   | ChatEvent & {
     type: 'error';

@@ -2,30 +2,39 @@
 
 export interface Field {
   name: string;
-  kind: 'text' | 'number' | 'flag' | 'choice' | 'json';
+  kind: 'text' | 'number' | 'flag' | 'choice' | 'words' | 'json';
   isNeeded: boolean;
   about: string;
   choices: string[];
+  /** What it is when nothing is said. */
+  usual: string;
 }
 
 interface Property {
   type?: string | string[];
   description?: string;
   enum?: unknown[];
+  default?: unknown;
+  items?: Property;
 }
 
+/** Tools that say nothing about their input take a text. */
+const PLAIN = { properties: { input: { type: 'string' } }, required: ['input'] };
+
 export function fields(schema: unknown): Field[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Property>; required?: string[] };
+  const { properties = {}, required = [] } = (schema ?? PLAIN) as { properties?: Record<string, Property>; required?: string[] };
   return Object.entries(properties).map(([name, property]) => ({
     name, kind: kindOf(property), isNeeded: required.includes(name), about: property.description ?? '', choices: (property.enum ?? []).map(String),
+    usual: property.default === undefined ? '' : typeof property.default === 'string' ? property.default : JSON.stringify(property.default),
   }));
 }
 
-function kindOf({ type, enum: choices }: Property): Field['kind'] {
+function kindOf({ type, enum: choices, items }: Property): Field['kind'] {
   if (choices?.every((choice) => typeof choice === 'string')) return 'choice';
   const word = Array.isArray(type) ? type.find((each) => each !== 'null') : type;
   if (word === 'string') return 'text';
   if (word === 'integer' || word === 'number') return 'number';
+  if (word === 'array' && items?.type === 'string') return 'words';
   return word === 'boolean' ? 'flag' : 'json';
 }
 
@@ -36,6 +45,7 @@ export function toArguments(all: readonly Field[], typed: Readonly<Record<string
     if (text === '') return [];
     if (kind === 'number') return [[name, Number(text)]];
     if (kind === 'flag') return [[name, text === 'true']];
+    if (kind === 'words') return [[name, text.split('\n')]];
     return [[name, kind === 'json' ? json(name, text) : text]];
   });
   return Object.fromEntries(entries);

@@ -1,0 +1,45 @@
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import { Ago, Took } from '../../ui/Time';
+import type { Ensemble } from './ensembles';
+import css from './Network.module.css';
+import { Load, PRESENCES } from './Presence';
+
+export type EnsembleNodeData = { ensemble: Ensemble; isDim: boolean; isChosen: boolean; choose: () => void };
+export type RealmNodeData = { name: string | null | undefined };
+
+/** An ensemble: whether it is there, how busy it is, how much it shares. */
+export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: NodeProps<Node<EnsembleNodeData>>) {
+  const { tone, word } = PRESENCES[ensemble.presence];
+  const tasks = ensemble.capabilities.filter(({ type }) => type === 'TASK').length;
+  const tools = ensemble.capabilities.length - tasks;
+  return (
+    <>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <button type="button" className={css.node} data-tone={tone} data-dim={isDim || undefined} aria-pressed={isChosen} onClick={choose}>
+        <span className={css.first}>
+          <strong>{ensemble.name || 'this server'}</strong>{' '}
+          <small>{word}</small>
+        </span>
+        <span className={css.line}>
+          {' '}{ensemble.load ? <Load load={ensemble.load} /> : ensemble.goneAt ? <>went away <Ago at={ensemble.goneAt} /></> : (ensemble.error ?? '')}
+        </span>
+        <span className={css.last}>
+          {' '}<span>{ensemble.presence === 'unreached' ? 'nothing known of it' : shares(tools, tasks)}</span>{' '}
+          {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
+          {ensemble.since ? <span title="Since when it is linked"><Took from={ensemble.since} /></span> : null}
+        </span>
+      </button>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </>
+  );
+}
+
+function shares(tools: number, tasks: number): string {
+  const parts = [...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool' : 'tools'}`] : []), ...(tasks > 0 ? [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`] : [])];
+  return parts.length > 0 ? parts.join(', ') : 'shares nothing';
+}
+
+/** A realm, drawn around its ensembles. */
+export function RealmNode({ data: { name } }: NodeProps<Node<RealmNodeData>>) {
+  return <div className={css.realm}><span>{name === undefined ? 'not reached' : name === null ? 'no realm' : `realm ${name}`}</span></div>;
+}

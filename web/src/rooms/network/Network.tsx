@@ -1,0 +1,59 @@
+import { Skeleton } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import { useSearchParams } from 'react-router';
+import { useNetwork } from '../../api/queries';
+import { ProblemNote } from '../../ui/Note';
+import { useTitle } from '../../ui/Page';
+import { type Ensemble, ensembles, HERE, isAway, key } from './ensembles';
+import { Alone } from './Alone';
+import css from './Network.module.css';
+import { Everything, OneEnsemble } from './Panel';
+
+const Map = lazy(() => import('./Map'));
+
+/** This ensemble and the others it knows: a map, what they share, and who went away. */
+export default function Network() {
+  useTitle('Network');
+  const { data, error } = useNetwork();
+  return (
+    <div className={css.page}>
+      <header className={css.top}>
+        <h1>Network</h1>
+        {data ? <span role="status">{summary(ensembles(data))}</span> : null}
+      </header>
+      {error ? <div className={css.note}><ProblemNote what="The network could not be read" error={error} /></div> : null}
+      {data ? <Shown all={ensembles(data)} /> : error ? null : <Skeleton m={20} height={320} />}
+    </div>
+  );
+}
+
+function Shown({ all }: { all: Ensemble[] }) {
+  const [params, setParams] = useSearchParams();
+  const chosen = params.has('ensemble') ? (params.get('ensemble') ?? HERE) : undefined;
+  const tag = params.get('tag');
+  const set = (name: string, value: string | null): void => {
+    setParams((old) => {
+      if (value === null || old.get(name) === value) old.delete(name);
+      else old.set(name, value);
+      return old;
+    }, { replace: true });
+  };
+  const ensemble = chosen === HERE ? all[0] : all.slice(1).find(({ name }) => key(name) === chosen);
+  return (
+    <div className={css.split}>
+      {all.length > 1
+        ? <Suspense fallback={<Skeleton m={20} height={320} />}><Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} /></Suspense>
+        : <Alone />}
+      {ensemble
+        ? <OneEnsemble key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />
+        : <Everything all={all} tag={tag} setTag={(value) => set('tag', value)} choose={(id) => set('ensemble', id)} />}
+    </div>
+  );
+}
+
+function summary(all: Ensemble[]): string {
+  const others = all.slice(1);
+  const linked = others.filter((each) => !isAway(each)).length;
+  const away = others.length - linked;
+  return `${linked} ${linked === 1 ? 'ensemble' : 'ensembles'} linked${away > 0 ? `, ${away} away` : ''}`;
+}

@@ -1,0 +1,131 @@
+// The network as ensembles on a map: this one, those linked with it, and those that are away.
+
+import type { Capability, Network } from '../../api/types';
+import { grouped } from '../../ui/grouped';
+
+export type Presence = 'here' | 'available' | 'busy' | 'draining' | 'gone' | 'unreached';
+
+export interface Ensemble {
+  /** What it is called here; its tools are called `<name>.<capability>`. */
+  name: string;
+  /** What it calls itself, when that is something else. */
+  alias?: string;
+  presence: Presence;
+  /** None, or not known of one that was never reached. */
+  realm: string | null | undefined;
+  capabilities: Capability[];
+  version?: string;
+  load?: { share: number; max: number };
+  /** Since when there is a link. */
+  since?: string;
+  goneAt?: string;
+  /** Why there is no link. */
+  error?: string;
+  isDialled: boolean;
+}
+
+export const isAway = ({ presence }: Ensemble): boolean => presence === 'gone' || presence === 'unreached';
+
+/** Every ensemble that is known, this one first, those without a link last. */
+export function ensembles(network: Network): Ensemble[] {
+  const here: Ensemble = {
+    name: network.ensemble, presence: 'here', realm: network.realm, capabilities: network.sharedCapabilities, version: network.version,
+    load: { share: network.currentLoad, max: network.maxConcurrent }, isDialled: false,
+  };
+  const gone = new Map(network.gone.map((each) => [each.name, each]));
+  const peers = network.peers.map((peer): Ensemble => {
+    const before = peer.connected ? undefined : gone.get(peer.name);
+    gone.delete(peer.name);
+    return {
+      name: peer.name, ...named(peer.name, peer.ensemble ?? before?.ensemble), realm: peer.realm ?? before?.realm ?? (peer.connected || before ? null : undefined),
+      presence: peer.connected ? (peer.status ?? 'available') : before ? 'gone' : 'unreached',
+      capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities, isDialled: peer.dialled,
+      ...(peer.version ? { version: peer.version } : {}),
+      ...(peer.connected && peer.currentLoad !== undefined ? { load: { share: peer.currentLoad, max: peer.maxConcurrent ?? 0 } } : {}),
+      ...(peer.since ? { since: peer.since } : {}),
+      ...(before ? { goneAt: before.at } : {}),
+      ...(peer.error && !peer.connected ? { error: peer.error } : {}),
+    };
+  });
+  const strangers = [...gone.values()].map((each): Ensemble => ({
+    name: each.name, ...named(each.name, each.ensemble), presence: 'gone', realm: each.realm ?? null, capabilities: each.sharedCapabilities,
+    goneAt: each.at, isDialled: false, ...(each.version ? { version: each.version } : {}),
+  }));
+  const others = [...peers, ...strangers];
+  return [here, ...others.filter((each) => !isAway(each)), ...others.filter(isAway)];
+}
+
+const named = (name: string, itself: string | undefined): { alias?: string } => (itself && itself !== name ? { alias: itself } : {});
+
+export interface Provided {
+  ensemble: Ensemble;
+  capability: Capability;
+}
+
+/** What can be used from here, of those with the tag when there is one. */
+export function provided(all: readonly Ensemble[], tag: string | null): Provided[] {
+  return all.filter((each) => each.presence !== 'here' && !isAway(each))
+    .flatMap((ensemble) => ensemble.capabilities.map((capability) => ({ ensemble, capability })))
+    .filter(({ capability }) => tag === null || capability.tags.includes(tag));
+}
+
+/** Every tag of what is shared, with how much has it, the commonest first. */
+export function tags(all: readonly Ensemble[]): { tag: string; count: number }[] {
+  const found = grouped(all.filter((each) => !isAway(each)).flatMap(({ capabilities }) => capabilities.flatMap((each) => each.tags)), (tag) => tag);
+  return [...found].map(([tag, uses]) => ({ tag, count: uses.length })).sort((one, other) => other.count - one.count || one.tag.localeCompare(other.tag));
+}
+
+export const NODE_WIDTH = 216;
+export const NODE_HEIGHT = 86;
+const GAP = 26;
+const MARGIN = 18;
+const LABEL = 26;
+/** Between this ensemble and the rest. */
+const LINKS = 110;
+/** Ensembles above each other in a realm. */
+const ROWS_MAX = 6;
+
+export interface Place {
+  x: number;
+  y: number;
+}
+
+export interface Realm extends Place {
+  name: string | null | undefined;
+  width: number;
+  height: number;
+}
+
+/** Where everything stands: this ensemble on the left, the others on the right, realm below realm. */
+export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; realms: Realm[] } {
+  const [here, ...others] = all;
+  const places = new Map<string, Place>();
+  const realms: Realm[] = [];
+  let y = 0;
+  const order = [...grouped(others, ({ realm }) => realm)].sort(([one], [other]) => nearness(one, here) - nearness(other, here) || String(one).localeCompare(String(other)));
+  for (const [name, members] of order) {
+    const rows = Math.min(ROWS_MAX, Math.ceil(Math.sqrt(members.length * 2)));
+    for (const [position, { name: member }] of members.entries()) {
+      places.set(key(member), {
+        x: NODE_WIDTH + LINKS + Math.floor(position / rows) * (NODE_WIDTH + GAP),
+        y: y + LABEL + (position % rows) * (NODE_HEIGHT + GAP),
+      });
+    }
+    const columns = Math.ceil(members.length / rows);
+    const height = LABEL + Math.min(rows, members.length) * (NODE_HEIGHT + GAP) - GAP + MARGIN;
+    realms.push({ name, x: NODE_WIDTH + LINKS - MARGIN, y, width: columns * (NODE_WIDTH + GAP) - GAP + 2 * MARGIN, height });
+    y += height + GAP;
+  }
+  places.set(HERE, { x: 0, y: Math.max(0, (y - GAP + LABEL - MARGIN - NODE_HEIGHT) / 2) });
+  return { places, realms };
+}
+
+/** A peer may have this ensemble's name. */
+export const HERE = '';
+export const key = (name: string): string => `peer ${name}`;
+
+function nearness(realm: Ensemble['realm'], here: Ensemble | undefined): number {
+  if (realm === undefined) return 3;
+  if (realm === null) return 2;
+  return realm === here?.realm ? 0 : 1;
+}
