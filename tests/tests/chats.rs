@@ -10,8 +10,8 @@ use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::chat::{Answer, Editor, Mode, Rules, Say};
 use consort_core::compile::Catalog;
-use consort_runtime::chats::{Chats, Presence, Settings, Start};
-use consort_runtime::log::Log;
+use consort_runtime::chats::{Chats, Numbered, Presence, Settings, Start};
+use consort_runtime::log::{Log, MemoryLog};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{ScriptedTool, What};
 use futures::StreamExt;
@@ -184,4 +184,42 @@ async fn a_turn_goes_on_wherever_the_process_died() {
         }
     }
     assert!(deaths > 15, "{deaths}");
+}
+
+/// Everything said in a turn, and whether nothing was said before it was
+/// announced or after it was over.
+async fn heard(
+    mut frames: impl futures::Stream<Item = Result<Numbered, consort_runtime::log::Error>> + Unpin,
+) -> String {
+    let (mut said, mut talks) = (String::new(), false);
+    while let Some(frame) = timeout(PATIENCE, frames.next()).await.expect("the turn is over") {
+        let frame: Value = serde_json::from_str(&frame.unwrap().1).unwrap();
+        match frame["type"].as_str().unwrap() {
+            "llm_started" => talks = true,
+            "llm_completed" => talks = false,
+            "chunk" if frame["done"] == true => break,
+            "chunk" => {
+                assert!(talks, "{frame}");
+                assert_eq!(frame["offset"], said.len());
+                said.push_str(frame["content"].as_str().unwrap());
+            }
+            _ => {}
+        }
+    }
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_there_when_a_turn_begins_hears_every_word_however_late_they_listen() {
+    let words: Vec<String> = (0..2000).map(|number| format!("wört {number} ")).collect();
+    let line = words.iter().fold(Line::new(), |line, word| line.says(word));
+    let play = Play { model: ScriptedModel::new().otherwise(line), tools: Vec::new() };
+    let (chats, engine) = play.life(Arc::new(MemoryLog::default()));
+    let thread = chats.create("me", None).await.unwrap().id;
+    let follower = chats.follow("me", &thread, Start::Now).await.unwrap();
+    let seat = chats.seat(&thread);
+    let said = chats.say("me", &thread, message(), Presence::Free).await.unwrap();
+    engine.finished(&said.turn).await;
+    assert_eq!(heard(follower).await, words.concat());
+    assert_eq!(heard(chats.turn(&seat, &said.turn, 0).await.unwrap()).await, words.concat());
 }

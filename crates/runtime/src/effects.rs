@@ -115,7 +115,7 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
             }
             Piece::Thinking(text) => {
                 charged = true;
-                stage.ring.thought(&stage.voice, &text);
+                stage.ring.thought(&turn, &stage.voice, &text);
             }
             Piece::Done(reply, usage) => return Ok((reply, usage)),
         }

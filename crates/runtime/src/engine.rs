@@ -24,7 +24,7 @@ use crate::effects::Seams;
 use crate::feed::{Feed, Press};
 use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
-use crate::ring::{Frame, Ring};
+use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
 use crate::traces::Traces;
 use crate::watcher::{Source, Watcher, history, load, page};
@@ -68,6 +68,15 @@ pub enum Removal {
     Cancelling,
     /// It is gone.
     Erased,
+}
+
+/// A run that is to begin.
+struct New<'a> {
+    id: &'a Arc<str>,
+    kind: Kind,
+    priority: Priority,
+    /// Where it will be shown.
+    ring: Ring,
 }
 
 /// A run owned here.
@@ -183,25 +192,32 @@ impl Engine {
 
     /// The same under an id that was promised before.
     pub async fn submit_as(&self, id: &Arc<str>, compiled: Compiled, claims: Vec<String>) -> Result<(), Error> {
+        let ring = self.ring(id, compiled.spec.kind);
+        self.submit_heard((id, ring), compiled, claims).await
+    }
+
+    /// The same, shown on a ring that may have listeners already.
+    pub(crate) async fn submit_heard(
+        &self,
+        (id, ring): (&Arc<str>, Ring),
+        compiled: Compiled,
+        claims: Vec<String>,
+    ) -> Result<(), Error> {
         let Compiled { spec, models, belt, .. } = compiled;
-        let class = (spec.kind, spec.priority());
+        let new = New { id, kind: spec.kind, priority: spec.priority(), ring };
         let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt };
-        self.accept((id, class), vec![Event { at: self.0.seams.clock.now(), fact }], claims).await
+        self.accept(new, vec![Event { at: self.0.seams.clock.now(), fact }], claims).await
     }
 
     /// Gives a new run, which begins with these events, a place among its kind
     /// and an owner.
-    async fn accept(
-        &self,
-        (id, (kind, priority)): (&Arc<str>, (Kind, Priority)),
-        events: Vec<Event>,
-        claims: Vec<String>,
-    ) -> Result<(), Error> {
+    async fn accept(&self, new: New<'_>, events: Vec<Event>, claims: Vec<String>) -> Result<(), Error> {
         self.check_open()?;
+        let New { id, kind, priority, ring } = new;
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
         let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
-        self.start(id, kind, |mut runner| async move {
+        self.start((id, ring), kind, |mut runner| async move {
             let accepted = runner.accept(&events, claims, &place).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
@@ -233,10 +249,16 @@ impl Engine {
         let log = self.0.seams.log.clone();
         let ring = self.live().get(run).map(|live| live.window.ring.subscribe());
         let source = match ring {
-            Some((ring, open)) => Source::Ring(ring, open),
+            Some(listener) => Source::Ring(listener),
             None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
         };
         Ok(Watcher::new(run.into(), log, source, from, self.0.meters.clone()).frames())
+    }
+
+    /// Every frame of a run that was listened to before it began.
+    pub(crate) fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
+        let (log, meters) = (self.0.seams.log.clone(), self.0.meters.clone());
+        Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).from_the_start().frames()
     }
 
     /// What all runs show from now on; work for chats and peers is nobody
@@ -329,7 +351,7 @@ impl Engine {
                 } else {
                     admission.rejoin(id, run.spec().priority())
                 };
-                self.start(id, kind, move |runner| async move {
+                self.start((id, self.ring(id, kind)), kind, move |runner| async move {
                     let mut runner = runner.resume(run, len);
                     if matches!(place, Place::Slot(_)) {
                         runner.adopt().await?;
@@ -419,16 +441,20 @@ impl Engine {
         page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
     }
 
+    /// Where a run of this kind is shown.
+    fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
+        match kind {
+            Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
+            Kind::Turn | Kind::Peer => Ring::default(),
+        }
+    }
+
     /// Gives a run an owner: a task that works it and then forgets it.
-    fn start<W>(&self, id: &Arc<str>, kind: Kind, work: impl FnOnce(Runner) -> W)
+    fn start<W>(&self, (id, ring): (&Arc<str>, Ring), kind: Kind, work: impl FnOnce(Runner) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let ring = match kind {
-            Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
-            Kind::Turn | Kind::Peer => Ring::default(),
-        };
         let window = Window { ring, stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);

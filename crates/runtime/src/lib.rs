@@ -9,8 +9,8 @@
 //! - [`effects`]: one model call or tool call, ending in one report
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
-//! - [`ring`] and `watcher`: frames rendered once, followed by many; [`feed`]:
-//!   those of all runs together
+//! - [`ring`] and `watcher`: frames rendered once, followed by many; `words`:
+//!   what models say meanwhile; [`feed`]: the frames of all runs together
 //! - [`meters`]: what happens, counted
 //! - [`trace`]: which trace a call belongs to
 //! - [`outbound`]: the one client for addresses a model or a client names
@@ -44,4 +44,5 @@ pub mod tool;
 pub mod trace;
 pub mod traces;
 mod watcher;
+mod words;
 pub mod workflows;

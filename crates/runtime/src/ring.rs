@@ -3,17 +3,18 @@
 //! announced its call nor follows the one that ended it. Nothing is rendered,
 //! nor room made for it, for a run that nobody watches.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use consort_core::frame::Voice;
 use consort_core::id::{Id, Millis};
 use consort_core::time::iso;
 use serde_json::{Map, Value};
-use tokio::sync::broadcast;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
 
 use crate::feed::Press;
 use crate::log::Seq;
+use crate::words::{Aloud, Place, Words};
 
 /// Slots in a run's ring. A slot holds all frames of one commit, so even the
 /// start of a very wide run takes one; who is this far behind reads the log.
@@ -63,12 +64,14 @@ pub enum Slot {
 }
 
 /// A run's publisher.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Ring {
     /// Made for the first watcher: most runs never have one.
     slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
     /// Locked while publishing: one order for all.
     state: Arc<Mutex<State>>,
+    /// Told when a model of a chat has said something.
+    said: watch::Sender<()>,
     /// Where all runs are shown together, and this one's name there.
     press: Option<(Arc<str>, Press)>,
 }
@@ -77,15 +80,47 @@ pub(crate) struct Ring {
 struct State {
     /// The newest published event.
     last: Seq,
-    /// What models that are still talking have said so far, by turn. Kept for
-    /// chats only: who comes late is told, and who stops a turn keeps it.
-    open: BTreeMap<Id, Open>,
+    /// What models have said. Kept for chats only: who comes late is told, and
+    /// who stops a turn keeps it.
+    words: Words,
 }
 
-struct Open {
-    base: u64,
-    frame: Map<String, Value>,
-    said: String,
+/// Somebody who watches a run.
+pub(crate) struct Listener {
+    slots: broadcast::Receiver<Slot>,
+    said: watch::Receiver<()>,
+    state: Arc<Mutex<State>>,
+    place: Place,
+}
+
+/// What a listener can hear.
+pub(crate) enum News {
+    /// Something was published.
+    Slot(Slot),
+    /// A model has said something.
+    Words,
+}
+
+impl Listener {
+    /// Waits for something new.
+    pub(crate) async fn news(&mut self) -> Result<News, RecvError> {
+        tokio::select! {
+            biased;
+            slot = self.slots.recv() => slot.map(News::Slot),
+            Ok(()) = self.said.changed() => Ok(News::Words),
+        }
+    }
+
+    /// Words that come before the event `next`, for who wants events from `from` on.
+    pub(crate) fn words(&mut self, from: Seq, next: Seq) -> Option<Frame> {
+        lock(&self.state).words.read(&mut self.place, from, next)
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Ring {
+        Ring { slots: Arc::default(), state: Arc::default(), said: watch::Sender::new(()), press: None }
+    }
 }
 
 impl Ring {
@@ -94,16 +129,10 @@ impl Ring {
         Ring { press: Some((run, press)), ..Ring::default() }
     }
 
-    /// New frames from now on, and what is being said at this moment.
-    pub(crate) fn subscribe(&self) -> (broadcast::Receiver<Slot>, Vec<Frame>) {
-        let state = self.state();
+    /// New frames from now on, and everything that is being said.
+    pub(crate) fn subscribe(&self) -> Listener {
         let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
-        let so_far = |open: &Open| {
-            let chunk = Chunk { base: open.base, frame: &open.frame, after: state.last };
-            Frame::Delta { after: state.last, text: chunk.text(&open.said, 0) }
-        };
-        let open = state.open.values().filter(|open| !open.said.is_empty()).map(so_far).collect();
-        (slots, open)
+        Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: Place::default() }
     }
 
     /// Whether anybody would see a frame.
@@ -114,7 +143,7 @@ impl Ring {
 
     /// Shows what one commit has to show.
     pub(crate) fn publish(&self, slot: Slot, last: Seq) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.last = last;
         self.send(slot);
     }
@@ -124,42 +153,32 @@ impl Ring {
         match voice {
             Voice::Run { frame } if self.is_watched() => {
                 let text = token(frame, words, at);
-                let state = self.state();
+                let state = lock(&self.state);
                 self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
             }
             Voice::Run { .. } => {}
-            Voice::Chat { base, frame } => {
-                let mut state = self.state();
-                let after = state.last;
-                let fresh = || Open { base: *base, frame: frame.clone(), said: String::new() };
-                let open = state.open.entry(turn.clone()).or_insert_with(fresh);
-                let offset = open.said.len();
-                open.said.push_str(words);
-                if self.is_watched() {
-                    let text = Chunk { base: *base, frame, after }.text(words, offset);
-                    self.send(Slot::Frames([Frame::Delta { after, text }].into()));
-                }
-            }
+            Voice::Chat { .. } => self.speak(turn, voice, (Aloud::Said, words)),
         }
     }
 
-    /// Shows what a model of a chat thinks, which is never kept.
-    pub(crate) fn thought(&self, voice: &Voice, words: &str) {
-        let Voice::Chat { base, frame } = voice else { return };
-        if self.is_watched() {
-            let state = self.state();
-            let text = Chunk { base: *base, frame, after: state.last }.thought(words);
-            self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
-        }
+    /// Shows what a model of a chat thinks, which is never stored.
+    pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
+        self.speak(turn, voice, (Aloud::Thought, words));
     }
 
     /// The model of this turn has stopped talking; what it had said.
     pub(crate) fn hush(&self, turn: &Id) -> String {
-        self.state().open.remove(turn).map(|open| open.said).unwrap_or_default()
+        let mut state = lock(&self.state);
+        let last = state.last;
+        state.words.hush(turn, last)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn speak(&self, turn: &Id, voice: &Voice, words: (Aloud, &str)) {
+        let Voice::Chat { base, frame } = voice else { return };
+        let mut state = lock(&self.state);
+        let after = state.last;
+        state.words.add(turn, (*base, frame), words, after);
+        self.said.send_replace(());
     }
 
     fn send(&self, slot: Slot) {
@@ -172,33 +191,13 @@ impl Ring {
     }
 }
 
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn token(frame: &Map<String, Value>, words: &str, at: Millis) -> Arc<str> {
     let mut frame = frame.clone();
     frame.insert("token".to_owned(), words.into());
     frame.insert("sentAt".to_owned(), iso(at).into());
     Value::Object(frame).to_string().into()
-}
-
-/// Words of a chat's model on their way out.
-struct Chunk<'a> {
-    base: u64,
-    frame: &'a Map<String, Value>,
-    after: Seq,
-}
-
-impl Chunk<'_> {
-    fn text(&self, words: &str, offset: usize) -> Arc<str> {
-        self.render([("content", words.into()), ("offset", offset.into())])
-    }
-
-    fn thought(&self, words: &str) -> Arc<str> {
-        self.render([("content", words.into()), ("thinking", true.into())])
-    }
-
-    fn render<const N: usize>(&self, fields: [(&str, Value); N]) -> Arc<str> {
-        let mut frame = self.frame.clone();
-        frame.extend(fields.map(|(name, value)| (name.to_owned(), value)));
-        frame.insert("chat_seq".to_owned(), (self.base + self.after).into());
-        Value::Object(frame).to_string().into()
-    }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use consort_core::event::Event;
 use consort_core::run::Run;
 use futures::stream::{self, BoxStream, StreamExt};
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use crate::codec;
 use crate::log::{Error, Log, Seq};
 use crate::meters::{Meter, Meters};
-use crate::ring::{Frame, Slot};
+use crate::ring::{Frame, Listener, News, Slot};
 
 /// Records read at once.
 const PAGE_MAX: usize = 512;
@@ -22,8 +22,8 @@ const PAGE_MAX: usize = 512;
 /// Where new frames come from. Subscribed before the log is read, so that
 /// nothing falls between the two; what is in both is shown once.
 pub(crate) enum Source {
-    /// What the owner publishes, and what was being said when it was subscribed to.
-    Ring(broadcast::Receiver<Slot>, Vec<Frame>),
+    /// What the owner publishes and its models say.
+    Ring(Listener),
     Log(watch::Receiver<u64>),
 }
 
@@ -51,6 +51,11 @@ impl Watcher {
         Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false, meters }
     }
 
+    /// A watcher who has listened since before the run began.
+    pub(crate) fn from_the_start(self) -> Watcher {
+        Watcher { caught_up: true, ..self }
+    }
+
     /// Every frame from `from` on, until the result or an unreadable log.
     pub(crate) fn frames(self) -> BoxStream<'static, Result<Frame, Error>> {
         stream::unfold(self, |mut watcher| async { watcher.frame().await.map(|frame| (frame, watcher)) }).boxed()
@@ -58,12 +63,14 @@ impl Watcher {
 
     async fn frame(&mut self) -> Option<Result<Frame, Error>> {
         while !self.over {
-            while let Some(frame) = self.queue.pop_front() {
+            if let Some(words) = self.words() {
+                return Some(Ok(words));
+            }
+            if let Some(frame) = self.queue.pop_front() {
                 if self.admits(&frame) {
                     return Some(Ok(frame));
                 }
-            }
-            if let Err(error) = self.refill().await {
+            } else if let Err(error) = self.refill().await {
                 self.over = true;
                 return Some(Err(error));
             }
@@ -71,14 +78,23 @@ impl Watcher {
         None
     }
 
+    /// What models said before the frame that is next.
+    fn words(&mut self) -> Option<Frame> {
+        match &mut self.source {
+            Source::Ring(ring) => ring.words(self.from, self.next),
+            Source::Log(_) => None,
+        }
+    }
+
     async fn refill(&mut self) -> Result<(), Error> {
         if !self.caught_up {
             return self.read_page().await;
         }
         match &mut self.source {
-            Source::Ring(ring, _) => match ring.recv().await {
-                Ok(Slot::Frames(frames)) => self.queue.extend(frames.iter().cloned()),
-                Ok(Slot::Unrendered) => self.caught_up = false,
+            Source::Ring(ring) => match ring.news().await {
+                Ok(News::Words) => {}
+                Ok(News::Slot(Slot::Frames(frames))) => self.queue.extend(frames.iter().cloned()),
+                Ok(News::Slot(Slot::Unrendered)) => self.caught_up = false,
                 Err(RecvError::Lagged(_)) => {
                     self.meters.add(Meter::Lag, &[], 1);
                     self.caught_up = false;
@@ -109,11 +125,6 @@ impl Watcher {
                 self.next = self.read + 1;
             }
             self.read += 1;
-        }
-        if let Source::Ring(_, open) = &mut self.source
-            && self.caught_up
-        {
-            self.queue.extend(open.drain(..));
         }
         if self.run.ended() {
             self.queue.push_back(Frame::Result { text: self.run.result(&self.id).to_string().into() });

@@ -85,10 +85,11 @@ impl Place {
         match self {
             Place::Here(chats, _) => {
                 let say = Say::read(&message).map_err(chats::Error::Mistake)?;
+                let seat = chats.seat(thread);
                 let said = chats.say(LOCAL, thread, say, Presence::Free).await?;
                 // Whoever says something here stops what ran before, so it never waits.
                 let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
-                let frames = chats.turn(&said.turn, base).await?;
+                let frames = chats.turn(&seat, &said.turn, base).await?;
                 let heard = |(seq, text): (Option<u64>, Arc<str>)| {
                     Heard::Frame(seq.map_or_else(
                         || Frame::Delta { after: 0, text: text.clone() },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::watch;
 
-use super::{Chats, Error, Shared};
+use super::{Chats, Error, Seat, Shared};
 use crate::log;
 use crate::ring::Frame;
 
@@ -34,6 +34,8 @@ struct Follower {
     /// Woken when a turn begins.
     news: watch::Receiver<u64>,
     _conversation: Shared,
+    /// Where turns are heard that begin from now on.
+    seat: Arc<Seat>,
     /// The first number not yet seen.
     next: u64,
     /// The turn being followed: its first number, and what is left of it.
@@ -53,22 +55,32 @@ impl Chats {
     ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
         self.thread(owner, id).await?;
         let conversation = self.0.live.conversation(id);
-        let news = conversation.news();
+        let (news, seat) = (conversation.news(), conversation.seat());
         let next = match from {
             Start::Seq(seq) => seq,
             Start::Now => self.last(id).await?.map_or(0, |turn| turn.next),
         };
         let (chats, thread) = (self.clone(), id.to_owned());
-        let follower = Follower { chats, thread, news, _conversation: conversation, next, turn: None };
+        let follower = Follower { chats, thread, news, _conversation: conversation, seat, next, turn: None };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
 }
 
 impl Chats {
+    /// A place in a thread: whoever takes it before a turn begins hears every word of it.
+    pub fn seat(&self, id: &str) -> Arc<Seat> {
+        self.0.live.conversation(id).seat()
+    }
+
     /// The frames of one turn, which began with this number.
-    pub async fn turn(&self, turn: &str, base: u64) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
-        let frames = self.0.engine.tail(turn, 0).await?;
+    pub async fn turn(
+        &self,
+        seat: &Seat,
+        turn: &str,
+        base: u64,
+    ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
+        let frames = self.tail(seat, turn, 0).await?;
         let numbered = move |frame: Result<Frame, log::Error>| {
             std::future::ready(match frame {
                 Ok(Frame::Event { seq, text }) => Some(Ok((Some(base + seq), text))),
@@ -79,6 +91,18 @@ impl Chats {
             })
         };
         Ok(frames.filter_map(numbered).boxed())
+    }
+
+    async fn tail(
+        &self,
+        seat: &Seat,
+        turn: &str,
+        from: u64,
+    ) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
+        match seat.take(turn).filter(|_| from == 0) {
+            Some(heard) => Ok(self.0.engine.tail_heard(turn, heard)),
+            None => Ok(self.0.engine.tail(turn, from).await?),
+        }
     }
 }
 
@@ -115,7 +139,7 @@ impl Follower {
         let holds = |turn: &&consort_core::chat::Stored| turn.next > self.next || !super::is_over(turn);
         if let Some(turn) = turns.iter().find(holds) {
             let from = self.next.saturating_sub(turn.base);
-            let frames = self.chats.0.engine.tail(&turn.turn, from).await?;
+            let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
             self.turn = Some((turn.base, frames));
             return Ok(true);
         }

@@ -2,12 +2,13 @@
 //! about it, who attends it, and that something new happened.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use consort_core::chat::Mode;
 use tokio::sync::watch;
 
 use super::{Chats, Presence};
+use crate::ring::{Listener, Ring};
 
 /// One thread.
 pub(super) struct Conversation {
@@ -27,6 +28,28 @@ struct State {
     /// What the user set for turns to come.
     mode: Option<Mode>,
     tended: bool,
+    /// Who listens for turns to come.
+    seats: Vec<Weak<Seat>>,
+}
+
+/// Where turns of a thread are heard from their first word, by whoever took
+/// the seat before they began: the newest one not yet asked for.
+#[derive(Default)]
+pub struct Seat(Mutex<Option<(Arc<str>, Listener)>>);
+
+impl Seat {
+    fn put(&self, turn: &Arc<str>, heard: Listener) {
+        *self.heard() = Some((turn.clone(), heard));
+    }
+
+    /// What was heard of this turn, if it began after the seat was taken.
+    pub(super) fn take(&self, turn: &str) -> Option<Listener> {
+        self.heard().take_if(|(known, _)| **known == *turn).map(|(_, heard)| heard)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The threads something happens in, by id.
@@ -58,6 +81,28 @@ impl Conversation {
     pub(super) fn begun(&self, turn: &Arc<str>, presence: Presence) {
         self.state().attended = (presence == Presence::Attended).then(|| turn.clone());
         self.news.send_modify(|news| *news += 1);
+    }
+
+    /// Where a turn will be shown that is about to begin; every seat hears it.
+    pub(super) fn begins(&self, turn: &Arc<str>) -> Ring {
+        let ring = Ring::default();
+        self.state().seats.retain(|seat| match seat.upgrade() {
+            Some(seat) => {
+                seat.put(turn, ring.subscribe());
+                true
+            }
+            None => false,
+        });
+        ring
+    }
+
+    /// A place to hear turns that begin from now on.
+    pub(super) fn seat(&self) -> Arc<Seat> {
+        let seat = Arc::new(Seat::default());
+        let mut state = self.state();
+        state.seats.retain(|seat| seat.strong_count() > 0);
+        state.seats.push(Arc::downgrade(&seat));
+        seat
     }
 
     pub(super) fn news(&self) -> watch::Receiver<u64> {

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use follow::Line;
 pub use follow::{Numbered, Start};
-pub use live::Attachment;
+pub use live::{Attachment, Seat};
 pub use thread::{Thread, Waiting};
 
 use crate::collections::{self, Collections, Hit};
@@ -386,7 +386,8 @@ impl Chats {
         let compiled = self.compiled(order, say.workflow.as_deref()).await?;
         // Whoever claims the number first has the thread's next turn.
         let claim = format!("{}/{base}", thread.id);
-        self.0.engine.submit_as(turn, compiled, vec![claim]).await?;
+        let ring = self.0.live.conversation(&thread.id).begins(turn);
+        self.0.engine.submit_heard((turn, ring), compiled, vec![claim]).await?;
         thread.name_after(say.content.as_str());
         thread.queue.retain(|waiting| *waiting.turn != **turn);
         thread.model = say.model.or(thread.model.take());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consort_core::fork::{self, Forked, Wanted};
 use consort_core::spec::Kind;
 
-use super::{Engine, Error, ensemble_id, fresh_id};
+use super::{Engine, Error, New, ensemble_id, fresh_id};
 
 impl Engine {
     /// Makes a run out of the record of another, which stays as it is; once
@@ -14,7 +14,9 @@ impl Engine {
         let events = self.history(run).await?;
         let forked = fork::fork((run, &events), wanted, ensemble_id(), self.seams().clock.now())?;
         let id = fresh_id(Kind::Run);
-        self.accept((&id, (Kind::Run, forked.run.spec().priority())), forked.events.clone(), Vec::new()).await?;
+        let (kind, priority) = (Kind::Run, forked.run.spec().priority());
+        let new = New { id: &id, kind, priority, ring: self.ring(&id, kind) };
+        self.accept(new, forked.events.clone(), Vec::new()).await?;
         Ok((id, forked))
     }
 }

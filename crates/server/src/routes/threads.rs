@@ -141,10 +141,12 @@ async fn say(
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let say = Say::read(&sent?.0)?;
-    let said = site.server.chats.say(&caller.0, &id, say, Presence::Free).await?;
+    let chats = &site.server.chats;
+    let seat = chats.seat(&id);
+    let said = chats.say(&caller.0, &id, say, Presence::Free).await?;
     match (accepts(&headers, "text/event-stream"), said.place) {
         (true, Place::Begun { seq }) => {
-            let frames = site.server.chats.turn(&said.turn, seq).await?;
+            let frames = chats.turn(&seat, &said.turn, seq).await?;
             Ok(chat_sse(&site, frames))
         }
         (false, _) | (true, Place::Waits { .. }) => {
