@@ -60,20 +60,31 @@ pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Err
 }
 
 /// A thread's frames as a response; `id` is their number in the thread.
-pub(crate) fn chat_sse(site: &Site, frames: BoxStream<'static, Result<Numbered, log::Error>>) -> Response {
+pub(crate) fn chat_sse(
+    site: &Site,
+    frames: BoxStream<'static, Result<Numbered, log::Error>>,
+    filter: Filter,
+) -> Response {
     let counted = site.streams.clone();
-    let events = frames.take_until(site.closed()).map(move |frame| {
+    let events = frames.take_until(site.closed()).filter_map(move |frame| {
         let _counted = &counted;
-        let event = match frame {
-            Ok((seq, text)) => {
-                let event = Event::default().event(kind(&text)).data(&*text);
-                seq.map_or_else(|| event.clone(), |seq| event.clone().id(seq.to_string()))
-            }
-            Err(error) => broken(&error),
-        };
-        Ok::<_, Infallible>(event)
+        std::future::ready(chat_event(frame, &filter).map(Ok::<_, Infallible>))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
+
+fn chat_event(frame: Result<Numbered, log::Error>, filter: &Filter) -> Option<Event> {
+    let (seq, text) = match frame {
+        Ok(numbered) => numbered,
+        Err(error) => return Some(broken(&error)),
+    };
+    let kind = kind(&text);
+    let event = Event::default().event(kind).data(&*text);
+    let event = match seq {
+        Some(seq) => event.id(seq.to_string()),
+        None => event,
+    };
+    filter.admits(kind).then_some(event)
 }
 
 /// Told when the log cannot be read any more.

@@ -30,12 +30,19 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let from = first(&pairs, &headers)?;
-    if accepts(&headers, "application/json") {
-        let limit = pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?;
-        // Frames are JSON already.
-        let frames = site.engine().page(&run, from, limit).await?;
-        let body = format!(r#"{{"events":[{}]}}"#, frames.join(","));
-        return Ok(([(CONTENT_TYPE, "application/json")], body).into_response());
+    if let Some(limit) = page_wanted(&pairs, &headers)? {
+        return Ok(page(&site.engine().page(&run, from, limit).await?));
     }
     Ok(sse(&site, site.engine().tail(&run, from).await?, Filter::read(&pairs)))
+}
+
+/// How many frames a client wants in one answer, if it does not want a stream.
+pub(super) fn page_wanted(pairs: &Pairs, headers: &HeaderMap) -> Result<Option<usize>, Problem> {
+    accepts(headers, "application/json").then(|| pairs.number("limit", 1..=LIMIT_MAX, LIMIT)).transpose()
+}
+
+/// Frames in one answer; they are JSON already.
+pub(super) fn page(frames: &[Arc<str>]) -> Response {
+    let body = format!(r#"{{"events":[{}]}}"#, frames.join(","));
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -17,7 +17,8 @@ use crate::access::Caller;
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::query::Pairs;
-use crate::sse::{chat_sse, first};
+use crate::routes::events::{page, page_wanted};
+use crate::sse::{Filter, chat_sse, first};
 use crate::wish::accepts;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
@@ -147,7 +148,7 @@ async fn say(
     match (accepts(&headers, "text/event-stream"), said.place) {
         (true, Place::Begun { seq }) => {
             let frames = chats.turn(&seat, &said.turn, seq).await?;
-            Ok(chat_sse(&site, frames))
+            Ok(chat_sse(&site, frames, Filter::All))
         }
         (false, _) | (true, Place::Waits { .. }) => {
             Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response())
@@ -170,8 +171,11 @@ async fn events(
     pairs: Pairs,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let from = first(&pairs, &headers)?;
-    Ok(chat_sse(&site, site.server.chats.follow(&caller.0, &id, Start::Seq(from)).await?))
+    let (from, chats) = (first(&pairs, &headers)?, &site.server.chats);
+    if let Some(limit) = page_wanted(&pairs, &headers)? {
+        return Ok(page(&chats.page(&caller.0, &id, from, limit).await?));
+    }
+    Ok(chat_sse(&site, chats.follow(&caller.0, &id, Start::Seq(from)).await?, Filter::read(&pairs)))
 }
 
 async fn stop(

@@ -284,3 +284,24 @@ async fn what_is_wrong_with_a_message_is_said_and_nothing_is_stored() {
         (404, "APPROVAL_NOT_FOUND".to_owned())
     );
 }
+
+#[tokio::test]
+async fn a_thread_is_read_page_by_page_over_all_its_turns() {
+    let here = serving(&ScriptedModel::new().otherwise(Line::new().says("hi"))).await;
+    let id = thread(&here).await;
+    converse(&here, &id, "one").await;
+    converse(&here, &id, "two").await;
+    let last = quiet(&here, &id).await["chatSeq"].as_u64().unwrap();
+    let page = async |thread: &str, query: &str| {
+        let head =
+            format!("GET /api/threads/{thread}/events?{query} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+        here.send(&head, b"").await
+    };
+    let whole = page(&id, "").await.json();
+    assert_eq!(numbers(whole["events"].as_array().unwrap()), (0..=last).collect::<Vec<_>>());
+    let some = page(&id, "from=3&limit=12").await.json();
+    assert_eq!(numbers(some["events"].as_array().unwrap()), (3..15).collect::<Vec<_>>());
+    assert_eq!(page(&id, &format!("from={}", last + 1)).await.json(), json!({ "events": [] }));
+    assert_eq!(page(&id, "limit=0").await.status, 400);
+    assert_eq!(page("no", "").await.status, 404);
+}
