@@ -2,10 +2,13 @@
 //! is made and settled after, so no interleaving of turns can spend the same
 //! unit twice.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::NanoUsd;
 use crate::id::Millis;
+use crate::view::usd;
 
 /// What a run may use, all its subtasks included. 0 means no limit, except for
 /// `depth`, where it means no subtasks.
@@ -84,6 +87,20 @@ pub struct Breach {
     pub limit: u64,
     /// What would have been used, the refused step included.
     pub observed: u64,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Breach { reason, limit, observed } = self;
+        match reason {
+            Reason::Subtasks => write!(f, "the limit of {limit} subtasks is reached"),
+            Reason::LlmCalls => write!(f, "the limit of {limit} model calls is reached"),
+            Reason::ToolCalls => write!(f, "the limit of {limit} tool calls is reached: these would make {observed}"),
+            Reason::WallClock => write!(f, "the limit of {limit} ms is reached"),
+            Reason::Tokens => write!(f, "the limit of {limit} tokens is reached: this would make {observed}"),
+            Reason::Cost => write!(f, "the limit of {} USD is reached", usd(*limit)),
+        }
+    }
 }
 
 /// What is set aside for one model call until it is known what it used.

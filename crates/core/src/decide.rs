@@ -128,7 +128,7 @@ impl Run {
             Command::SwitchModel { models, by } => self.switch(models, by)?,
             Command::Direct { directive } => self.direct(directive)?,
             Command::Review { review, decision, by } => self.review(review, decision, by)?,
-            Command::Chat(command) => self.chat_decided(command)?,
+            Command::Chat(command) => self.chat_decided(command, at)?,
             Command::Report(report) => self.report(report, at)?,
         };
         Ok(facts.into_iter().map(|fact| Event { at, fact }).collect())

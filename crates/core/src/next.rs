@@ -259,7 +259,8 @@ impl Run {
                 }
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
-                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0 });
+                    let duration_ms = self.chat.took(call, now);
+                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms });
                 }
                 Timer::Retry(_) => {}
             }

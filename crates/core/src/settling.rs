@@ -95,7 +95,7 @@ impl Run {
         let Some(ended) = self.turns.get(id).and_then(|turn| turn.results(id)) else { return };
         let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
         for turn::Ended { id: call_id, index, call, outcome } in ended {
-            let handle = call_id.to_string();
+            let handle = self.chat.name(&call_id).to_owned();
             let (text, is_error) = output::shown(&outcome, spec, &handle);
             if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
                 && text.len() != whole.len()
@@ -130,7 +130,7 @@ impl Run {
     fn bring(&mut self, call: &Id, child: Option<Turn>, outcome: &Outcome) {
         let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
         let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
-        let result = memory::result(&child.title, text.clone(), call.as_str(), self.at);
+        let result = memory::result(&child.title, text.clone(), self.chat.name(call), self.at);
         let brought: Vec<_> = child.memory.into_written().into_iter().chain([result]).collect();
         if let Some(parent) = self.turns.get_mut(&parent) {
             parent.brought.insert(index, brought);

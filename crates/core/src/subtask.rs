@@ -23,6 +23,7 @@ pub const RUN: &str = "run_subtask";
 
 /// What the caller wants done.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Order {
     #[serde(alias = "description")]
     title: String,
@@ -59,7 +60,8 @@ impl Run {
     /// Whether a call asks for a subtask. Where subtasks nest too deep the tool
     /// is not offered, but its name is known.
     pub(crate) fn is_subtask(&self, id: &Id, turn: &Turn, call: &Call) -> bool {
-        let too_deep = id.depth() > 1 && id.depth() > self.spec.limits.depth && self.belt.contains_key(RUN);
+        let known = self.spec.chat.is_some() || (id.depth() > 1 && self.belt.contains_key(RUN));
+        let too_deep = known && id.depth() > self.spec.limits.depth;
         call.tool == RUN && (too_deep || turn.tool(RUN).is_some())
     }
 
@@ -159,7 +161,8 @@ pub fn info() -> ToolInfo {
             "tools": { "type": "array", "items": { "type": "string" }, "description": "Only these of your own tools; all of them when absent" },
             "output_schema": { "type": "object", "description": "A JSON Schema, when the answer must be structured" }
         },
-        "required": ["title", "instructions"]
+        "required": ["title", "instructions"],
+        "additionalProperties": false
     });
     ToolInfo {
         schema: Schema::new(schema),

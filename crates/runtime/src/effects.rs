@@ -103,7 +103,7 @@ type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>
 
 async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
     let Question { turn, task, round, attempt, messages, tools, max_output, .. } = question;
-    let (run, task) = (stage.run.clone(), task.into());
+    let (run, task, offered) = (stage.run.clone(), task.into(), !tools.is_empty());
     let ask = Ask { run, turn: turn.clone(), task, round, attempt, messages, tools, max_output_tokens: max_output };
     let mut pieces = model.stream(ask);
     let mut charged = false;
@@ -117,7 +117,12 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
                 charged = true;
                 stage.ring.thought(&turn, &stage.voice, &text);
             }
-            Piece::Done(reply, usage) => return Ok((reply, usage)),
+            Piece::Done(reply, usage) => {
+                if !offered && reply.calls().next().is_some() {
+                    tracing::warn!(run = %stage.run, %turn, "a model that was offered no tools calls some: they are not called");
+                }
+                return Ok((reply, usage));
+            }
         }
     }
     let message = "the answer was cut off".to_owned();

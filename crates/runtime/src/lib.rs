@@ -9,7 +9,7 @@
 //! - [`effects`]: one model call or tool call, ending in one report
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
-//! - [`ring`] and `watcher`: frames rendered once, followed by many; `words`:
+//! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`:
 //!   what models say meanwhile; [`feed`]: the frames of all runs together
 //! - [`meters`]: what happens, counted
 //! - [`trace`]: which trace a call belongs to
@@ -40,9 +40,9 @@ mod permits;
 pub mod ring;
 mod runner;
 pub mod script;
+mod speech;
 pub mod tool;
 pub mod trace;
 pub mod traces;
 mod watcher;
-mod words;
 pub mod workflows;

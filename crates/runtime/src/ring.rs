@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::feed::Press;
 use crate::log::Seq;
-use crate::words::{Aloud, Place, Words};
+use crate::speech::{Aloud, Place, Speech};
 
 /// Slots in a run's ring. A slot holds all frames of one commit, so even the
 /// start of a very wide run takes one; who is this far behind reads the log.
@@ -82,7 +82,7 @@ struct State {
     last: Seq,
     /// What models have said. Kept for chats only: who comes late is told, and
     /// who stops a turn keeps it.
-    words: Words,
+    speech: Speech,
 }
 
 /// Somebody who watches a run.
@@ -113,7 +113,7 @@ impl Listener {
 
     /// Words that come before the event `next`, for who wants events from `from` on.
     pub(crate) fn words(&mut self, from: Seq, next: Seq) -> Option<Frame> {
-        lock(&self.state).words.read(&mut self.place, from, next)
+        lock(&self.state).speech.read(&mut self.place, from, next)
     }
 }
 
@@ -170,14 +170,14 @@ impl Ring {
     pub(crate) fn hush(&self, turn: &Id) -> String {
         let mut state = lock(&self.state);
         let last = state.last;
-        state.words.hush(turn, last)
+        state.speech.hush(turn, last)
     }
 
     fn speak(&self, turn: &Id, voice: &Voice, words: (Aloud, &str)) {
         let Voice::Chat { base, frame } = voice else { return };
         let mut state = lock(&self.state);
         let after = state.last;
-        state.words.add(turn, (*base, frame), words, after);
+        state.speech.add(turn, (*base, frame), words, after);
         self.said.send_replace(());
     }
 

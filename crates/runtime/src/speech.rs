@@ -13,7 +13,7 @@ use crate::ring::Frame;
 
 /// Everything said in one turn, until it ends.
 #[derive(Default)]
-pub(crate) struct Words {
+pub(crate) struct Speech {
     /// The model calls that have said something.
     calls: Vec<Call>,
     /// What they said, in the order they said it.
@@ -59,7 +59,7 @@ pub(crate) struct Place {
     bytes: usize,
 }
 
-impl Words {
+impl Speech {
     /// A turn's model says something more, after this event.
     pub(crate) fn add(
         &mut self,
@@ -144,8 +144,8 @@ impl Call {
 mod tests {
     use super::*;
 
-    fn read(words: &Words, place: &mut Place, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
-        std::iter::from_fn(|| words.read(place, from, next))
+    fn read(speech: &Speech, place: &mut Place, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
+        std::iter::from_fn(|| speech.read(place, from, next))
             .map(|frame| {
                 let value: Value = serde_json::from_str(frame.text()).unwrap();
                 let Frame::Delta { after, .. } = frame else { panic!("{value}") };
@@ -154,32 +154,32 @@ mod tests {
             .collect()
     }
 
-    fn add(words: &mut Words, turn: usize, text: &str, after: Seq) {
-        words.add(&Id::task(turn), (0, &Map::new()), (Aloud::Said, text), after);
+    fn add(speech: &mut Speech, turn: usize, text: &str, after: Seq) {
+        speech.add(&Id::task(turn), (0, &Map::new()), (Aloud::Said, text), after);
     }
 
     #[test]
     fn a_reader_gets_every_word_once_and_none_before_the_event_it_follows() {
-        let (mut words, mut place) = (Words::default(), Place::default());
-        add(&mut words, 0, "ä", 3);
-        assert_eq!(read(&words, &mut place, (0, 3)), []);
-        assert_eq!(read(&words, &mut place, (0, 4)), [(3, "0ä".to_owned())]);
-        add(&mut words, 0, "b", 3);
-        add(&mut words, 0, "c", 3);
-        add(&mut words, 0, "d", 5);
-        assert_eq!(read(&words, &mut place, (0, 4)), [(3, "2bc".to_owned())]);
-        assert_eq!(read(&words, &mut place, (0, 6)), [(5, "4d".to_owned())]);
-        assert_eq!(read(&words, &mut place, (0, 6)), []);
-        assert_eq!(words.hush(&Id::task(0), 5), "äbcd");
+        let (mut speech, mut place) = (Speech::default(), Place::default());
+        add(&mut speech, 0, "ä", 3);
+        assert_eq!(read(&speech, &mut place, (0, 3)), []);
+        assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "0ä".to_owned())]);
+        add(&mut speech, 0, "b", 3);
+        add(&mut speech, 0, "c", 3);
+        add(&mut speech, 0, "d", 5);
+        assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "2bc".to_owned())]);
+        assert_eq!(read(&speech, &mut place, (0, 6)), [(5, "4d".to_owned())]);
+        assert_eq!(read(&speech, &mut place, (0, 6)), []);
+        assert_eq!(speech.hush(&Id::task(0), 5), "äbcd");
     }
 
     #[test]
     fn who_comes_late_gets_what_is_still_being_said_and_what_ended_since() {
-        let mut words = Words::default();
-        add(&mut words, 0, "over", 1);
-        add(&mut words, 1, "open", 1);
-        words.hush(&Id::task(0), 1);
-        let late = |from: Seq| read(&words, &mut Place::default(), (from, 9));
+        let mut speech = Speech::default();
+        add(&mut speech, 0, "over", 1);
+        add(&mut speech, 1, "open", 1);
+        speech.hush(&Id::task(0), 1);
+        let late = |from: Seq| read(&speech, &mut Place::default(), (from, 9));
         assert_eq!(late(2), [(1, "0over".to_owned()), (1, "0open".to_owned())]);
         assert_eq!(late(4), [(1, "0open".to_owned())]);
     }

@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::message::FailureKind;
 use crate::message::Outcome;
 use crate::output;
-use crate::run::Run;
+use crate::run::{How, Run};
 use crate::time::iso;
 use crate::view::usd;
 
@@ -55,7 +55,7 @@ impl Run {
                 let fields = json!({ "call_id": self.model_call(turn), "model": model, "iteration": round });
                 ("llm_started", self.at_level(turn, fields))
             }
-            Any::ModelReplied { turn, reply, .. } if self.converses(turn) && reply.calls().next().is_some() => {
+            Any::ModelReplied { turn, .. } if self.converses(turn) && self.calls(turn) => {
                 let mut row = self.row_view(run, self.rows().len().saturating_sub(1));
                 merge(&mut row, json!({ "call_id": self.model_call(turn) }));
                 ("message", row)
@@ -132,7 +132,13 @@ impl Run {
                 let fields = json!({ "event": "planned", "task": self.planned(call, *task) });
                 ("task_update", self.at_level(call, fields))
             }
-            Fact::AnswerStored => ("message", self.row_view(run, self.rows().len().saturating_sub(1))),
+            Fact::AnswerStored => {
+                let mut row = self.row_view(run, self.rows().len().saturating_sub(1));
+                if self.fell_silent() {
+                    merge(&mut row, json!({ "warning": "the model gave no answer" }));
+                }
+                ("message", row)
+            }
             Fact::CostSummed => ("cost_summary", self.cost_summary()),
         }
     }
@@ -185,11 +191,18 @@ impl Run {
         ("tool_call_update", self.at_call_level(call, fields))
     }
 
+    /// Whether the turn was done to its end and said nothing.
+    fn fell_silent(&self) -> bool {
+        let done = self.tasks.get(&0).is_some_and(|task| matches!(task.how, How::Completed { .. }));
+        done && self.rows().last().is_some_and(|row| row.content.is_empty())
+    }
+
     fn failed_fields(&self, reason: &str) -> Value {
-        let code = match self.chat.error {
+        let code = match (self.chat.breach, self.chat.error) {
+            (Some(breach), _) => return json!({ "code": "budget_exceeded", "message": breach.to_string() }),
             _ if reason.starts_with("MAX_ITERATIONS") => "iteration_limit",
-            Some(code) => code,
-            None => "internal",
+            (None, Some(code)) => code,
+            (None, None) => "internal",
         };
         json!({ "code": code, "message": reason })
     }

@@ -209,6 +209,9 @@ pub(super) struct Node {
     pub(super) duration_ms: u64,
     #[serde(skip)]
     pub(super) place: Id,
+    /// When it was handed to the client, if it was.
+    #[serde(skip)]
+    pub(super) begun_at: Option<Millis>,
 }
 
 impl Node {
@@ -224,6 +227,7 @@ impl Node {
             is_error: true,
             duration_ms: 0,
             place: place.clone(),
+            begun_at: None,
         }
     }
 }

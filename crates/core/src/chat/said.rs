@@ -35,6 +35,9 @@ pub struct Say {
     /// Tools the client offers.
     #[serde(default)]
     pub client_tools: Vec<ToolInfo>,
+    /// What is odd about it, but does not keep it from being answered.
+    #[serde(default)]
+    pub odd: Option<String>,
 }
 
 /// What a message does while another turn of its thread runs.
@@ -59,7 +62,8 @@ impl Say {
     /// are passed over.
     pub fn read(sent: &Value) -> Result<Say, Mistake> {
         let fields = sent.as_object().ok_or_else(|| wrong("", "a message is a JSON object"))?;
-        if fields.get("media_generation").and_then(|media| media.get("mode")).is_some_and(|mode| mode != "chat") {
+        let medium = fields.get("media_generation").and_then(|media| media.get("mode"));
+        if medium.is_some_and(|mode| !mode.is_null() && mode != "chat") {
             let message = "media_generation_unavailable: this server does not generate media";
             return Err(Mistake::new(Code::MediaGenerationUnavailable, "media_generation", message));
         }
@@ -68,16 +72,18 @@ impl Say {
         if content.len() > CONTENT_MAX {
             return Err(wrong("content", format!("`content` may have {CONTENT_MAX} bytes")));
         }
+        let (editor, odd) = editor(fields)?;
         Ok(Say {
             content: content.into(),
             model: text(fields, "model")?.map(str::to_owned),
-            editor: editor(fields)?,
+            editor,
             workflow: workflow(fields)?,
             collections: texts(fields, "collections")?,
             remembers: flag(fields, "memory_enabled")?,
             mode: mode(fields, "permission_mode")?,
             if_busy: if_busy(fields)?,
             client_tools: Vec::new(),
+            odd,
         })
     }
 }
@@ -124,19 +130,23 @@ fn if_busy(fields: &Map<String, Value>) -> Result<IfBusy, Mistake> {
     }
 }
 
-/// A word or an object; a kind nobody knows is an ordinary thread.
-fn editor(fields: &Map<String, Value>) -> Result<Option<Editor>, Mistake> {
+/// A word or an object; a kind nobody knows is an ordinary thread, which is odd.
+fn editor(fields: &Map<String, Value>) -> Result<(Option<Editor>, Option<String>), Mistake> {
     let (kind, id) = match fields.get("chat_context") {
-        None | Some(Value::Null) => return Ok(None),
+        None | Some(Value::Null) => return Ok((None, None)),
         Some(Value::String(kind)) => (kind.as_str(), None),
         Some(Value::Object(context)) => {
-            let kind = text(context, "kind")?.unwrap_or_default();
+            let kind = text(context, "kind")?.unwrap_or("thread");
             (kind, text(context, "workflowId")?.or(text(context, "workflow_id")?))
         }
         Some(_) => return Err(wrong("chat_context", "`chat_context` must be an object or a string")),
     };
     let workflow = id.or(text(fields, "workflow_id")?).map(str::to_owned);
-    Ok((kind == "editor").then_some(Editor { workflow }))
+    match kind {
+        "editor" => Ok((Some(Editor { workflow }), None)),
+        "thread" => Ok((None, None)),
+        other => Ok((None, Some(format!("`chat_context` is editor or thread, not '{other}': it counts as thread")))),
+    }
 }
 
 /// A bare `workflow_id` says what is open, not who answers.
@@ -195,6 +205,10 @@ mod tests {
         assert_eq!(editor(json!({ "kind": "editor", "workflow_id": "w" })), with("w"));
         assert_eq!(editor(json!("editor")), Some(Editor::default()));
         assert_eq!((editor(json!("thread")), editor(json!({ "kind": "moon" }))), (None, None));
+        let odd = |context: Value| say(json!({ "content": "hi", "chat_context": context })).odd;
+        assert_eq!((odd(json!("thread")), odd(json!({ "kind": "editor" }))), (None, None));
+        assert!(odd(json!({ "kind": "moon" })).unwrap().contains("moon"));
+        assert_eq!(say(json!({ "content": "hi", "media_generation": { "mode": null } })).content.as_str(), "hi");
         assert_eq!(say(json!({ "content": "hi", "workflow_id": "w" })).workflow, None);
     }
 

@@ -9,6 +9,7 @@ use super::permission::{Answer, Mode};
 use super::record::{Answered, Node, Role, Row, tree};
 use super::redact::preview;
 use super::{Fact, Turn};
+use crate::budget::Breach;
 use crate::calls::Slot;
 use crate::event::{self, Event};
 use crate::id::{Id, Millis};
@@ -39,8 +40,10 @@ pub(crate) struct State {
     partial: Text,
     /// What each model was used for.
     pub(super) by_model: BTreeMap<String, Used>,
-    /// Why the turn failed, as a code.
+    /// What went wrong last, as a code.
     pub(super) error: Option<&'static str>,
+    /// The limit that ended the turn.
+    pub(super) breach: Option<Breach>,
     /// How many events there are.
     pub(crate) events: u64,
 }
@@ -73,6 +76,19 @@ impl State {
 
     pub(super) fn node(&self, call: &Id) -> Option<&Node> {
         self.nodes.iter().rev().find(|node| node.place == *call)
+    }
+
+    /// A call is handed to whoever makes it.
+    fn begin_node(&mut self, place: &Id, at: Millis) {
+        if let Some(node) = self.nodes.iter_mut().rev().find(|node| node.place == *place) {
+            node.begun_at = Some(at);
+        }
+    }
+
+    /// How long ago that was.
+    pub(crate) fn took(&self, place: &Id, now: Millis) -> Millis {
+        let begun_at = self.node(place).and_then(|node| node.begun_at);
+        begun_at.map_or(0, |begun_at| now.saturating_sub(begun_at))
     }
 
     /// What came of a call or a task of a workflow.
@@ -122,7 +138,7 @@ impl Run {
                 self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
                 self.chat.error = Some(super::frame::failure_code(failure.kind));
             }
-            event::Fact::BudgetExceeded { .. } => self.chat.error = Some("budget_exceeded"),
+            event::Fact::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
             event::Fact::ToolReturned { call, outcome, duration_ms } => self.note_end(call, outcome, *duration_ms),
             _ => {}
         }
@@ -136,8 +152,8 @@ impl Run {
 
     fn note_reply(&mut self, turn: &Id, reply: &Arc<Reply>) {
         let round = self.turns.get(turn).map_or(0, |turn| turn.round);
-        let mut calls = Vec::new();
-        for (index, call) in reply.calls().enumerate() {
+        let (mut calls, makes) = (Vec::new(), self.calls(turn));
+        for (index, call) in reply.calls().enumerate().filter(|_| makes) {
             let id = turn.call(round, index);
             self.chat.give_name(&id, &call.provider_id);
             calls.push(self.chat.name(&id).to_owned());
@@ -145,11 +161,19 @@ impl Run {
         if !self.converses(turn) {
             return;
         }
-        (self.chat.reply, self.chat.partial) = (Some(reply.clone()), Text::default());
+        // What a model without tools wants to call is no part of what it said.
+        let whole = !calls.is_empty() || reply.calls().next().is_none();
+        (self.chat.reply, self.chat.partial) = (whole.then(|| reply.clone()), Text::default());
+        self.chat.error = None;
         if !calls.is_empty() {
             let said = Row::said(Role::Assistant, reply.text().into(), self.at);
             self.chat.rows.push(Row { reply: Some(reply.clone()), calls, ..said });
         }
+    }
+
+    /// Whether a turn makes the calls of its last reply.
+    pub(super) fn calls(&self, turn: &Id) -> bool {
+        self.turns.get(turn).is_some_and(|turn| turn.calls().is_some())
     }
 
     fn note_end(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
@@ -179,6 +203,7 @@ impl Run {
             Fact::CallAnnounced { call } => self.announced(call),
             Fact::ClientCalled { call, due } => {
                 self.claim_calls(call);
+                self.chat.begin_node(call, self.at);
                 self.timers.insert((*due, Timer::Client(call.clone())));
                 self.set(call, Slot::AtClient { due: *due });
             }

@@ -4,29 +4,43 @@ use super::{Answer, Command, Fact, Mode};
 use crate::calls::Slot;
 use crate::decide::Refused;
 use crate::event::Fact as Any;
+use crate::id::Millis;
 use crate::message::Outcome;
 use crate::run::Run;
 use crate::text::Text;
 
 impl Run {
-    pub(crate) fn chat_decided(&self, command: Command) -> Result<Vec<Any>, Refused> {
+    pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<Any>, Refused> {
         if self.spec.chat.is_none() {
             return Err(Refused::Stale);
         }
         let facts = match command {
-            Command::Approve { approval, answer, by } => vec![self.approve(approval, answer, by)?],
+            Command::Approve { approval, answer, by } => self.approve(approval, answer, &by)?,
             Command::SetMode { mode, by } => self.set_mode(mode, &by),
-            Command::Returned { call, result, is_error } => return self.client_returned(&call, result, is_error),
+            Command::Returned { call, result, is_error } => {
+                return self.client_returned(&call, (result, is_error), now);
+            }
         };
         Ok(facts.into_iter().map(Any::Chat).collect())
     }
 
-    fn approve(&self, approval: u32, answer: Answer, by: String) -> Result<Fact, Refused> {
+    fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<Fact>, Refused> {
         let asked = self.chat.approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
-        match asked.answer {
-            Some(answer) => Err(Refused::Answered { answer: answer.word() }),
-            None => Ok(Fact::ApprovalAnswered { approval, answer, by }),
+        if let Some(answer) = asked.answer {
+            return Err(Refused::Answered { answer: answer.word() });
         }
+        let tool = self.asks_about(approval).filter(|_| answer == Answer::AllowForChat);
+        let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;
+        let answered = |approval: u32, answer: Answer| Fact::ApprovalAnswered { approval, answer, by: by.to_owned() };
+        // Whoever allows a tool has answered every question about it that is open.
+        let others = self.chat.open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
+        Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
+    }
+
+    /// The tool a question is about.
+    fn asks_about(&self, approval: u32) -> Option<&str> {
+        let asked = self.chat.approvals.get(approval as usize)?;
+        self.slot(&asked.call).map(|(call, _)| call.tool.as_str())
     }
 
     /// Whoever allows everything has answered every question that is open.
@@ -37,13 +51,14 @@ impl Run {
         std::iter::once(Fact::ModeSet { mode, by: by.to_owned() }).chain(open.map(allow)).collect()
     }
 
-    fn client_returned(&self, name: &str, result: Text, is_error: bool) -> Result<Vec<Any>, Refused> {
+    fn client_returned(&self, name: &str, (result, is_error): (Text, bool), now: Millis) -> Result<Vec<Any>, Refused> {
         let call = self.chat.named(name).ok_or(Refused::Stale)?;
         match self.slot(call) {
             Some((_, Slot::AtClient { .. })) => {
                 let outcome =
                     if is_error { Outcome::failed(result.shared()) } else { Outcome::answer(result.shared()) };
-                Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms: 0 }])
+                let duration_ms = self.chat.took(call, now);
+                Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms }])
             }
             Some(_) | None => Err(Refused::Stale),
         }

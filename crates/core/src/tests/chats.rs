@@ -51,7 +51,7 @@ pub(super) fn tools() -> crate::compile::Catalog {
     catalog
 }
 
-fn turn(mode: Mode, limits: Limits) -> World {
+pub(super) fn turn(mode: Mode, limits: Limits) -> World {
     let turn = chat::Turn {
         thread: "t".to_owned(),
         base: 100,
@@ -102,7 +102,7 @@ pub(super) fn story(world: &World) -> Vec<String> {
     frames(world).iter().filter(|frame| known.contains(&frame["type"].as_str().unwrap())).map(word).collect()
 }
 
-fn subtask_of(title: &str) -> String {
+pub(super) fn subtask_of(title: &str) -> String {
     json!({ "title": title, "instructions": format!("do {title}") }).to_string()
 }
 

@@ -11,4 +11,5 @@ mod properties;
 mod steering;
 mod subtasks;
 mod teams;
+mod turns;
 mod world;

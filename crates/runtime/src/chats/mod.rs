@@ -216,6 +216,9 @@ impl Chats {
         let _alone = conversation.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
         self.check(&say).await?;
+        if let Some(odd) = &say.odd {
+            tracing::warn!(thread = id, odd, "a message is not what it could be");
+        }
         if let Some(running) = self.running(id).await? {
             match say.if_busy {
                 IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
