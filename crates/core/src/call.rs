@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::budget::{Breach, Claim};
 use crate::build;
 use crate::calls::{Calls, Slot};
-use crate::catalog::{EffectClass, ToolInfo};
+use crate::catalog::{CancelClass, EffectClass, ToolInfo};
 use crate::chat;
 use crate::delegation;
 use crate::event::{Fact, Timing};
@@ -23,6 +23,9 @@ use crate::turn::{Phase, Turn};
 
 /// What a call that cannot be made is answered with.
 const NOT_OFFERED: &str = "no tools can be called in this turn";
+
+/// How a call ends that was to stop in its own time.
+const UNHEARD: &str = "it was told to stop and did not say in time that it has: it may still be at work";
 
 impl Run {
     /// Moves a turn's calls on, as far as they need no lock.
@@ -228,8 +231,12 @@ impl Run {
     /// How a call ends that nobody waits for any more: a read has certainly
     /// done no harm, anything else may or may not have happened.
     pub(crate) fn given_up(&self, call: &Id) -> Fact {
+        let tool = self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool));
+        let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
         let outcome = match self.class(call) {
+            Some(EffectClass::Read) if told => Outcome::failed(UNHEARD),
             Some(EffectClass::Read) => Outcome::failed("stopped before it answered"),
+            Some(EffectClass::Idempotent | EffectClass::Once) | None if told => Outcome::unknown(UNHEARD),
             Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
         };
         Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0 }

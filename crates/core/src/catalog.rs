@@ -190,7 +190,8 @@ pub enum EffectClass {
 pub enum CancelClass {
     /// It is dropped at once.
     Drop,
-    /// It may finish within the grace period, because half of it is worse.
+    /// It is told, and may end by itself within the grace period: because half
+    /// of it is worse, or because somebody else has to stop it.
     Finish,
 }
 

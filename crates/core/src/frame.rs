@@ -17,23 +17,6 @@ use crate::time::iso;
 use crate::turn::Used;
 use crate::view::{cost_text, usd};
 
-/// What live words of a model are shown with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Voice {
-    /// As tokens of a run.
-    Run {
-        /// What every token's frame says.
-        frame: Map<String, Value>,
-    },
-    /// As chunks of a chat, numbered over the thread.
-    Chat {
-        /// The number of the turn's first event in its thread.
-        base: u64,
-        /// What every chunk says.
-        frame: Map<String, Value>,
-    },
-}
-
 /// Messages quoted in the frame of a model call.
 const QUOTED_MAX: usize = 20;
 /// Characters of a prompt quoted in the frame of a task's input.
@@ -55,20 +38,6 @@ impl Run {
         }
         frame.insert("at".to_owned(), iso(event.at).into());
         Value::Object(frame)
-    }
-
-    /// Whose words a model's are that is being asked.
-    pub fn voice(&self, run: &str, turn: &Id) -> Voice {
-        if let Some(chat) = &self.spec.chat {
-            return Voice::Chat { base: chat.base, frame: self.chunk_frame(chat, run, turn) };
-        }
-        let mut frame = Map::new();
-        frame.insert("type".to_owned(), "token".into());
-        frame.insert("runId".to_owned(), run.into());
-        if let Value::Object(place) = self.place(turn) {
-            frame.extend(place);
-        }
-        Voice::Run { frame }
     }
 
     // sizes: allow fn-length fields — the one place that lists every frame
@@ -242,7 +211,7 @@ impl Run {
 
     /// Which agent and task a turn stands for. A subtask goes by its own title,
     /// so that its conversation is told apart from its parent's.
-    fn place(&self, turn: &Id) -> Value {
+    pub(crate) fn place(&self, turn: &Id) -> Value {
         let Some(task) = self.worker(turn) else { return json!({}) };
         let title = self.turns.get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title.as_str());
         let description = title.unwrap_or(&task.description);
@@ -285,7 +254,7 @@ impl Run {
         place
     }
 
-    fn at_turn_of(&self, call: &Id, fields: Value) -> Value {
+    pub(crate) fn at_turn_of(&self, call: &Id, fields: Value) -> Value {
         let turn = call.parent().map_or_else(|| call.clone(), |(turn, _)| turn);
         let mut place = self.place(&turn);
         merge(&mut place, fields);

@@ -19,8 +19,8 @@
 //! - [`decide`]: what a request does to the run; [`tier`]: which model a control
 //!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
 //!   out of the record of another, with [`edit`]s
-//! - [`view`]: a run as others see it; [`frame`]: one frame per event; for
-//!   reading afterwards a [`trace`], and a [`dag`] of the tasks
+//! - [`view`]: a run as others see it; [`frame`]: one frame per event; [`voice`]:
+//!   what is only shown live; for reading afterwards a [`trace`], and a [`dag`] of the tasks
 
 pub mod agent;
 mod ask;
@@ -71,4 +71,5 @@ pub mod time;
 pub mod trace;
 pub mod turn;
 pub mod view;
+pub mod voice;
 pub mod workflow;

@@ -63,6 +63,22 @@ pub struct Origin {
     pub hops: u32,
     /// What it goes before while it waits.
     pub priority: Priority,
+    /// The request it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// A request of another ensemble.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What tells it apart from every other one.
+    pub id: String,
+    /// What it says, digested: the same id must not mean anything else.
+    pub digest: String,
+    /// How long it is worked on when nobody waits for it any more; absent: to
+    /// its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience_ms: Option<u64>,
 }
 
 /// Kinds of work. Each has slots, a queue and a retention of its own.

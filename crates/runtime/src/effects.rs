@@ -1,19 +1,21 @@
 //! One effect, ending in one report. It keeps no state of the run, so dropping
 //! it is all there is to cancelling it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::budget::Claim;
 use consort_core::decide::Report;
-use consort_core::frame::Voice;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
 use consort_core::spec::Origin;
 use consort_core::text::Text;
+use consort_core::voice::Voice;
 use futures::StreamExt;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -51,9 +53,11 @@ pub(crate) struct Stage {
     pub(crate) ring: Ring,
     /// How the run came here.
     pub(crate) origin: Option<Arc<Origin>>,
-    /// Whose words a model's are.
+    /// Whose words a model's are, or whose progress a call's is.
     pub(crate) voice: Arc<Voice>,
     pub(crate) meters: Meters,
+    /// Told when the run is to stop.
+    pub(crate) halt: watch::Receiver<bool>,
     /// The trace it belongs to.
     pub(crate) trace: Option<Trace>,
 }
@@ -132,9 +136,20 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
 async fn call(id: Id, tool: &str, (args, lent): (Value, Option<Claim>), stage: &Stage) -> Report {
     let began = Instant::now();
     let key = format!("{}/{id}", stage.run);
-    let account = Account::new(stage.origin.clone(), lent);
+    let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
+    let mut reports = account.reports();
     let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args, account: account.clone() };
-    let answer = stage.seams.tools.perform(tool, invocation).await;
+    let mut performed = pin!(stage.seams.tools.perform(tool, invocation));
+    let answer = loop {
+        tokio::select! {
+            answer = &mut performed => break answer,
+            Ok(()) = reports.changed() => {
+                if let Some(progress) = reports.borrow_and_update().as_ref() {
+                    stage.ring.progress(&stage.voice, progress, stage.seams.clock.now());
+                }
+            }
+        }
+    };
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let (word, outcome) = match answer {

@@ -5,9 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use consort_core::frame::Voice;
 use consort_core::id::{Id, Millis};
 use consort_core::time::iso;
+use consort_core::voice::Voice;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::feed::Press;
 use crate::log::Seq;
 use crate::speech::{Aloud, Place, Speech};
+use crate::tool::Progress;
 
 /// Slots in a run's ring. A slot holds all frames of one commit, so even the
 /// start of a very wide run takes one; who is this far behind reads the log.
@@ -30,7 +31,8 @@ pub enum Frame {
         /// Its rendering.
         text: Arc<str>,
     },
-    /// Words of a model that is still talking. Never stored, has no number.
+    /// Words of a model that is still talking, or how far a call is. Never
+    /// stored, has no number.
     Delta {
         /// The stored event it follows.
         after: Seq,
@@ -164,6 +166,24 @@ impl Ring {
     /// Shows what a model of a chat thinks, which is never stored.
     pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
         self.speak(turn, voice, (Aloud::Thought, words));
+    }
+
+    /// Shows how far a call is, which is never kept. `voice` says whose call it is.
+    pub(crate) fn progress(&self, voice: &Voice, progress: &Progress, at: Millis) {
+        if !self.is_watched() {
+            return;
+        }
+        let state = lock(&self.state);
+        let (mut frame, place) = match voice {
+            Voice::Run { frame } => (frame.clone(), ("sentAt", iso(at).into())),
+            Voice::Chat { base, frame } => (frame.clone(), ("chat_seq", (base + state.last).into())),
+        };
+        let words = [("status", &progress.status), ("message", &progress.message)];
+        let words = words.into_iter().filter_map(|(name, word)| Some((name, word.clone()?.into())));
+        let percent = progress.percent.map(|percent| ("percentComplete", percent.into()));
+        frame.extend(words.chain(percent).chain([place]).map(|(name, value)| (name.to_owned(), value)));
+        let text = Value::Object(frame).to_string().into();
+        self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
     }
 
     /// The model of this turn has stopped talking; what it had said.

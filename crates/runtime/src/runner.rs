@@ -11,12 +11,10 @@ use std::time::Duration;
 use consort_core::catalog::{CancelClass, ToolInfo};
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
-use consort_core::frame::Voice;
 use consort_core::id::{Id, Millis};
 use consort_core::next::{Effect, Grants, Needs};
 use consort_core::run::Run;
 use consort_core::text::Text;
-use serde_json::Map;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
@@ -69,6 +67,8 @@ pub(crate) struct Runner {
     grace: Option<Millis>,
     /// When it was first asked to stop.
     cancelled: Option<Instant>,
+    /// Tells what is under way that it is to stop.
+    halt: watch::Sender<bool>,
     draining: Draining,
 }
 
@@ -126,6 +126,7 @@ impl Runner {
             timer: None,
             grace: None,
             cancelled: None,
+            halt: watch::Sender::new(false),
             draining,
         }
     }
@@ -418,7 +419,7 @@ impl Runner {
         };
         let voice = match &effect {
             Effect::Ask(question) => self.run.voice(&self.id, &question.turn),
-            Effect::Call { .. } => Voice::Run { frame: Map::new() },
+            Effect::Call { id, .. } => self.run.progress_voice(&self.id, id),
         };
         let stage = Stage {
             run: self.id.clone(),
@@ -427,6 +428,7 @@ impl Runner {
             origin: self.run.spec().origin.clone(),
             voice: Arc::new(voice),
             meters: self.window.meters.clone(),
+            halt: self.halt.subscribe(),
             trace: self.run.spec().traceparent.as_deref().and_then(Trace::parse),
         };
         let held = self.permits.spend(&effect);
@@ -435,12 +437,13 @@ impl Runner {
     }
 
     /// Drops what is under way, once the run is to stop at once; what must not
-    /// be dropped has a little longer.
+    /// be dropped is told and has a little longer.
     fn stop(&mut self) {
         if !self.run.stopping() {
             return;
         }
         self.permits.abandon();
+        self.halt.send_replace(true);
         let now = self.seams.clock.now();
         let grace_ms = u64::try_from(self.seams.cancel_grace.as_millis()).unwrap_or(u64::MAX);
         let until = *self.grace.get_or_insert_with(|| now.saturating_add(grace_ms));

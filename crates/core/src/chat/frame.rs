@@ -240,7 +240,7 @@ impl Run {
     }
 
     /// A call stands where the turn stands that asked for it.
-    fn at_call_level(&self, call: &Id, fields: Value) -> Value {
+    pub(crate) fn at_call_level(&self, call: &Id, fields: Value) -> Value {
         let turn = call.parent().map_or_else(|| call.clone(), |(turn, _)| turn);
         self.at_level(&turn, fields)
     }

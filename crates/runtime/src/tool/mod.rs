@@ -1,5 +1,6 @@
 //! Seam 3, tools. A remote ensemble, memory and MCP are tools too.
 
+mod account;
 mod arguments;
 mod calculator;
 mod collections;
@@ -16,8 +17,9 @@ mod scripted;
 mod search;
 mod toolbox;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+pub use account::{Account, Progress};
 pub use calculator::Calculator;
 pub use collections::SearchCollections;
 pub use datetime::DateTime;
@@ -32,11 +34,8 @@ pub use scripted::{Entry, ScriptedTool, What};
 pub use search::{WebSearch, WebSearchOptions};
 pub use toolbox::{Toolbox, Unfit};
 
-use consort_core::budget::Claim;
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
-use consort_core::message::Spent;
-use consort_core::spec::Origin;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -54,34 +53,6 @@ pub struct Invocation {
     pub args: Value,
     /// Who it is for and what it may use.
     pub account: Account,
-}
-
-/// Who a call is for, beyond its run: how the run came here, what the call may
-/// use, and what it did use. Clones share the last.
-#[derive(Clone, Debug, Default)]
-pub struct Account {
-    /// How the run came here, when another ensemble asked for it.
-    pub origin: Option<Arc<Origin>>,
-    /// What the call may take out of the run's budget; absent: no limit.
-    pub lent: Option<Claim>,
-    spent: Arc<OnceLock<Spent>>,
-}
-
-impl Account {
-    /// An account of this origin and limit.
-    pub fn new(origin: Option<Arc<Origin>>, lent: Option<Claim>) -> Account {
-        Account { origin, lent, spent: Arc::default() }
-    }
-
-    /// Says what the call used; the first word counts.
-    pub fn charge(&self, spent: Spent) {
-        let _first = self.spent.set(spent);
-    }
-
-    /// What the call said it used.
-    pub fn spent(&self) -> Option<Spent> {
-        self.spent.get().copied()
-    }
 }
 
 /// What a tool answers. There is no error type: a failure is read by the
