@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
+use consort_runtime::tool::Account;
+use futures::future::join_all;
 use tokio::time::timeout;
 
 use crate::network::{Network, Waiting};
@@ -22,6 +24,16 @@ pub(crate) enum Fate {
     NotDone(String),
     /// It may or may not have been done.
     InDoubt(String),
+}
+
+/// A request and whom it is for.
+pub(crate) struct Courier<'a> {
+    /// The way.
+    pub(crate) network: &'a Network,
+    /// What doing it twice would mean.
+    pub(crate) effect: EffectClass,
+    /// Who waits for it.
+    pub(crate) account: &'a Account,
 }
 
 /// A request that is withdrawn when this is dropped.
@@ -40,77 +52,96 @@ impl Drop for Wanted<'_> {
     }
 }
 
-/// Carries a request to one of the providers, the first one first.
-pub(crate) async fn carry(
-    network: &Network,
-    request: Request,
-    effect: EffectClass,
-    mut providers: VecDeque<Arc<str>>,
-) -> Fate {
-    let mut trouble = "nobody shares it".to_owned();
-    while let Some(peer) = providers.pop_front() {
-        match deliver(network, &peer, &request).await {
-            Fate::Answered(Response { status: Status::Rejected, error, .. }) => {
-                trouble = format!("{peer} did not take it on: {}", error.unwrap_or_default());
-            }
-            answered @ Fate::Answered(_) => return answered,
-            Fate::NotDone(why) => trouble = why,
-            Fate::InDoubt(why) => match effect {
-                EffectClass::Read | EffectClass::Idempotent if !providers.is_empty() => trouble = why,
-                EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
-                    return resume(network, &peer, request, effect).await;
+impl Courier<'_> {
+    /// Carries a request to one of the providers, the first one first. When the
+    /// run is to stop, whoever may be at it is told so, and this returns when
+    /// all of them have said what became of it.
+    pub(crate) async fn carry(&self, request: Request, providers: VecDeque<Arc<str>>) -> Fate {
+        let mut asked = Vec::new();
+        tokio::select! {
+            fate = self.convey(&request, providers, &mut asked) => return fate,
+            () = self.account.stopped() => {}
+        }
+        let again = request.resumed();
+        let told = join_all(asked.iter().map(|peer| self.insist(peer, &again))).await;
+        let last = told.into_iter().next_back();
+        last.map_or_else(|| Fate::NotDone("it was stopped before anybody had begun".to_owned()), Fate::Answered)
+    }
+
+    /// Asks one provider after the other; `asked` are those that may have begun.
+    async fn convey(&self, request: &Request, mut providers: VecDeque<Arc<str>>, asked: &mut Vec<Arc<str>>) -> Fate {
+        let mut trouble = "nobody shares it".to_owned();
+        while let Some(peer) = providers.pop_front() {
+            asked.push(peer.clone());
+            match self.deliver(&peer, request).await {
+                Fate::Answered(Response { status: Status::Rejected, error, .. }) => {
+                    asked.pop();
+                    trouble = format!("{peer} did not take it on: {}", error.unwrap_or_default());
                 }
+                answered @ Fate::Answered(_) => return answered,
+                Fate::NotDone(why) => {
+                    asked.pop();
+                    trouble = why;
+                }
+                Fate::InDoubt(why) => match self.effect {
+                    EffectClass::Read | EffectClass::Idempotent if !providers.is_empty() => trouble = why,
+                    EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
+                        return self.resume(&peer, request).await;
+                    }
+                },
+            }
+        }
+        Fate::NotDone(trouble)
+    }
+
+    /// Sends a request over the link there is and waits for the answer.
+    async fn deliver(&self, peer: &str, request: &Request) -> Fate {
+        let (network, id) = (self.network, request.id());
+        let Some((outbox, parcel, waiting)) = network.post(peer, request, self.account) else {
+            return Fate::NotDone(format!("{peer} is not connected"));
+        };
+        let mut wanted = Wanted { network, peer, id, armed: true };
+        let Waiting { answer, mut left } = waiting;
+        let posted = outbox.send(parcel).await.is_ok();
+        let fate = match answer.await {
+            Ok(response) => Fate::Answered(response),
+            Err(_gone) if posted && left.try_recv().is_ok() => {
+                Fate::InDoubt(format!("the connection to {peer} broke before it answered"))
+            }
+            Err(_gone) => Fate::NotDone(format!("the connection to {peer} broke")),
+        };
+        wanted.armed = matches!(fate, Fate::InDoubt(_));
+        fate
+    }
+
+    /// Waits for a peer to come back and asks what became of a request it may have.
+    async fn resume(&self, peer: &str, request: &Request) -> Fate {
+        let again = match self.effect {
+            EffectClass::Read | EffectClass::Idempotent => request.clone(),
+            // Whoever does not know it must not begin it: it may have been done and forgotten.
+            EffectClass::Once => request.clone().resumed(),
+        };
+        let patience: Duration = self.network.options().lease * 2;
+        let lost = format!("the connection to {peer} broke before it answered, and did not come back in time");
+        match timeout(patience, self.insist(peer, &again)).await {
+            Ok(response) => Fate::Answered(response),
+            Err(_elapsed) => match self.effect {
+                EffectClass::Read => Fate::NotDone(lost),
+                EffectClass::Idempotent | EffectClass::Once => Fate::InDoubt(lost),
             },
         }
     }
-    Fate::NotDone(trouble)
-}
 
-/// Sends a request over the link there is and waits for the answer.
-async fn deliver(network: &Network, peer: &str, request: &Request) -> Fate {
-    let id = request.id();
-    let Some((outbox, parcel, waiting)) = network.post(peer, id, request.clone().frame()) else {
-        return Fate::NotDone(format!("{peer} is not connected"));
-    };
-    let mut wanted = Wanted { network, peer, id, armed: true };
-    let Waiting { answer, mut left } = waiting;
-    let posted = outbox.send(parcel).await.is_ok();
-    let fate = match answer.await {
-        Ok(response) => Fate::Answered(response),
-        Err(_gone) if posted && left.try_recv().is_ok() => {
-            Fate::InDoubt(format!("the connection to {peer} broke before it answered"))
-        }
-        Err(_gone) => Fate::NotDone(format!("the connection to {peer} broke")),
-    };
-    wanted.armed = matches!(fate, Fate::InDoubt(_));
-    fate
-}
-
-/// Waits for a peer to come back and asks what became of a request it may have.
-async fn resume(network: &Network, peer: &str, request: Request, effect: EffectClass) -> Fate {
-    let again = match effect {
-        EffectClass::Read | EffectClass::Idempotent => request,
-        // Whoever does not know it must not begin it: it may have been done and forgotten.
-        EffectClass::Once => request.resumed(),
-    };
-    let patience: Duration = network.options().lease * 2;
-    let asked = async {
-        let mut changes = network.changes();
+    /// Asks a peer, whenever it is there, until it answers.
+    async fn insist(&self, peer: &str, request: &Request) -> Response {
+        let mut changes = self.network.changes();
         loop {
-            match deliver(network, peer, &again).await {
+            match self.deliver(peer, request).await {
                 Fate::NotDone(_) | Fate::InDoubt(_) => {
                     let _alive = changes.changed().await;
                 }
-                answered @ Fate::Answered(_) => return answered,
+                Fate::Answered(response) => return response,
             }
         }
-    };
-    let lost = format!("the connection to {peer} broke before it answered, and did not come back in time");
-    match timeout(patience, asked).await {
-        Ok(answered) => answered,
-        Err(_elapsed) => match effect {
-            EffectClass::Read => Fate::NotDone(lost),
-            EffectClass::Idempotent | EffectClass::Once => Fate::InDoubt(lost),
-        },
     }
 }

@@ -7,10 +7,12 @@
 //!   both directions; [`network`]: all of them, and what was heard over them; `gone`: who went away
 //! - [`work`]: what a link needs from the side that does the work; [`share`]:
 //!   what is shared, and the run a request becomes; [`serve`]: how it is done
-//!   once; `cache`: answers that may be given again
+//!   once; `askers`: who waits for it; `progress`: how far it is; `cache`:
+//!   answers that may be given again
 //! - [`remote`]: what others share, as tools; `courier`: one request on its way;
 //!   [`Double`]: stand-ins for tests
 
+mod askers;
 mod cache;
 mod courier;
 mod doubles;
@@ -18,6 +20,7 @@ mod gone;
 mod link;
 pub mod memory;
 pub mod network;
+mod progress;
 pub mod remote;
 pub mod roster;
 pub mod serve;

@@ -21,6 +21,10 @@ use crate::work::{Replies, Request};
 const SERVED_MAX: usize = 1024;
 /// How long the other side may take to say who it is.
 const HELLO_MAX: Duration = Duration::from_secs(10);
+/// Leases after which an ensemble that has not come back does not wait for its
+/// requests any more: it hears within two that the link is gone, and asks
+/// again for two.
+const ORPHAN_LEASES: u32 = 4;
 /// The first wait before a broken link is opened again, and the longest.
 const BACKOFF: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
@@ -81,9 +85,10 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     let lease = hello.lease_ms.map_or(network.options().lease, Duration::from_millis);
     let joined = network.join(side, hello, outbox.clone());
+    let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES) };
     tokio::select! {
         () = write(outgoing, parcels) => {}
-        () = read(network, Some(&joined), incoming, (outbox.clone(), lease * 2)) => {}
+        () = read(network, Some(&joined), incoming, (replies, lease * 2)) => {}
         () = pulse(network, &joined, &outbox) => {}
     }
 }
@@ -94,7 +99,7 @@ pub(crate) async fn attend(network: &Network, connection: Connection) {
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     tokio::select! {
         () = write(outgoing, parcels) => {}
-        () = read(network, None, incoming, (outbox, Duration::MAX)) => {}
+        () = read(network, None, incoming, (Replies { outbox, patience: None }, Duration::MAX)) => {}
     }
 }
 
@@ -128,10 +133,9 @@ async fn read(
     network: &Network,
     joined: Option<&Joined>,
     mut incoming: BoxStream<'static, String>,
-    (outbox, silence): (mpsc::Sender<Parcel>, Duration),
+    (replies, silence): (Replies, Duration),
 ) {
     let (served, mut under_way) = (&mut Served::new(), HashMap::new());
-    let replies = Replies(outbox);
     loop {
         let heard = async {
             loop {
@@ -171,9 +175,9 @@ async fn take(
             }
         }
         Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.heard(update.clone())),
+        Frame::TaskProgress(progress) => joined.into_iter().for_each(|joined| joined.progressed(progress.clone())),
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
         Frame::TaskAccepted(Accepted { .. })
-        | Frame::TaskProgress(_)
         | Frame::Hello(_)
         | Frame::PeerHello(_)
         | Frame::CapabilityResponse(_)

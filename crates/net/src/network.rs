@@ -8,7 +8,7 @@ use std::time::Duration;
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Millis;
 use consort_runtime::clock::Clock;
-use consort_runtime::tool::{DynamicTools, Tool};
+use consort_runtime::tool::{Account, DynamicTools, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -16,13 +16,16 @@ use crate::gone::{Departed, Gone};
 use crate::link;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, RequestCancel, Response};
-use crate::work::Work;
+use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, Progress, RequestCancel, Response};
+use crate::work::{Request, Work};
 
 /// Frames waiting to be sent over one link; whoever sends more waits.
 pub(crate) const OUTBOX_MAX: usize = 256;
 /// Cancels kept for a peer that is away; older ones have run into their deadlines.
 const OWED_MAX: usize = 1024;
+
+/// Requests under way that are listed for one peer.
+const LISTED_MAX: usize = 100;
 
 /// How this ensemble appears to others, and who they are.
 #[derive(Clone)]
@@ -79,7 +82,17 @@ struct Link {
     since: Millis,
     outbox: mpsc::Sender<Parcel>,
     /// Who waits for which answer.
-    pending: HashMap<String, oneshot::Sender<Response>>,
+    pending: HashMap<String, Pending>,
+}
+
+/// A request somebody waits for.
+struct Pending {
+    /// What was asked for.
+    capability: String,
+    answered: oneshot::Sender<Response>,
+    /// Who is told how far it is.
+    account: Account,
+    progress: Option<Progress>,
 }
 
 /// Who opened a link.
@@ -124,6 +137,19 @@ pub struct PeerView {
     pub hello: Option<Hello>,
     /// How busy it is.
     pub capacity: Option<CapacityUpdate>,
+    /// What it was asked for and has not answered, as far as it is listed.
+    pub requests: Vec<RequestView>,
+}
+
+/// Something a peer was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestView {
+    /// Which request.
+    pub id: String,
+    /// What was asked for.
+    pub capability: String,
+    /// How far it is, as the peer says.
+    pub progress: Option<Progress>,
 }
 
 impl Network {
@@ -272,18 +298,29 @@ impl Network {
     /// Sends a request over a link to the peer. What comes of it arrives at
     /// the first receiver, that it is leaving at the second; both end without
     /// a word when the link goes.
-    pub(crate) fn post(&self, peer: &str, id: &str, frame: Frame) -> Option<(mpsc::Sender<Parcel>, Parcel, Waiting)> {
+    pub(crate) fn post(
+        &self,
+        peer: &str,
+        request: &Request,
+        account: &Account,
+    ) -> Option<(mpsc::Sender<Parcel>, Parcel, Waiting)> {
         let mut state = self.state();
         let link = state.link(peer)?;
         let (answered, answer) = oneshot::channel();
         let (leaving, left) = oneshot::channel();
-        link.pending.insert(id.to_owned(), answered);
-        Some((link.outbox.clone(), Parcel { frame, leaving: Some(leaving) }, Waiting { answer, left }))
+        let capability = request.capability().to_owned();
+        let pending = Pending { capability, answered, account: account.clone(), progress: None };
+        link.pending.insert(request.id().to_owned(), pending);
+        let parcel = Parcel { frame: request.clone().frame(), leaving: Some(leaving) };
+        Some((link.outbox.clone(), parcel, Waiting { answer, left }))
     }
 
     /// Tells a peer that a request is not wanted any more, now or when it is back.
     pub(crate) fn cancel(&self, peer: &str, id: &str) {
         let mut state = self.state();
+        for link in state.links.values_mut().filter(|link| &*link.peer == peer) {
+            link.pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
+        }
         let owed = state.owed.entry(peer.into()).or_default();
         if owed.len() >= OWED_MAX {
             owed.pop_front();
@@ -340,7 +377,18 @@ impl Joined {
         let waiting = state.links.get_mut(&self.number).and_then(|link| link.pending.remove(&response.request_id));
         drop(state);
         if let Some(waiting) = waiting {
-            let _gave_up = waiting.send(response);
+            let _gave_up = waiting.answered.send(response);
+        }
+    }
+
+    /// Takes how far a request is.
+    pub(crate) fn progressed(&self, progress: Progress) {
+        let mut state = self.network.state();
+        let Some(link) = state.links.get_mut(&self.number) else { return };
+        tracing::debug!(peer = %link.peer, request = progress.request_id, ?progress, "a peer says how far it is");
+        if let Some(waiting) = link.pending.get_mut(&progress.request_id) {
+            waiting.account.progress(progress.clone().into());
+            waiting.progress = Some(progress);
         }
     }
 
@@ -441,6 +489,20 @@ impl State {
         }
     }
 
+    /// What a peer has been asked for, those first whose ids are.
+    fn requests(&self, peer: &str) -> Vec<RequestView> {
+        let links = self.links.values().filter(|link| &*link.peer == peer);
+        let mut requests: Vec<_> = links.flat_map(|link| &link.pending).collect();
+        requests.retain(|(_, pending)| !pending.answered.is_closed());
+        requests.sort_by_key(|(id, _)| *id);
+        let view = |(id, pending): (&String, &Pending)| RequestView {
+            id: id.clone(),
+            capability: pending.capability.clone(),
+            progress: pending.progress.clone(),
+        };
+        requests.into_iter().take(LISTED_MAX).map(view).collect()
+    }
+
     fn view(&self, name: &str) -> PeerView {
         let link = self.links.values().find(|link| &*link.peer == name);
         PeerView {
@@ -451,6 +513,7 @@ impl State {
             trouble: self.troubles.get(name).cloned(),
             hello: link.map(|link| link.hello.clone()),
             capacity: self.registry.capacity_of(name).cloned(),
+            requests: self.requests(name),
         }
     }
 }

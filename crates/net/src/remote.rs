@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, Permission, ToolInfo};
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
 use consort_core::schema::Schema;
 use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
@@ -15,8 +15,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::courier::{Fate, carry};
+use crate::courier::{Courier, Fate};
 use crate::network::Network;
+use crate::roster::Shared;
 use crate::wire::{
     Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
     TraceParent,
@@ -106,13 +107,20 @@ impl NetworkTool {
     }
 
     /// Who may be asked: the ensemble it is named after, then whoever else
-    /// shares the same, the best first.
+    /// shares the same, the best first. One that is about to stop comes last.
     fn providers(&self) -> VecDeque<Arc<str>> {
         let (name, kind) = (&self.capability.name, self.capability.kind);
         let realm = self.network.options().realm.as_deref();
-        let others = self.network.registry(|registry| registry.ranked(name, kind, realm));
-        let others = others.into_iter().filter(|other| *other != self.ensemble);
-        std::iter::once(self.ensemble.clone()).chain(others).collect()
+        let ranked = self.network.registry(|registry| registry.ranked(name, kind, realm));
+        let first = ranked.contains(&self.ensemble);
+        let others = ranked.into_iter().filter(|other| *other != self.ensemble);
+        let mut providers: VecDeque<Arc<str>> = others.collect();
+        if first {
+            providers.push_front(self.ensemble.clone());
+        } else {
+            providers.push_back(self.ensemble.clone());
+        }
+        providers
     }
 
     /// The request a call becomes, or in words why there is none.
@@ -160,7 +168,8 @@ impl NetworkTool {
                 return Answer::Failed(why);
             }
         };
-        match carry(&self.network, request, self.info.effect, self.providers()).await {
+        let courier = Courier { network: &self.network, effect: self.info.effect, account: &account };
+        match courier.carry(request, self.providers()).await {
             Fate::Answered(response) => self.told(response, &account),
             Fate::NotDone(why) => {
                 account.charge(Spent::default());
@@ -262,6 +271,7 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
         permission: Permission::Network,
         effect: capability.effect.unwrap_or(EffectClass::Once),
         timeout_ms: capability.timeout_ms.unwrap_or(usual).saturating_add(WAY_MS),
+        cancel: CancelClass::Finish,
         charged: true,
         ..plain
     }
@@ -307,14 +317,21 @@ impl NetworkToolCatalog {
         NetworkToolCatalog { network: network.clone(), tag: Some(tag.to_owned()) }
     }
 
-    /// The tools there are now: one for each ensemble and capability.
+    /// The tools there are now: one for each ensemble and capability, of
+    /// ensembles that take work on.
     pub fn resolve(&self) -> Vec<NetworkTool> {
-        let shared: Vec<_> = self.network.registry(|registry| match &self.tag {
-            Some(tag) => registry.find_by_tag(tag).collect(),
-            None => registry.all().collect(),
+        let realm = self.network.options().realm.as_deref();
+        let tools: Vec<Shared> = self.network.registry(|registry| {
+            let is_tool = |shared: &Shared| {
+                shared.capability.kind == CapabilityKind::Tool && registry.may_ask(&shared.ensemble, realm)
+            };
+            match &self.tag {
+                Some(tag) => registry.find_by_tag(tag).filter(is_tool).collect(),
+                None => registry.all().filter(is_tool).collect(),
+            }
         });
-        let tools = shared.into_iter().filter(|shared| shared.capability.kind == CapabilityKind::Tool);
-        tools.map(|shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability)).collect()
+        let tool = |shared: Shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability);
+        tools.into_iter().map(tool).collect()
     }
 }
 

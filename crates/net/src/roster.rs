@@ -139,6 +139,12 @@ impl CapabilityRegistry {
         able.into_iter().map(|(_, _, name)| name).collect()
     }
 
+    /// Whether an ensemble may be asked from `realm` at all.
+    pub fn may_ask(&self, ensemble: &str, realm: Option<&str>) -> bool {
+        let peer = self.numbers.get(ensemble).and_then(|number| self.peers.get(number));
+        peer.is_some_and(|peer| peer.rank(realm).is_some())
+    }
+
     fn at(&self, places: Option<&BTreeSet<(u64, usize)>>) -> impl Iterator<Item = Shared> {
         places.into_iter().flatten().filter_map(|(number, position)| {
             let peer = self.peers.get(number)?;

@@ -1,23 +1,27 @@
 //! The side that does the work. A request becomes a run of its own kind, with
 //! its own slots, claimed by its id in the log: the same request is never done
 //! twice, across links and restarts, and whoever asks again gets the answer.
+//! What nobody waits for any more is stopped.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
 use consort_core::decide::Command;
 use consort_core::event::CancelMode;
 use consort_core::run::Run;
-use consort_core::spec::Kind;
+use consort_core::spec::{Asked, Kind};
 use consort_runtime::admission::{Capacity, Keep, Pool};
 use consort_runtime::engine::{self, Engine};
 use consort_runtime::log;
 use futures::future::BoxFuture;
+use tokio::task::JoinSet;
 
+use crate::askers::Askers;
 use crate::cache::Cache;
+use crate::progress;
 use crate::share::{Kitchen, Share};
 use crate::wire::{Accepted, Capability, Frame, Response, Route, Spent, Status};
 use crate::work::{Load, Replies, Request, Work};
@@ -28,6 +32,9 @@ const QUEUED_MAX: usize = 1024;
 const KEPT: usize = 10_000;
 /// Withdrawn requests that are remembered; they matter for a moment only.
 const WITHDRAWN_MAX: usize = 1024;
+/// Who stops what is withdrawn, and who stops what nobody waits for.
+const ASKER: &str = "the ensemble that asked";
+const NOBODY: &str = "nobody waits for it any more";
 /// How long an answer that is asked for again is waited for before looking at
 /// the log once more: another process may own the run.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -52,13 +59,17 @@ struct Inner {
     /// Requests that were withdrawn, the latest last: one may come before what
     /// it withdraws is stored.
     withdrawn: Mutex<VecDeque<String>>,
+    /// Who waits for what.
+    askers: Arc<Askers>,
+    /// Stops what nobody waits for.
+    tending: Mutex<JoinSet<()>>,
 }
 
 impl Serve {
     /// The work of the ensemble of this name, done by the engine in slots of its
-    /// own: see [`pool`].
+    /// own: see [`pool`]. To be called where tasks can be spawned.
     pub fn new(name: &str, kitchen: Kitchen, engine: Engine, max_concurrent: usize) -> Serve {
-        Serve(Arc::new(Inner {
+        let serve = Serve(Arc::new(Inner {
             name: name.to_owned(),
             kitchen,
             engine,
@@ -66,7 +77,12 @@ impl Serve {
             draining: AtomicBool::new(false),
             cache: Mutex::default(),
             withdrawn: Mutex::default(),
-        }))
+            askers: Arc::default(),
+            tending: Mutex::default(),
+        }));
+        let tending = tend(Arc::downgrade(&serve.0));
+        serve.0.tending.lock().unwrap_or_else(PoisonError::into_inner).spawn(tending);
+        serve
     }
 
     /// Where the work takes place.
@@ -93,7 +109,10 @@ impl Serve {
             Request::Tool(tool) => (&tool.request_id, &tool.route, false),
         };
         if self.0.draining.load(Ordering::Acquire) && !route.resumed {
-            return Some(Response::rejected(id, format!("{} is about to stop and takes no more work on", self.0.name)));
+            return Some(Response::rejected(
+                id,
+                format!("Ensemble is DRAINING: {} takes no more work on", self.0.name),
+            ));
         }
         // A tool asks nobody else, so only tasks can go round in circles.
         let looped = is_task && route.ancestors.contains(&self.0.name);
@@ -111,11 +130,13 @@ impl Serve {
             accept(request, 0, replies).await;
             return Response { request_id: id.to_owned(), ..response };
         }
+        let asker = self.0.askers.join(id, replies.patience);
         let begun = self.begin(request, replies).await;
         let response = match begun {
-            Ok(run) => self.outcome(id, &run).await,
+            Ok(run) => self.watched(request, &run, replies).await,
             Err(refusal) => refusal,
         };
+        asker.answered();
         if let Request::Task(task) = request {
             self.cache().keep(task, &response, now);
         }
@@ -136,7 +157,7 @@ impl Serve {
             self.known_already(request, &run, replies).await;
             return Ok(run);
         }
-        let compiled = match self.compile(request) {
+        let compiled = match self.compile(request, replies) {
             Ok(compiled) => compiled,
             Err(why) => {
                 accept(request, 0, replies).await;
@@ -148,7 +169,7 @@ impl Serve {
                 let position = engine.queue_position(&run).unwrap_or(0);
                 accept(request, position as u64, replies).await;
                 if self.is_withdrawn(id) {
-                    self.clone().stop(id.to_owned()).await;
+                    self.clone().stop(id.to_owned(), ASKER).await;
                 }
                 Ok(run)
             }
@@ -168,10 +189,30 @@ impl Serve {
         }
     }
 
-    fn compile(&self, request: &Request) -> Result<Compiled, String> {
-        match request {
+    fn compile(&self, request: &Request, replies: &Replies) -> Result<Compiled, String> {
+        let mut compiled = match request {
             Request::Task(task) => self.0.kitchen.task(task),
             Request::Tool(tool) => self.0.kitchen.tool(tool),
+        }?;
+        if let Some(origin) = &mut compiled.spec.origin {
+            let patience_ms = replies.patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+            let asked = Asked { id: request.id().to_owned(), digest: request.digest(), patience_ms };
+            Arc::make_mut(origin).asked = Some(asked);
+        }
+        Ok(compiled)
+    }
+
+    /// Waits for a run to end and says what came of it; of a task also how far
+    /// it is on the way.
+    async fn watched(&self, request: &Request, run: &str, replies: &Replies) -> Response {
+        let outcome = self.outcome(request.id(), run);
+        match request {
+            Request::Tool(_) => outcome.await,
+            Request::Task(_) => tokio::select! {
+                biased;
+                response = outcome => response,
+                never = progress::tell(&self.0.engine, run, request.id(), replies) => match never {},
+            },
         }
     }
 
@@ -183,6 +224,23 @@ impl Serve {
                 Ok(state) if state.ended() => return told(id, &state),
                 Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(error) => return unavailable(id, &error),
+            }
+        }
+    }
+
+    /// Remembers what is under way already: its askers may come back.
+    async fn find_unfinished(&self) {
+        let (kind, limit) = (Some(Kind::Peer.word().to_owned()), QUEUED_MAX + self.0.max_concurrent);
+        let query = log::Query { kind, ended: Some(false), limit, ..log::Query::default() };
+        let unfinished = match self.0.engine.list(query).await {
+            Ok(page) => page.rows,
+            Err(error) => return tracing::warn!(%error, "cannot look up what is done for peers"),
+        };
+        for (run, _) in unfinished {
+            let Ok(run) = self.0.engine.run(&run).await else { continue };
+            let asked = run.spec().origin.as_ref().and_then(|origin| origin.asked.as_ref());
+            if let Some((id, patience_ms)) = asked.and_then(|asked| Some((&asked.id, asked.patience_ms?))) {
+                self.0.askers.found(id, Duration::from_millis(patience_ms));
             }
         }
     }
@@ -203,8 +261,8 @@ impl Serve {
         withdrawn.push_back(id.to_owned());
     }
 
-    async fn stop(self, request_id: String) {
-        let command = Command::Cancel { mode: CancelMode::Now, by: "a peer".to_owned() };
+    async fn stop(self, request_id: String, by: &str) {
+        let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
         match self.0.engine.holder(&claim(&request_id)).await {
             Ok(Some(run)) => {
                 let _over = self.0.engine.command(&run, command).await;
@@ -236,7 +294,23 @@ impl Work for Serve {
 
     fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()> {
         self.withdraw(request_id);
-        Box::pin(self.clone().stop(request_id.to_owned()))
+        Box::pin(self.clone().stop(request_id.to_owned(), ASKER))
+    }
+}
+
+/// Stops requests that nobody waits for any more, those included that a process
+/// before this one had begun.
+async fn tend(serve: Weak<Inner>) {
+    let Some(inner) = serve.upgrade() else { return };
+    let askers = inner.askers.clone();
+    Serve(inner).find_unfinished().await;
+    loop {
+        let unwanted = askers.unwanted().await;
+        let Some(serve) = serve.upgrade().map(Serve) else { return };
+        for request_id in unwanted {
+            tracing::info!(request_id, "nobody waits for this any more");
+            serve.clone().stop(request_id, NOBODY).await;
+        }
     }
 }
 

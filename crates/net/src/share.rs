@@ -163,7 +163,7 @@ fn within(own: Limits, given: Option<Allowance>, patience: Option<std::time::Dur
 /// How a request came here; one that does not say came from its sender.
 fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
     let ancestors = if route.ancestors.is_empty() { vec![from.to_owned()] } else { route.ancestors.clone() };
-    Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority })
+    Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, asked: None })
 }
 
 /// What the tool is called with: a bare text stands for its only required

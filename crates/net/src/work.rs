@@ -1,6 +1,10 @@
 //! What a link needs from the side that does the work.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
+use serde_json::json;
+use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use crate::network::Parcel;
@@ -22,6 +26,23 @@ impl Request {
             Request::Task(request) => &request.request_id,
             Request::Tool(request) => &request.request_id,
         }
+    }
+
+    /// What is asked for.
+    pub fn capability(&self) -> &str {
+        match self {
+            Request::Task(request) => &request.task,
+            Request::Tool(request) => &request.tool,
+        }
+    }
+
+    /// What it says, however often and by whichever way it is sent.
+    pub(crate) fn digest(&self) -> String {
+        let said = match self {
+            Request::Task(request) => json!(["task", request.from, request.task, request.context]),
+            Request::Tool(request) => json!(["tool", request.from, request.tool, request.input]),
+        };
+        Sha256::digest(said.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The same request, sent again to ask what became of it.
@@ -50,14 +71,19 @@ impl Request {
     }
 }
 
-/// Where the frames about one request go.
+/// Where the frames about the requests of one link go.
 #[derive(Clone)]
-pub struct Replies(pub(crate) mpsc::Sender<Parcel>);
+pub struct Replies {
+    pub(crate) outbox: mpsc::Sender<Parcel>,
+    /// How long work goes on when the link is gone and nobody has asked for it
+    /// again; absent: to its end.
+    pub(crate) patience: Option<Duration>,
+}
 
 impl Replies {
     /// Sends a frame; when the link is gone nobody waits for it.
     pub async fn send(&self, frame: Frame) {
-        let _gone = self.0.send(frame.into()).await;
+        let _gone = self.outbox.send(frame.into()).await;
     }
 }
 

@@ -21,13 +21,26 @@ fn told(answer: Record<'_>, page: &Page) -> Told {
 }
 
 fn peers(answer: Record<'_>) -> Table {
-    let heads = [("PEER", Column::Name), ("LINKED", Column::Name), ("REALM", Column::Text), ("SHARES", Column::Text)];
+    let heads = [
+        ("PEER", Column::Name),
+        ("LINKED", Column::Name),
+        ("REALM", Column::Text),
+        ("SHARES", Column::Text),
+        ("AT WORK ON", Column::Text),
+    ];
     let mut table = Table::new(&heads);
     for peer in answer.list("peers") {
         let shares: Vec<String> = peer.list("sharedCapabilities").map(|shared| shared.line("name")).collect();
         let linked = if peer.has("connected") { "yes" } else { "no" };
         let detail = if shares.is_empty() { peer.line("error") } else { shares.join(", ") };
-        table.row([peer.line("name"), linked.to_owned(), peer.line("realm"), detail]);
+        let asked: Vec<String> = peer.list("requests").map(request).collect();
+        table.row([peer.line("name"), linked.to_owned(), peer.line("realm"), detail, asked.join(", ")]);
     }
     table
+}
+
+/// Something it was asked for, with how far it says it is.
+fn request(request: Record<'_>) -> String {
+    let (capability, message) = (request.line("capability"), request.line("message"));
+    if message.is_empty() { capability } else { format!("{capability} ({message})") }
 }

@@ -2,4 +2,5 @@
 
 mod behaviour;
 mod simulation;
+mod stopping;
 mod world;

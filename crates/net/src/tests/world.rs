@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo, ToolInfo};
-use consort_core::compile::Catalog;
-use consort_core::draft::{Draft, Ensemble};
+use consort_core::compile::{Catalog, compile};
+use consort_core::decide::Command;
+use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::event::{CancelMode, Event, Fact};
 use consort_core::id::Id;
+use consort_core::message::Outcome;
 use consort_runtime::admission::Pools;
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
@@ -44,6 +47,7 @@ pub(super) struct House {
 pub(super) struct Running {
     pub(super) network: Network,
     pub(super) serve: Serve,
+    catalog: Catalog,
     _dialling: Dialling,
     _answering: JoinSet<()>,
 }
@@ -110,7 +114,7 @@ impl House {
         let infos: Vec<Arc<ToolInfo>> = self.tools.iter().map(|tool| tool.info().clone()).collect();
         let catalog = Catalog { models: seams.models.infos().cloned().collect(), tools: infos };
         let ensemble = Ensemble { name: self.name.clone(), ..Ensemble::default() };
-        let kitchen = Kitchen { ensemble, catalog, shares: self.shares.clone() };
+        let kitchen = Kitchen { ensemble, catalog: catalog.clone(), shares: self.shares.clone() };
         let network = Network::new(options, Arc::new(wires.from(&self.name)));
         let tools = seams.tools.clone().with_dynamic(network.tools());
         let pools = Pools { peers: pool(self.max_concurrent), ..Pools::default() };
@@ -127,11 +131,36 @@ impl House {
                 links.spawn(async move { network.answer(connection).await });
             }
         });
-        Running { _dialling: network.dial(), _answering: answering, network, serve }
+        Running { _dialling: network.dial(), _answering: answering, network, serve, catalog }
     }
 }
 
 impl Running {
+    /// Submits a run of one task that may use these tools.
+    pub(super) async fn submit(&self, tools: &[&str]) -> Arc<str> {
+        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        let task = Draft { name: Some("own".to_owned()), description: "Do it".to_owned(), tools, ..Draft::default() };
+        let ensemble = Ensemble { name: "own".to_owned(), tasks: vec![task], ..Ensemble::default() };
+        let run = compile(&ensemble, Request::default(), &self.catalog).unwrap();
+        self.serve.engine().submit(run).await.unwrap()
+    }
+
+    /// How a run of its own ended: its status, and what its calls came to.
+    pub(super) async fn ended(&self, run: &str) -> (String, Vec<Outcome>) {
+        let engine = self.serve.engine();
+        engine.finished(run).await;
+        let outcome = |event: Event| {
+            if let Fact::ToolReturned { outcome, .. } = event.fact { Some(outcome) } else { None }
+        };
+        let outcomes = engine.history(run).await.unwrap().into_iter().filter_map(outcome).collect();
+        (engine.run(run).await.unwrap().status().to_owned(), outcomes)
+    }
+
+    pub(super) async fn cancel(&self, run: &str) {
+        let command = Command::Cancel { mode: CancelMode::Now, by: "me".to_owned() };
+        self.serve.engine().command(run, command).await.unwrap();
+    }
+
     /// Every capability it knows of, as `ensemble.name`.
     pub(super) fn knows(&self) -> Vec<String> {
         let name = |shared: crate::roster::Shared| format!("{}.{}", shared.ensemble, shared.capability.name);

@@ -2,6 +2,7 @@
 
 use consort_core::message::{self, Usage};
 use consort_core::queue::Priority;
+use consort_runtime::tool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -163,6 +164,13 @@ pub struct Progress {
     /// As a number, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_complete: Option<u8>,
+}
+
+impl From<Progress> for tool::Progress {
+    fn from(progress: Progress) -> tool::Progress {
+        let Progress { status, message, percent_complete, .. } = progress;
+        tool::Progress { status, message, percent: percent_complete.map(|percent| percent.min(100)) }
+    }
 }
 
 /// What came of the work.

@@ -7,7 +7,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::time::iso;
 use consort_net::Gone;
-use consort_net::network::PeerView;
+use consort_net::network::{PeerView, RequestView};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -37,7 +37,8 @@ fn peer(peer: &PeerView) -> Value {
         "status": peer.capacity.as_ref().map(|capacity| capacity.status),
         "currentLoad": peer.capacity.as_ref().map(|capacity| capacity.current_load),
         "maxConcurrent": peer.capacity.as_ref().map(|capacity| capacity.max_concurrent),
-        "sharedCapabilities": hello.shared_capabilities });
+        "sharedCapabilities": hello.shared_capabilities,
+        "requests": peer.requests.iter().map(request).collect::<Vec<_>>() });
     known(&mut view);
     view
 }
@@ -55,4 +56,15 @@ fn known(view: &mut Value) {
     if let Value::Object(view) = view {
         view.retain(|_, value| !value.is_null());
     }
+}
+
+/// Something the peer was asked for, and how far it says it is.
+fn request(request: &RequestView) -> Value {
+    let mut view = json!({ "requestId": request.id, "capability": request.capability });
+    if let (Value::Object(view), Some(progress)) = (&mut view, &request.progress) {
+        let said = [("status", json!(progress.status)), ("message", json!(progress.message))];
+        let said = said.into_iter().chain([("percentComplete", json!(progress.percent_complete))]);
+        view.extend(said.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)));
+    }
+    view
 }

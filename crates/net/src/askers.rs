@@ -1,0 +1,99 @@
+//! Who waits for what is done for peers. Nobody is left working for an ensemble
+//! that is gone: a request that nobody has waited for long enough is not wanted
+//! any more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// The requests somebody waits for, or did until lately.
+#[derive(Default)]
+pub(crate) struct Askers {
+    requests: Mutex<HashMap<String, Waiting>>,
+    /// Told when somebody has left.
+    left: Notify,
+}
+
+struct Waiting {
+    askers: usize,
+    /// When it is not wanted any more, unless somebody asks for it again.
+    until: Option<Instant>,
+}
+
+/// Somebody who waits for a request until this is dropped.
+pub(crate) struct Asker {
+    askers: Arc<Askers>,
+    request: String,
+    patience: Option<Duration>,
+    answered: bool,
+}
+
+impl Askers {
+    /// Somebody waits for a request. When nobody does any more, it goes on for
+    /// so long; absent: to its end.
+    pub(crate) fn join(self: &Arc<Askers>, request: &str, patience: Option<Duration>) -> Asker {
+        let mut requests = self.requests();
+        let waiting = requests.entry(request.to_owned()).or_insert(Waiting { askers: 0, until: None });
+        waiting.askers += 1;
+        waiting.until = None;
+        Asker { askers: self.clone(), request: request.to_owned(), patience, answered: false }
+    }
+
+    /// A request that was under way before anybody could wait for it here.
+    pub(crate) fn found(&self, request: &str, patience: Duration) {
+        let until = Some(Instant::now() + patience);
+        self.requests().entry(request.to_owned()).or_insert(Waiting { askers: 0, until });
+        self.left.notify_one();
+    }
+
+    /// The requests nobody wants any more, once there are any.
+    pub(crate) async fn unwanted(&self) -> Vec<String> {
+        loop {
+            let first = self.requests().values().filter_map(|waiting| waiting.until).min();
+            match first {
+                Some(first) if first <= Instant::now() => return self.take(Instant::now()),
+                Some(first) => tokio::select! {
+                    () = sleep_until(first) => {}
+                    () = self.left.notified() => {}
+                },
+                None => self.left.notified().await,
+            }
+        }
+    }
+
+    fn take(&self, now: Instant) -> Vec<String> {
+        let over = |waiting: &mut Waiting| waiting.until.is_some_and(|until| until <= now);
+        self.requests().extract_if(|_, waiting| over(waiting)).map(|(request, _)| request).collect()
+    }
+
+    fn requests(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Asker {
+    /// The work has ended: nobody will have to wait for it again.
+    pub(crate) fn answered(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        let mut requests = self.askers.requests();
+        let Some(waiting) = requests.get_mut(&self.request) else { return };
+        waiting.askers = waiting.askers.saturating_sub(1);
+        if waiting.askers > 0 {
+            return;
+        }
+        match self.patience.filter(|_| !self.answered) {
+            Some(patience) => waiting.until = Some(Instant::now() + patience),
+            None => drop(requests.remove(&self.request)),
+        }
+        drop(requests);
+        self.askers.left.notify_one();
+    }
+}
