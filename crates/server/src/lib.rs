@@ -194,6 +194,7 @@ impl Server {
                 () = stop => {}
                 () = ending.drain.notified() => {}
             }
+            ending.server.network.drain();
             ending.engine().drain(ending.server.drain_timeout).await;
             drop(opened);
             tokio::time::sleep(LINGER).await;

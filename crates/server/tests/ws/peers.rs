@@ -6,9 +6,10 @@ use consort_core::draft::Draft;
 use consort_net::serve::Serve;
 use consort_net::share::{Kitchen, Share, What};
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::ScriptedModel;
+use consort_runtime::model::{self, Line, ScriptedModel};
 use consort_server::Server;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::kinds;
 use crate::client::{Socket, engine, server, start, task};
@@ -125,4 +126,25 @@ async fn a_peer_is_known_while_its_link_lasts_and_shown_what_it_needs() {
     assert_eq!((&gone["name"], &gone["realm"]), (&json!("laundry"), &json!("cellar")));
     assert_eq!((&without["capabilities"], &gone["sharedCapabilities"]), (&json!(0), &shared));
     assert!(known["since"].as_str() <= gone["at"].as_str(), "{known} {gone}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_tells_its_peers_and_takes_nothing_more_from_them() {
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("done"));
+    let here = start(sharing(model.clone())).await;
+    let (mut peer, _) = here.greeted().await;
+    peer.say(json!({ "type": "peer_hello", "ensemble": "laundry", "sharedCapabilities": [] })).await;
+    assert_eq!(peer.frame().await["status"], "available");
+    peer.say(json!({ "type": "task_request", "requestId": "w-1", "from": "laundry", "task": "cook" })).await;
+    model.until(model::What::Asked, "1.0").await;
+    assert_eq!(peer.frame().await["type"], "task_accepted");
+    assert_eq!(here.post("/api/lifecycle/drain", json!({})).await.status, 200);
+    let told = peer.until("capacity_update").await;
+    assert_eq!(told.last().unwrap()["status"], "draining");
+    let refused = answered(&mut peer, tool_request("t-2", json!("6 * 7"))).await;
+    assert_eq!((&refused["requestId"], &refused["status"]), (&json!("t-2"), &json!("REJECTED")));
+    assert_eq!(refused["error"], "Ensemble is DRAINING: test takes no more work on");
+    gate.notify_one();
+    here.ended().await;
 }
