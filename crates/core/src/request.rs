@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::agent::Agent;
 use crate::draft::{Draft, Override, Request, RequestOptions};
 use crate::edit::Edits;
 use crate::mistake::{Code, Mistake};
@@ -64,9 +65,15 @@ fn request(fields: &mut Fields<'_>) -> Request {
 }
 
 fn task(fields: &mut Fields<'_>) -> Draft {
+    let description = fields.text("description").unwrap_or_default();
+    // What an agent wants is the task, unless it is said.
+    let wanting = |agent: Agent| match agent.goal.as_str() {
+        "" => Agent { goal: description.clone(), ..agent },
+        _ => agent,
+    };
     let draft = Draft {
         name: fields.text("name"),
-        description: fields.text("description").unwrap_or_default(),
+        agent: fields.object("agent", agent).map(wanting),
         expected_output: fields.text("expectedOutput"),
         additional_context: fields.text("additionalContext"),
         model: fields.text("model"),
@@ -75,6 +82,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         max_iterations: fields.count("maxIterations"),
         output_schema: fields.any("outputSchema"),
         review: fields.word("review", REVIEW_RULES),
+        description,
         ..Draft::default()
     };
     if draft.description.is_empty() {
@@ -82,6 +90,18 @@ fn task(fields: &mut Fields<'_>) -> Draft {
     }
     fields.finish();
     draft
+}
+
+fn agent(fields: &mut Fields<'_>) -> Agent {
+    let agent = Agent {
+        role: fields.text("role").unwrap_or_default(),
+        goal: fields.text("goal").unwrap_or_default(),
+        background: fields.text("background").unwrap_or_default(),
+        allow_delegation: fields.flag("allowDelegation").unwrap_or(false),
+    };
+    fields.missing("role");
+    fields.finish();
+    agent
 }
 
 fn overriding(fields: &mut Fields<'_>) -> Override {
@@ -384,6 +404,21 @@ mod tests {
             warnings,
             ["unknown field `taskOverrides.Write.tools.drop` was ignored", "unknown field `colour` was ignored"]
         );
+    }
+
+    #[test]
+    fn a_task_says_who_does_it() {
+        let with = |agent: Value| parse(&json!({ "tasks": [{ "description": "Cook", "agent": agent }] }));
+        let read = |agent: Value| with(agent).unwrap().0.tasks.unwrap()[0].agent.clone();
+        let cook = Agent { role: "Cook".into(), goal: "Cook".into(), ..Agent::default() };
+        assert_eq!(read(Value::Null), None);
+        assert_eq!(read(json!({ "role": "Cook" })), Some(cook.clone()), "what it wants is the task");
+        let feeding = json!({ "role": "Cook", "goal": "Feed people", "allowDelegation": true });
+        assert_eq!(read(feeding), Some(Agent { goal: "Feed people".into(), allow_delegation: true, ..cook }));
+        let places = |agent| with(agent).unwrap_err().into_iter().map(|mistake| mistake.place).collect::<Vec<_>>();
+        assert_eq!(places(json!({ "goal": 3 })), ["tasks[0].agent.goal", "tasks[0].agent.role"]);
+        assert_eq!(places(json!({ "role": " " })), ["tasks[0].agent.role"]);
+        assert_eq!(places(json!("Cook")), ["tasks[0].agent"]);
     }
 
     #[test]
