@@ -2,6 +2,7 @@
 //! about it. It takes the same path as any model, tools included, so that
 //! everything else can be tried before a real one is configured.
 
+mod editor;
 mod find;
 mod outline;
 mod plan;
@@ -11,6 +12,7 @@ mod sample;
 mod small_talk;
 #[cfg(test)]
 mod tests;
+mod workflow;
 mod write;
 
 use std::collections::VecDeque;

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::{delegation, human, subtask};
+use consort_core::{delegation, finish, human, subtask};
 use serde_json::{Value, json};
 
 use super::prompt::Prompt;
 use super::sample::{self, Words};
-use super::{find, outline};
+use super::{editor, find, outline, workflow, write};
 
 /// Calls in one reply; the rest comes in the next.
 const CALLS_MAX: usize = 8;
@@ -48,11 +48,29 @@ pub(super) fn next(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>], round: u32) -> 
     let is_new = |wish: &Wish| !done.iter().any(|done| done.tool == wish.tool && done.args == wish.args);
     let mut wishes: Vec<Wish> = wishes(prompt, tools).into_iter().filter(is_new).collect();
     wishes.truncate(CALLS_MAX);
+    if wishes.is_empty() {
+        wishes.extend(result(prompt, tools).filter(is_new));
+    }
     wishes
+}
+
+/// The structured result a subtask owes.
+fn result(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Option<Wish> {
+    let tool = tools.iter().find(|tool| tool.name == finish::FINISH)?;
+    let args = if workflow::is_taken_by(tool) {
+        workflow::drawn(prompt.task(), prompt.system())
+    } else {
+        sample::of(tool.schema.json(), &write::words(prompt))
+    };
+    Some(Wish { tool: tool.name.clone(), args })
 }
 
 fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
     let text = [&[prompt.task()], prompt.directives().as_slice()].concat().join("\n");
+    let edits = editor::wishes(prompt, tools);
+    if !edits.is_empty() {
+        return edits;
+    }
     let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
     let refused = prompt.done().iter().any(|done| done.tool == subtask::RUN && done.failed);
     let mut handed = offered(delegation::MANAGER).map(|tool| errands(&text, tool)).unwrap_or_default();
@@ -132,7 +150,7 @@ fn question(text: &str, _: &ToolInfo) -> Vec<Value> {
 /// Whether a text asks for a tool that has no rule by its name.
 fn is_named(text: &str, tool: &ToolInfo) -> bool {
     let ruled = RULES.iter().any(|(name, _)| *name == tool.name);
-    let is_own = [subtask::RUN, delegation::PEER, delegation::MANAGER].contains(&tool.name.as_str());
+    let is_own = [subtask::RUN, delegation::PEER, delegation::MANAGER, finish::FINISH].contains(&tool.name.as_str());
     let is_name = tool.name.contains(['_', '.']) || text.contains(&format!("`{}`", tool.name));
     !ruled && !is_own && is_name && find::has_word(text, &tool.name)
 }

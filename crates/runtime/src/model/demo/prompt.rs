@@ -80,6 +80,15 @@ impl<'a> Prompt<'a> {
         self.before.iter().filter_map(words).filter(|text| !text.starts_with("## "))
     }
 
+    /// What the model was told about itself.
+    pub(super) fn system(&self) -> &'a str {
+        let told = |message: &'a Message| match message {
+            Message::System { text } => Some(text.as_str()),
+            Message::User { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        };
+        self.before.iter().find_map(told).unwrap_or_default()
+    }
+
     pub(super) fn expected(&self) -> &'a str {
         self.section("Expected Output").unwrap_or_default()
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::subtask;
+use consort_core::{build, subtask};
 
 use super::find;
 use super::prompt::Prompt;
@@ -35,7 +35,10 @@ const ASKED_BACK: [&str; 6] = [
 /// Words of a greeting at most; what is longer wants something.
 const GREETING_WORDS: usize = 5;
 /// What can be tried, and the tool it needs.
-const TRY: [(&str, Option<&str>); 6] = [
+const TRY: [(&str, Option<&str>); 9] = [
+    ("Build a workflow that researches tea, researches coffee, compares both and writes a report", Some(build::BUILD)),
+    ("Add a step that translates the report", Some("ui_add_node")),
+    ("Connect research tea to write report", Some("ui_connect_nodes")),
     ("What is 42 * 17, and 15% of 80?", Some("calculator")),
     ("What time is it in Tokyo?", Some("datetime")),
     ("How many are there: [3, 1, 2]?", Some("json")),

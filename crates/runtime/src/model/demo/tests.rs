@@ -135,6 +135,31 @@ const TOOLS: &[Row] = &[
     ("Cook an egg", &["delegate"], &[], &["no rule of mine fits"]),
 ];
 
+const EDITOR: &[&str] =
+    &["build_workflow", "ui_get_graph", "ui_add_node", "ui_connect_nodes", "ui_update_node", "ui_delete", "ui_paste"];
+
+const DRAWING: &[Row] = &[
+    (
+        "Build a workflow that reads a book and writes about it",
+        EDITOR,
+        &[r#"build_workflow {"objective":"Reads a book and writes about it"}"#, r#"ui_paste {"graph_ref":"graph:1"}"#],
+        &["I planned 2 tasks with 1 link between them.", "part done"],
+    ),
+    (
+        "Add a step that prints it. Then connect read to print it",
+        EDITOR,
+        &[
+            "ui_get_graph {}",
+            r#"ui_add_node {"name":"prints it","description":"Prints it","context":["write"]}"#,
+            r#"ui_connect_nodes {"from":"Read","to":"print it"}"#,
+        ],
+        &["part done"],
+    ),
+    ("Which tasks are there?", EDITOR, &["ui_get_graph {}"], &["The canvas has 2 tasks: Read, write."]),
+    ("Add a step that prints it", &["calculator"], &[], &["no rule of mine fits"]),
+    ("Hello", EDITOR, &[], &["- Build a workflow that", "- Add a step", "- Connect"]),
+];
+
 const WORDS: &[Row] = &[
     ("Hello", ALL, &[], &["Hello! I am the demo model", "- What is 42 * 17", "- Write about bees"]),
     ("hi there!", &[], &[], &["You could say:\n\n- Write about bees\n\n"]),
@@ -248,6 +273,11 @@ async fn result(call: &Call) -> (String, bool) {
         "datetime" => return ("2026-01-31".to_owned(), false),
         "http_fetch" => return ("A page".to_owned(), false),
         "human_input" => return ("blue".to_owned(), false),
+        "build_workflow" => return (r#"{"graph_ref":"graph:1","nodes":2,"edges":1}"#.to_owned(), false),
+        "ui_get_graph" => {
+            return (r#"{"tasks":[{"name":"Read"},{"name":"write","context":["Read"]}]}"#.to_owned(), false);
+        }
+        name if name.starts_with("ui_") => return ("part done".to_owned(), false),
         _ => return (format!("part done\n\n{NOTICE}"), false),
     };
     match answer {
@@ -300,6 +330,32 @@ async fn check(rows: &[Row]) {
 #[tokio::test]
 async fn tools_are_called_as_the_task_asks_and_their_results_are_told() {
     check(TOOLS).await;
+}
+
+#[tokio::test]
+async fn in_the_editor_it_looks_first_and_then_changes_what_it_was_asked_to() {
+    check(DRAWING).await;
+}
+
+#[tokio::test]
+async fn a_subtask_that_owes_a_result_hands_it_over() {
+    let schema = json!({ "type": "object", "required": ["title"], "properties": { "title": { "type": "string" } } });
+    let workflow = json!({ "type": "object", "properties": { "name": {}, "tasks": {}, "inputs": {} } });
+    for (schema, task, args) in [
+        (schema, "Write about tea", json!({ "title": "Tea" })),
+        (
+            workflow,
+            "Read a book",
+            json!({ "name": "Read a book", "description": "Read a book",
+                "tasks": [{ "name": "read book", "description": "Read a book", "context": [], "tools": [] }] }),
+        ),
+    ] {
+        let finish = ToolInfo { schema: Schema::new(schema), ..ToolInfo::new("finish_subtask", "") };
+        let (reply, _) = reply(Ask { tools: vec![Arc::new(finish)].into(), ..ask(vec![user(task)], &[]) }).await;
+        let calls: Vec<&Call> = reply.calls().collect();
+        assert_eq!(calls.len(), 1, "{reply:?}");
+        assert_eq!(from_str::<Value>(calls[0].args.as_str()).unwrap(), args);
+    }
 }
 
 #[tokio::test]

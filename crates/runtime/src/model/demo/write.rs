@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::outline;
 use super::prompt::{Done, Input, Prompt, Revision};
 use super::sample::{self, Words};
-use super::{find, revise, small_talk};
+use super::{editor, find, revise, small_talk};
 
 /// What ends every answer in prose, once.
 pub(super) const NOTICE: &str =
@@ -46,7 +46,9 @@ pub(super) fn answer(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
 
 fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     let (done, inputs) = (prompt.done(), inputs(prompt));
-    let results: Vec<String> = done.iter().map(result).collect();
+    let result =
+        |each: &Done<'_>| editor::told(each, done.len() == 1).filter(|_| !each.failed).unwrap_or_else(|| result(each));
+    let results: Vec<String> = done.iter().map(result).filter(|text| !text.is_empty()).collect();
     let composed = if inputs.is_empty() && !results.is_empty() { None } else { Some(composed(prompt, &inputs, tools)) };
     results.into_iter().chain(composed).reduce(joined).unwrap_or_default()
 }
@@ -153,7 +155,7 @@ fn numbered(lines: &[String]) -> String {
 }
 
 /// What a value is filled with: the task's words and the tools' numbers.
-fn words(prompt: &Prompt<'_>) -> Words {
+pub(super) fn words(prompt: &Prompt<'_>) -> Words {
     let (done, inputs) = (prompt.done(), inputs(prompt));
     let found = done.iter().filter(|done| !done.failed);
     let said = found.clone().map(|done| without_notice(done.text).lines().next().unwrap_or_default().to_owned());
