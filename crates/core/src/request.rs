@@ -78,7 +78,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         additional_context: fields.text("additionalContext"),
         model: fields.text("model"),
         tools: fields.names("tools"),
-        context: fields.names("context"),
+        context: fields.references("context"),
         max_iterations: fields.count("maxIterations"),
         output_schema: fields.any("outputSchema"),
         review: fields.word("review", REVIEW_RULES),
@@ -87,6 +87,9 @@ fn task(fields: &mut Fields<'_>) -> Draft {
     };
     if draft.description.is_empty() {
         fields.missing("description");
+    }
+    if fields.object.get("expectedOutput").is_some_and(Value::is_null) {
+        fields.mistake("expectedOutput", "must be a string, not null");
     }
     fields.finish();
     draft
@@ -281,6 +284,15 @@ impl<'a> Fields<'a> {
         names.into_iter().flatten().collect()
     }
 
+    /// A list of tasks, each by its name or its position: `$name`, `$0`.
+    fn references(&mut self, name: &'static str) -> Vec<String> {
+        let references = self.names(name);
+        if let Some((bad, reference)) = references.iter().enumerate().find(|(_, text)| !text.starts_with('$')) {
+            self.mistake(&format!("{name}[{bad}]"), format!("must begin with `$`, as in `${reference}` or `$0`"));
+        }
+        references
+    }
+
     /// Text by name; scalars become text, objects and lists do not.
     fn strings(&mut self, name: &'static str) -> BTreeMap<String, String> {
         let mut strings = BTreeMap::new();
@@ -375,7 +387,8 @@ mod tests {
     fn every_wrong_type_is_reported_with_its_path() {
         let mistakes = parse(&json!({
             "inputs": { "a": 1, "b": [] }, "tags": 3,
-            "tasks": [{ "description": " " }, 7, { "description": "x", "tools": ["", "y"], "maxIterations": 0 }],
+            "tasks": [{ "description": " " }, 7, { "description": "x", "tools": ["", "y"], "maxIterations": 0 },
+                { "description": "x", "expectedOutput": null, "context": ["$0", "a"] }],
             "options": { "workflow": "RANDOM", "verbose": "yes", "maxToolOutputLength": -2 }
         }));
         let places: Vec<String> = mistakes.unwrap_err().into_iter().map(|mistake| mistake.place).collect();
@@ -386,6 +399,8 @@ mod tests {
             "tasks[1]",
             "tasks[2].tools[0]",
             "tasks[2].maxIterations",
+            "tasks[3].context[1]",
+            "tasks[3].expectedOutput",
             "options.maxToolOutputLength",
             "options.workflow",
             "options.verbose",
