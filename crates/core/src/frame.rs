@@ -34,7 +34,7 @@ impl Run {
         frame.insert("runId".to_owned(), run.into());
         frame.insert("seq".to_owned(), seq.into());
         if let Value::Object(fields) = fields {
-            frame.extend(fields.into_iter().filter(|(_, value)| !is_absent(value)));
+            frame.extend(fields.into_iter().filter(|(name, value)| !is_absent(name, value)));
         }
         frame.insert("at".to_owned(), iso(event.at).into());
         Value::Object(frame)
@@ -429,9 +429,9 @@ pub(crate) fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// `null` means absent in a frame of ours.
-fn is_absent(value: &Value) -> bool {
-    value.is_null()
+/// `null` means absent in a frame of ours, but where the protocol writes it.
+fn is_absent(name: &str, value: &Value) -> bool {
+    value.is_null() && name != "structuredResult"
 }
 
 fn after(then: &AfterFailure) -> Value {

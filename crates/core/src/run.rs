@@ -372,6 +372,9 @@ impl Run {
     }
 
     fn asked(&mut self, id: &Id, model: &str, claim: &Claim) {
+        if self.models.get(model).is_none_or(|model| model.price.is_none()) {
+            self.unpriced.insert(model.to_owned());
+        }
         let _fits = self.budget.claim_call();
         self.hold(id, claim);
         self.change(id, |turn| model.clone_into(&mut turn.model));
@@ -428,9 +431,6 @@ impl Run {
     fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
         let Some(turn) = self.turns.get(id) else { return };
         let price = self.models.get(&turn.model).and_then(|model| model.price);
-        if price.is_none() {
-            self.unpriced.insert(turn.model.clone());
-        }
         let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
         self.count(id, |used| used.add(&usage, price.as_ref()));
         self.change(id, |turn| turn.counted(&usage));

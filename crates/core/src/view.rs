@@ -204,6 +204,7 @@ impl Run {
         let view = |review: &u32| {
             let mut view = self.review_fields(run, *review);
             if let Value::Object(view) = &mut view {
+                view.retain(|_, value| !value.is_null());
                 view.insert("runId".to_owned(), run.into());
             }
             view
@@ -272,10 +273,10 @@ impl Run {
             "reasoningTokens": used.usage.reasoning, "llmCalls": used.llm_calls, "subtasks": self.budget.subtasks(),
             "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms });
         if let Value::Object(metrics) = &mut metrics {
-            match self.cost() {
-                Some(cost) => metrics.insert("costEstimate".to_owned(), json!(cost)),
-                None => metrics.insert("unpriced".to_owned(), json!(self.unpriced)),
-            };
+            metrics.extend(self.cost().map(|cost| ("costEstimate".to_owned(), json!(cost))));
+            if !self.unpriced.is_empty() {
+                metrics.insert("unpriced".to_owned(), json!(self.unpriced));
+            }
         }
         metrics
     }
