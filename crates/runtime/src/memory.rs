@@ -1,5 +1,5 @@
 //! What runs remember for later ones: a stream for each name, an entry for each
-//! text, the best few found by their words. A forgotten entry is one more
+//! text, those that fit best by their words first. A forgotten entry is one more
 //! record, because nothing else could be lost by that; its text is erased with
 //! its name.
 
@@ -119,7 +119,8 @@ impl Memory {
         Err(Error::Unavailable(format!("too many write to the memory '{scope}' at once")))
     }
 
-    /// At most `max` entries with words of the query, the best first.
+    /// At most `max` entries: those with words of the query, the best first,
+    /// then the newest.
     pub async fn recall(&self, scope: &str, query: &str, max: usize) -> Result<Vec<Entry>, Error> {
         Ok(best(self.entries(scope).await?, query, max))
     }
@@ -216,7 +217,7 @@ fn best(entries: Vec<Entry>, query: &str, max: usize) -> Vec<Entry> {
         let mention = |(word, weight): (&String, &f64)| bag.get(word).map_or(0.0, |n| weight * n / (n + SATURATION));
         wanted.iter().zip(&weights).map(mention).sum()
     };
-    let mut scored: Vec<(f64, Entry)> = bags.iter().map(score).zip(entries).filter(|(score, _)| *score > 0.0).collect();
+    let mut scored: Vec<(f64, Entry)> = bags.iter().map(score).zip(entries).collect();
     scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then(right.at.cmp(&left.at)));
     scored.into_iter().take(max).map(|(_, entry)| entry).collect()
 }
@@ -242,22 +243,28 @@ mod tests {
     #[tokio::test]
     async fn the_best_few_are_found_by_their_words_and_names_are_apart() {
         let memory = Memory::new(Arc::new(MemoryLog::default()));
-        for (key, text) in
-            [("1", "bees dance to tell where food is"), ("2", "the weather was fine"), ("3", "bees make honey")]
-        {
-            memory.store("facts", &entry(key, 1, text)).await.unwrap();
+        let told = ["bees dance to tell where food is", "the weather was fine", "bees make honey", "it rained"];
+        for (at, text) in (1..).zip(told) {
+            memory.store("facts", &entry(&at.to_string(), at, text)).await.unwrap();
         }
         memory.store("other", &entry("1", 1, "bees elsewhere")).await.unwrap();
         let texts = |found: Vec<Entry>| found.into_iter().map(|entry| entry.text).collect::<Vec<_>>();
         let found = memory.recall("facts", "How do bees DANCE?", 5).await.unwrap();
-        assert_eq!(texts(found), ["bees dance to tell where food is", "bees make honey"]);
+        assert_eq!(
+            texts(found),
+            ["bees dance to tell where food is", "bees make honey", "it rained", "the weather was fine"]
+        );
         assert_eq!(memory.recall("facts", "bees", 1).await.unwrap().len(), 1);
-        assert!(memory.recall("facts", "volcano", 5).await.unwrap().is_empty());
+        // What is remembered is told even where no word of it is asked for.
+        assert_eq!(texts(memory.recall("facts", "volcano", 2).await.unwrap()), ["it rained", "bees make honey"]);
         assert!(memory.forget_one("facts", "1", 2).await.unwrap());
         assert!(!memory.forget_one("facts", "1", 3).await.unwrap(), "it is gone");
         memory.store("facts", &entry("1", 4, "bees dance again")).await.unwrap();
-        assert_eq!(texts(memory.entries("facts").await.unwrap()), ["the weather was fine", "bees make honey"]);
-        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&("facts".to_owned(), 2)));
+        assert_eq!(
+            texts(memory.entries("facts").await.unwrap()),
+            ["the weather was fine", "bees make honey", "it rained"]
+        );
+        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&("facts".to_owned(), 3)));
         memory.forget("facts").await.unwrap();
         assert!(memory.entries("facts").await.unwrap().is_empty());
         assert_eq!(memory.entries("other").await.unwrap().len(), 1);
