@@ -21,6 +21,9 @@ use crate::trace;
 const COMPLAINT_MAX: usize = 64 * 1024;
 /// Bytes of a complaint that are kept.
 const MESSAGE_MAX: usize = 2 * 1024;
+/// Bytes of a key that is no secret worth keeping out: a word like `x` is in
+/// every complaint.
+const KEY_MIN: usize = 6;
 
 /// What is particular to a provider's API.
 pub(super) trait Wire: Send + Sync + 'static {
@@ -104,7 +107,7 @@ impl Endpoint {
     /// A failure fit to be stored: servers repeat what they were sent, the key
     /// included, and at any length.
     fn fit_to_keep(&self, mut failure: Failure) -> Failure {
-        if let Some(key) = self.options.key() {
+        if let Some(key) = self.options.key().filter(|key| key.len() >= KEY_MIN) {
             failure.message = failure.message.replace(key, "***");
         }
         failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_MAX));
