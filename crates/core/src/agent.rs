@@ -52,8 +52,7 @@ impl Agent {
     /// The agent a description calls for.
     pub fn derive(description: &str) -> Agent {
         let role = role(description);
-        let article = if role.starts_with(['A', 'E', 'I', 'O', 'U']) { "An" } else { "A" };
-        let background = format!("{article} experienced {} who works carefully and to the point.", role.to_lowercase());
+        let background = format!("An experienced {} who works carefully and to the point.", role.to_lowercase());
         Agent { role: role.to_owned(), goal: description.to_owned(), background, allow_delegation: false }
     }
 }
@@ -79,7 +78,9 @@ mod tests {
             ("Compare, then write", "Analyst"),
         ];
         for (description, role) in cases {
-            assert_eq!(Agent::derive(description).role, role, "{description}");
+            let agent = Agent::derive(description);
+            assert_eq!(agent.role, role, "{description}");
+            assert!(agent.background.starts_with("An experienced "), "{}", agent.background);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::message::{Message, Outcome};
 use crate::output;
 use crate::prompt::{self, Input, Opening, Revision};
 use crate::run::{How, Run, Timer};
-use crate::spec::{OnTimeout, ReviewPolicy, ReviewRule, Task};
+use crate::spec::{OnTimeout, ReviewPolicy, ReviewRule, Task, Workflow};
 use crate::subtask;
 use crate::turn::{Phase, Turn};
 
@@ -272,8 +272,11 @@ impl Run {
             return;
         }
         for task in self.graph.doomed() {
-            let reason = "a task it reads from failed".to_owned();
-            plan.record(Fact::TaskSkipped { turn: Id::task(task), reason });
+            let reason = match self.spec.workflow {
+                Workflow::Sequential => "a task before it failed",
+                Workflow::Parallel | Workflow::Hierarchical => "a task it reads from failed",
+            };
+            plan.record(Fact::TaskSkipped { turn: Id::task(task), reason: reason.to_owned() });
         }
         if self.stop.is_some() || self.paused {
             return;
