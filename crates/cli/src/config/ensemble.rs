@@ -62,7 +62,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Template {
         on_error: fields.read("on_error", word(ON_ERROR)).unwrap_or_default(),
         review: Review { policy, ..Review::default() },
         inputs: fields.map("inputs", scalar),
-        max_delegation_depth: fields.read("max_delegation_depth", at_least(0)),
+        max_delegation_depth: fields.read("max_delegation_depth", at_least(1)),
         tasks: fields.tables("task", task),
         ..Ensemble::default()
     };

@@ -13,6 +13,8 @@ use super::values::{Parsed, refused, text};
 /// Edits between an unknown key and the one that may have been meant, per
 /// characters of the key.
 const CHARS_PER_EDIT: usize = 3;
+/// Characters of a key that may be a part of the one that was meant.
+const PART_CHARS: usize = 4;
 
 /// One table being read.
 pub(crate) struct Fields<'a> {
@@ -220,7 +222,9 @@ impl<'a> Fields<'a> {
     fn nearest(&self, name: &str) -> Option<&'static str> {
         let distance = |key: &&&'static str| strsim::damerau_levenshtein(key, name);
         let edits_max = (name.chars().count() / CHARS_PER_EDIT).max(1);
-        self.known.iter().min_by_key(distance).filter(|key| distance(key) <= edits_max).copied()
+        let alike = self.known.iter().min_by_key(distance).filter(|key| distance(key) <= edits_max);
+        let is_part = |key: &&&'static str| name.len() >= PART_CHARS && (key.contains(name) || name.contains(**key));
+        alike.or_else(|| self.known.iter().filter(is_part).min_by_key(distance)).copied()
     }
 
     fn allowed(&self) -> String {
