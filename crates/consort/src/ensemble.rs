@@ -7,6 +7,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::chore::{RECALL, REMEMBER};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
+use consort_core::human;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::log::Query;
@@ -120,6 +121,6 @@ impl Ensemble {
 /// What tasks may name: memory is not called by name, but asked for.
 pub(crate) fn catalog(seams: &Seams) -> Catalog {
     let named = |tool: &&Arc<ToolInfo>| ![RECALL, REMEMBER].contains(&tool.name.as_str());
-    let tools = seams.tools.infos().filter(named).cloned().collect();
+    let tools = seams.tools.infos().filter(named).cloned().chain([Arc::new(human::info())]).collect();
     Catalog { models: seams.models.infos().cloned().collect(), tools }
 }

@@ -318,7 +318,7 @@ impl Compiler<'_> {
         let name = |position: &usize| spec.tasks.get(*position).map_or("?", |task| task.name.as_str());
         if let Some(circle) = graph::cycle(&inputs) {
             let names: Vec<&str> = circle.iter().map(name).collect();
-            let message = format!("tasks wait on each other: {}", names.join(" → "));
+            let message = format!("Tasks form a cycle: {}", names.join(" → "));
             let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
             return self.mistake(Code::CircularDependency, place, message);
         }
@@ -345,7 +345,8 @@ impl Compiler<'_> {
 
     fn check_tool(&mut self, name: &str, place: String) {
         let known = |tool: &Arc<ToolInfo>| tool.name == name;
-        let given = OWN_TOOLS.contains(&name) || dynamic::is_dynamic(name);
+        // Whether people can be asked is a setting, so the catalog says it.
+        let given = (OWN_TOOLS.contains(&name) && name != human::ASK) || dynamic::is_dynamic(name);
         if !given && !self.catalog.tools.iter().any(known) {
             let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
             self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
@@ -585,7 +586,7 @@ mod tests {
             (
                 json!({ "tasks": [{ "name": "a", "description": "x", "context": ["$b"] }, { "name": "b", "description": "y", "context": ["$c"] },
                     { "name": "c", "description": "z", "context": ["$a"] }] }),
-                vec!["CIRCULAR_DEPENDENCY tasks[0].context: tasks wait on each other: a → b → c → a"],
+                vec!["CIRCULAR_DEPENDENCY tasks[0].context: Tasks form a cycle: a → b → c → a"],
             ),
             (
                 json!({ "options": { "workflow": "SEQUENTIAL" }, "tasks": [{ "name": "a", "description": "x", "context": ["$b"] }, { "name": "b", "description": "y" }] }),

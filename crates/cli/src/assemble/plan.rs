@@ -7,6 +7,7 @@ use std::sync::Arc;
 use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::human;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{Review, Spec, Task};
 use consort_core::subtask;
@@ -37,7 +38,8 @@ pub(crate) fn ensemble(config: &Config) -> Ensemble {
 /// What requests can always choose from.
 pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     let models = config.models.iter().map(|model| model.info.clone()).collect();
-    Catalog { models, tools: tools.infos().cloned().collect() }
+    let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(human::info()));
+    Catalog { models, tools: tools.infos().cloned().chain(asks).collect() }
 }
 
 /// What holds for requests that bring their own tasks when there is no ensemble.

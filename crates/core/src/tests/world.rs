@@ -57,6 +57,7 @@ pub(super) fn catalog() -> Catalog {
     Catalog {
         models: vec![Arc::new(model("big", &["small"])), Arc::new(model("small", &[]))],
         tools: [
+            human::info(),
             tool("look", EffectClass::Read),
             tool("put", EffectClass::Idempotent),
             tool("pay", EffectClass::Once),

@@ -7,6 +7,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
+use consort_core::human;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
 use consort_runtime::tool::Tool;
@@ -48,7 +49,7 @@ fn live(found: &dyn Tool, direct: &[Permission]) -> Value {
 
 fn tool(info: &ToolInfo, direct: &[Permission]) -> Value {
     json!({ "name": info.name, "description": info.description, "permission": info.permission, "effect": info.effect,
-        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) })
+        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) && info.name != human::ASK })
 }
 
 fn model(info: &ModelInfo) -> Value {

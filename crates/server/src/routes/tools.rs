@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
+use consort_core::human;
 use consort_core::id::Id;
 use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
@@ -81,6 +82,10 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
         let message = format!("Unknown tool '{name}'. Available: [{}]", names.join(", "));
         return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", message));
     };
+    if tool.name == human::ASK {
+        let message = format!("the tool '{name}' may not be called directly: only a task can ask a person");
+        return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+    }
     if !site.server.direct.contains(&tool.permission) {
         let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
         return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
