@@ -59,6 +59,21 @@ impl Mistake {
     pub fn new(code: Code, place: impl Into<String>, message: impl Into<String>) -> Mistake {
         Mistake { code, place: place.into(), message: message.into() }
     }
+
+    /// The words of the protocol: where a message names what is wrong by
+    /// itself, it stands without its place.
+    pub fn told(&self) -> String {
+        match self.code {
+            Code::InvalidTool | Code::InvalidModel | Code::InvalidTaskOverride | Code::CircularDependency => {
+                self.message.clone()
+            }
+            Code::BadRequest
+            | Code::MissingInput
+            | Code::InvalidSchema
+            | Code::NotConfigured
+            | Code::MediaGenerationUnavailable => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Mistake {

@@ -206,6 +206,20 @@ impl From<chats::Error> for Problem {
 }
 
 impl Problem {
+    /// What came of asking a run for something, by its name.
+    pub(crate) fn of_run(run: &str, error: engine::Error) -> Problem {
+        let ended = if let engine::Error::Refused(Refused::Ended { status }) = &error { Some(*status) } else { None };
+        let problem = Problem::from(error);
+        let message = ended.map(|status| format!("Run {run} already completed with status {status}"));
+        Problem { message: message.unwrap_or(problem.message), ..problem }
+    }
+
+    /// A review that nobody waits for any more, and what holds.
+    pub(crate) fn resolved(review: &str, verdict: &str) -> Problem {
+        let message = format!("Review {review} already resolved");
+        Problem::new(StatusCode::CONFLICT, "REVIEW_RESOLVED", message).with("decision", verdict)
+    }
+
     fn not_forked(refused: fork::Refused, message: String) -> Problem {
         match refused {
             fork::Refused::Active => Problem::new(StatusCode::CONFLICT, "RUN_ACTIVE", message),
@@ -262,7 +276,7 @@ impl From<Vec<Mistake>> for Problem {
             | Code::InvalidSchema
             | Code::MediaGenerationUnavailable => StatusCode::BAD_REQUEST,
         };
-        let message: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        let message: Vec<String> = mistakes.iter().map(Mistake::told).collect();
         let told = |mistake: &Mistake| json!({ "error": mistake.code.word(), "place": mistake.place, "message": mistake.message });
         let all: Vec<Value> = mistakes.iter().map(told).collect();
         Problem::new(status, code.word(), message.join("; ")).with("mistakes", all)

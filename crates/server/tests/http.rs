@@ -19,6 +19,8 @@ mod traces;
 #[cfg(test)]
 mod tracing;
 #[cfg(test)]
+mod words;
+#[cfg(test)]
 mod workflows;
 #[cfg(test)]
 mod workspace;

@@ -84,12 +84,16 @@ pub(crate) async fn decided(
     let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
     match standing(site, run, review).await? {
         None => return Err(unknown(id)),
-        Some(Standing::Decided(verdict)) => return Err(engine::Error::from(Refused::Decided { verdict }).into()),
+        Some(Standing::Decided(verdict)) => return Err(Problem::resolved(id, verdict)),
         Some(Standing::Open) => {}
     }
     let sent = sent?;
     let decision = decision(sent)?;
-    site.engine().command(run, Command::Review { review, decision, by: caller.0.clone() }).await?;
+    let asked = site.engine().command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
+    asked.map_err(|error| match error {
+        engine::Error::Refused(Refused::Decided { verdict }) => Problem::resolved(id, verdict),
+        error => Problem::of_run(run, error),
+    })?;
     Ok(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" }))
 }
 

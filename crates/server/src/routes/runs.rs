@@ -43,18 +43,24 @@ pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem>
 
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
     let status = pairs.first("status").map(status).transpose()?;
-    let tag = |tag: &str| match tag.split_once(':') {
-        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-        None => (tag.to_owned(), None),
-    };
+    let tags: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
     Ok(Query {
         kind: Some("run".to_owned()),
         status,
-        tags: pairs.all("tag").map(tag).collect(),
+        tags: tags?,
         offset: pairs.number("offset", 0..=usize::MAX, 0)?,
         limit: pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?,
         ..Query::default()
     })
+}
+
+/// `key:value`, or a `key` whatever its value.
+fn tag(said: &str) -> Result<(String, Option<String>), Problem> {
+    let (key, value) = said.split_once(':').map_or((said, None), |(key, value)| (key, Some(value.to_owned())));
+    match key {
+        "" => Err(Problem::bad_request(format!("`tag` must be `key:value` or `key`, not '{said}'"))),
+        key => Ok((key.to_owned(), value)),
+    }
 }
 
 fn status(said: &str) -> Result<String, Problem> {

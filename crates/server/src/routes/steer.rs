@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Extension, Json, Router};
 use consort_core::decide::Command;
-use consort_core::event::{CancelMode, Directive, Fact, Priority};
+use consort_core::event::{CancelMode, Directive, Event, Fact, Priority};
 use consort_core::id::Millis;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -40,10 +40,15 @@ async fn cancel(
     Ok(Json(cancelled(&site, &run, &sent, &caller).await?))
 }
 
+/// Asks a run for something; what it recorded of that.
+async fn asked(site: &Site, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
+    site.engine().command(run, command).await.map_err(|error| Problem::of_run(run, error))
+}
+
 /// Asks a run to stop.
 pub(crate) async fn cancelled(site: &Site, run: &str, sent: &Sent, caller: &Caller) -> Result<Value, Problem> {
     let mode = sent.word("mode", MODES)?.unwrap_or_default();
-    site.engine().command(run, Command::Cancel { mode, by: caller.0.clone() }).await?;
+    asked(site, run, Command::Cancel { mode, by: caller.0.clone() }).await?;
     Ok(json!({ "runId": run, "status": "CANCELLING" }))
 }
 
@@ -52,7 +57,7 @@ async fn pause(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    site.engine().command(&run, Command::Pause { by: caller.0 }).await?;
+    asked(&site, &run, Command::Pause { by: caller.0 }).await?;
     Ok(Json(json!({ "runId": run, "status": "PAUSED" })))
 }
 
@@ -61,7 +66,7 @@ async fn resume(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    site.engine().command(&run, Command::Resume { by: caller.0 }).await?;
+    asked(&site, &run, Command::Resume { by: caller.0 }).await?;
     Ok(Json(json!({ "runId": run, "status": "RESUMED" })))
 }
 
@@ -86,7 +91,7 @@ pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Calle
     }
     let models = catalog.model(alias)?;
     let by = caller.0.clone();
-    let events = site.engine().command(run, Command::SwitchModel { models, by }).await?;
+    let events = asked(site, run, Command::SwitchModel { models, by }).await?;
     let previous = events.iter().find_map(|event| {
         if let Fact::ModelSwitched { previous, .. } = &event.fact { Some(previous.as_str()) } else { None }
     });
@@ -110,7 +115,7 @@ async fn inject(
 
 /// Says something to the agents of a run; the id it has there.
 pub(crate) async fn given(site: &Site, run: &str, directive: &Directive) -> Result<String, Problem> {
-    site.engine().command(run, Command::Direct { directive: directive.clone() }).await?;
+    asked(site, run, Command::Direct { directive: directive.clone() }).await?;
     Ok(site.engine().run(run).await?.directive_id(run, directive).unwrap_or_default())
 }
 
@@ -133,7 +138,9 @@ pub(crate) fn ttl(sent: &Sent) -> Result<Option<Millis>, Problem> {
 
 /// A span of time as ISO 8601 (`PT10M`).
 fn ttl_ms(text: &str) -> Result<Millis, Problem> {
-    let span: Option<SignedDuration> = text.parse().ok();
+    // The parser takes English too, which is not what a `ttl` is written in.
+    let span: Option<SignedDuration> =
+        Some(text).filter(|text| text.starts_with(['P', 'p'])).and_then(|text| text.parse().ok());
     let millis = span.and_then(|span| Millis::try_from(span.as_millis()).ok());
     millis.ok_or_else(|| Problem::bad_request(format!("`ttl` must be a span of time such as PT10M, not '{text}'")))
 }
