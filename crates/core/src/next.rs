@@ -207,7 +207,8 @@ impl Run {
             self.ask_models(grants, plan)?;
             self.take_locks(grants, plan)?;
         }
-        if plan.steps.is_empty() && self.turns.is_empty() && !self.holds_back() {
+        let waits = self.holds_back() || !plan.needs.belts.is_empty();
+        if plan.steps.is_empty() && self.turns.is_empty() && !waits {
             self.finish(plan);
         }
         Ok(())

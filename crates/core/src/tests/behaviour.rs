@@ -1,11 +1,13 @@
 //! Tasks, calls, answers and failures.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::world::{World, compiled, ensemble, reply, task};
 use crate::budget::Limits;
+use crate::catalog::ToolInfo;
 use crate::decide::{Command, Report};
 use crate::draft::{Draft, Ensemble};
 use crate::event::{End, Exit, Fact};
@@ -51,6 +53,20 @@ fn a_sequence_runs_in_declared_order_and_passes_outputs_on() {
         "ensemble_completed",
     ];
     assert_eq!(world.kinds(0), kinds);
+}
+
+#[test]
+fn a_later_task_waits_until_its_names_are_looked_up() {
+    let later = Draft { tools: vec!["look".to_owned(), "kitchen.tea".to_owned()], ..task("b", &[]) };
+    let mut world = World::new(&ensemble(vec![task("a", &[]), later]));
+    world.answers("1", "first");
+    assert_eq!((world.run.end(), world.places()), (None, vec![]), "nothing is under way, but something is to come");
+    let found = ["kitchen.tea", "look"].map(|name| Arc::new(ToolInfo::new(name, "found")));
+    world.grants.belts.insert("kitchen.tea".to_owned(), found.to_vec());
+    world.settle();
+    assert_eq!(world.offered("2"), ["look", "kitchen.tea"]);
+    world.answers("2", "second");
+    assert_eq!(world.run.end(), Some(&End::Completed { exit: Exit::Completed }));
 }
 
 #[test]
