@@ -9,6 +9,7 @@ use consort_core::catalog::{EffectClass, ModelInfo};
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::Event;
+use consort_core::human;
 use consort_core::message::{Failure, FailureKind};
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
@@ -79,7 +80,8 @@ pub(crate) fn engine(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) ->
 /// The ensemble as this engine would run it.
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
     let seams = engine.seams();
-    let (models, tools) = (seams.models.infos().cloned().collect(), seams.tools.infos().cloned().collect());
+    let models = seams.models.infos().cloned().collect();
+    let tools = seams.tools.infos().cloned().chain([Arc::new(human::info())]).collect();
     compile(ensemble, request, &Catalog { models, tools }).unwrap()
 }
 
