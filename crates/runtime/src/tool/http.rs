@@ -1,7 +1,7 @@
 //! Tools behind HTTP endpoints: POST `{"input": …, "callId": …}`, answered by
 //! `{"output": …}` or `{"error": …}`. What is certain is said to be certain:
 //! a call that may have reached the endpoint and did not come back with an
-//! answer is `Unknown`, unless it only reads.
+//! answer is repeated with its key where that is harmless, else `Unknown`.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -23,6 +23,10 @@ const QUOTE_MAX: usize = 2 * 1024;
 /// How long connecting may take: whoever is not connected has done nothing,
 /// which is better to know than to run into the tool's own time limit.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How often a harmless call whose outcome nobody knows is repeated.
+const REPEATS_MAX: u32 = 2;
+/// How long the first repetition waits; the next one waits twice as long.
+const REPEAT_WAIT: Duration = Duration::from_millis(100);
 
 /// What a configuration says about an HTTP tool.
 #[derive(Clone, Debug)]
@@ -148,30 +152,48 @@ impl HttpTool {
         }
     }
 
-    async fn post(&self, invocation: Invocation) -> Answer {
-        match self.request(&invocation).send().await {
+    /// What may be done twice is tried again while nobody knows whether it was
+    /// done: the key makes all attempts one intent.
+    async fn settled(&self, invocation: Invocation) -> Answer {
+        let mut answer = self.post(&invocation).await;
+        for attempt in 1..=REPEATS_MAX {
+            if self.info.effect == EffectClass::Once || !matches!(answer, Answer::Unknown(_)) {
+                break;
+            }
+            tokio::time::sleep(REPEAT_WAIT * attempt).await;
+            answer = self.post(&invocation).await;
+        }
+        match (self.info.effect, answer) {
+            // Whatever the endpoint did, it changed nothing.
+            (EffectClass::Read, Answer::Unknown(why)) => Answer::Failed(why),
+            (_, answer) => answer,
+        }
+    }
+
+    async fn post(&self, invocation: &Invocation) -> Answer {
+        match self.request(invocation).send().await {
             Ok(response) if response.status().is_success() => self.read(response).await,
             Ok(response) => self.unsuccessful(response).await,
             Err(error) if error.is_connect() => Answer::Failed(format!("could not connect: {}", chain(&error))),
             Err(error) if error.is_builder() => Answer::Failed(format!("could not be asked: {}", chain(&error))),
-            Err(error) => self.in_doubt(format!("the connection broke before an answer came: {}", chain(&error))),
+            Err(error) => Answer::Unknown(format!("the connection broke before an answer came: {}", chain(&error))),
         }
     }
 
     async fn read(&self, response: Response) -> Answer {
         let body = match body(response, BODY_MAX).await {
             Ok(Body::Whole(body)) => body,
-            Ok(Body::Cut(_)) => return self.in_doubt(format!("the answer is longer than {BODY_MAX} bytes")),
-            Err(error) => return self.in_doubt(format!("the connection broke in the answer: {}", chain(&error))),
+            Ok(Body::Cut(_)) => return Answer::Unknown(format!("the answer is longer than {BODY_MAX} bytes")),
+            Err(error) => return Answer::Unknown(format!("the connection broke in the answer: {}", chain(&error))),
         };
         let Ok(answer) = serde_json::from_slice::<Value>(&body) else {
-            return self.in_doubt(format!("the answer is not JSON: {}", quote(&body)));
+            return Answer::Unknown(format!("the answer is not JSON: {}", quote(&body)));
         };
         match (answer.get("error"), answer.get("output")) {
             (Some(error), _) if !error.is_null() => Answer::Failed(words(error)),
             (_, Some(Value::String(text))) => Answer::Done { text: text.clone(), data: None },
             (_, Some(output)) => Answer::Done { text: output.to_string(), data: Some(output.clone()) },
-            (_, None) => self.in_doubt(format!("the answer has neither `output` nor `error`: {}", quote(&body))),
+            (_, None) => Answer::Unknown(format!("the answer has neither `output` nor `error`: {}", quote(&body))),
         }
     }
 
@@ -181,15 +203,7 @@ impl HttpTool {
             Ok(Body::Whole(body) | Body::Cut(body)) => format!("{status}: {}", quote(&body)),
             Err(_broken) => status.to_string(),
         };
-        if status.is_client_error() { Answer::Failed(why) } else { self.in_doubt(why) }
-    }
-
-    /// The endpoint may have done it: only what reads has certainly failed.
-    fn in_doubt(&self, why: String) -> Answer {
-        match self.info.effect {
-            EffectClass::Read => Answer::Failed(why),
-            EffectClass::Idempotent | EffectClass::Once => Answer::Unknown(why),
-        }
+        if status.is_client_error() { Answer::Failed(why) } else { Answer::Unknown(why) }
     }
 }
 
@@ -199,7 +213,7 @@ impl Tool for HttpTool {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(self.post(invocation))
+        Box::pin(self.settled(invocation))
     }
 }
 
@@ -411,7 +425,17 @@ mod tests {
     async fn a_redirect_is_not_followed() {
         let endpoint = Endpoint::replying(307, "moved").await;
         assert_in_doubt(&endpoint, "307 Temporary Redirect").await;
-        assert_eq!(endpoint.seen.lock().unwrap().len(), 3);
+        assert_eq!(endpoint.seen.lock().unwrap().len(), 3 + 3 + 1, "every attempt, and nothing elsewhere");
+    }
+
+    #[tokio::test]
+    async fn a_call_in_doubt_is_repeated_with_its_key_unless_it_happens_once() {
+        for (effect, calls) in [(EffectClass::Read, 3), (EffectClass::Idempotent, 3), (EffectClass::Once, 1)] {
+            let endpoint = Endpoint::replying(503, "restarting").await;
+            endpoint.call(effect).await;
+            let seen = endpoint.seen.lock().unwrap();
+            assert_eq!((seen.len(), &seen[0]), (calls, &seen[calls - 1]), "{effect:?}");
+        }
     }
 
     #[tokio::test]
