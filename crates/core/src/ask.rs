@@ -140,8 +140,9 @@ impl Run {
     fn iterations_max(&self, id: &Id) -> u32 {
         let own = self.worker(id).map_or(1, |task| task.max_iterations);
         match self.spec.limits.iterations_per_level {
-            level if level > 0 && id.parent().is_some() => level,
-            _ => own,
+            0 => own,
+            level if id.parent().is_some() => level,
+            level => own.min(level),
         }
     }
 

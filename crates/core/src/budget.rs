@@ -17,7 +17,7 @@ use crate::view::usd;
 pub struct Limits {
     /// How deep subtasks may nest.
     pub depth: u32,
-    /// Model calls in one subtask; a task has its own `max_iterations`.
+    /// Model calls in one task or subtask; a task may allow itself fewer.
     pub iterations_per_level: u32,
     /// Calls of one reply that run side by side; the rest follow one by one.
     pub parallel_per_turn: u32,

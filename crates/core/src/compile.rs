@@ -440,7 +440,8 @@ fn template_of(draft: &Draft) -> Option<Box<Template>> {
 pub(crate) fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
     let same = |text: &str| text.to_lowercase() == key.to_lowercase();
     let by_name = |draft: &Draft| draft.name.as_deref().is_some_and(same);
-    let by_start = |draft: &Draft| same(&draft.description.chars().take(KEY_CHARS).collect::<String>());
+    let start = |text: &str| text.chars().take(KEY_CHARS).collect::<String>();
+    let by_start = |draft: &Draft| same(&start(&draft.description)) || same(&draft.description);
     let find = |matches: &dyn Fn(&Draft) -> bool| -> Vec<usize> {
         drafts.iter().enumerate().filter(|(_, draft)| matches(draft)).map(|(index, _)| index).collect()
     };
@@ -604,6 +605,18 @@ mod tests {
             let mut mistakes = run(json).unwrap_err();
             mistakes.retain(|mistake| !mistake.starts_with("INVALID_SCHEMA tasks[0].outputSchema: "));
             assert_eq!(mistakes, expected);
+        }
+    }
+
+    #[test]
+    fn a_task_is_overridden_by_the_first_50_characters_of_its_description_or_all_of_it() {
+        let long = "Research the history of everything that has ever been, and then some";
+        let ensemble = Ensemble { tasks: vec![Draft { name: None, ..draft("a", long) }], ..ensemble() };
+        let key = |chars: usize| long.to_uppercase().chars().take(chars).collect::<String>();
+        for (chars, is_match) in [(49, false), (50, true), (51, false), (100, true)] {
+            let overrides = json!({ "taskOverrides": { key(chars): { "model": "small" } } });
+            let (request, _) = request::parse(&overrides).unwrap();
+            assert_eq!(compile(&ensemble, request, &catalog()).is_ok(), is_match, "{chars}");
         }
     }
 

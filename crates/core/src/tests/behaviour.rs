@@ -197,7 +197,10 @@ fn in_the_last_round_no_tools_are_offered_and_calls_fail_the_task() {
         matches!(told, Some(crate::message::Message::User { text }) if text.as_str().contains("last turn")),
         "{told:?}"
     );
-    let mut other = World::new(&ensemble(vec![Draft { max_iterations: Some(1), ..task("a", &[]) }]));
+    let mut other = World::new(&Ensemble {
+        limits: Limits { iterations_per_level: 1, ..Limits::default() },
+        ..ensemble(vec![Draft { max_iterations: Some(9), ..task("a", &[]) }])
+    });
     other.calls("1", &[("look", "{}")]);
     assert!(other.run.error().unwrap().contains("MAX_ITERATIONS"));
     world.answers("1", "done");
