@@ -29,7 +29,7 @@ fn a_run_is_steered_while_it_lasts_and_erased_when_it_is_over() {
     assert_eq!(said(&["model", &id, "demo"]), format!("{id}: asks demo instead of slow from now on\n"));
     let (status, _, words) = server.consort(&["runs", "model", &id, "huge"]);
     assert_eq!(status, Some(1));
-    assert_eq!(words, "consort: model: Unknown model 'huge'. Available: [slow, demo] (INVALID_MODEL)\n");
+    assert_eq!(words, "consort: Unknown model 'huge'. Available: [slow, demo] (INVALID_MODEL)\n");
     let told = said(&["inject", &id, "Be brief", "--target", "only", "--priority", "high", "--ttl", "10m"]);
     assert!(told.ends_with(": read at the next step\n"), "{told}");
     let (status, _, words) = server.consort(&["runs", "inject", &id, "Be brief", "--target", "nobody"]);
@@ -136,11 +136,11 @@ fn tools_answer_from_the_terminal_and_what_there_is_can_be_listed() {
     let (status, _, words) = invoke(&["fly", "x"]);
     assert_eq!(status, Some(1));
     let unknown = "consort: Unknown tool 'fly'. Available: \
-        [calculator, datetime, json, http_fetch, search_collections] (TOOL_NOT_FOUND)\n";
+        [calculator, datetime, json, http_fetch, human_input, search_collections] (TOOL_NOT_FOUND)\n";
     assert_eq!(words, unknown);
 
     let tools = server.said(&["tools", "list"]);
-    assert!(tools.starts_with("TOOL        DESCRIPTION\ncalculator  Calculates. "), "{tools}");
+    assert!(tools.starts_with("TOOL         DESCRIPTION\ncalculator   Calculates. "), "{tools}");
     let all = server.said(&["capabilities"]);
     let expected = "MODEL  PROVIDER\ndemo   demo\n\nTASK      INPUTS                        TOOLS       DESCRIPTION\n\
         research  topic                                     Research {topic} and list what a newcomer should know\n";
