@@ -1,5 +1,6 @@
 // Every page there is, on a server with something to show on each.
 
+import { resolve } from 'node:path';
 import type { FakeModel, Script } from './model';
 import { config, Consort, kitchen, peers } from './server';
 
@@ -15,6 +16,8 @@ export interface Stage {
   pages: Shown[];
   stop: () => Promise<void>;
 }
+
+const MCP_SERVER = resolve(import.meta.dirname, '../../tests/mcp_server.py');
 
 const ARTICLE = `# The waggle dance
 
@@ -54,7 +57,8 @@ export async function stage(model: FakeModel): Promise<Stage> {
   const neighbours = await Promise.all([Consort.start(kitchen()), Consort.start(kitchen('bakery', 'harbour')), Consort.start(kitchen('cellar', 'harbour'))]);
   const [near, far, short] = neighbours.map(({ url }) => url);
   const links = peers({ kitchen: near ?? '', bakery: far ?? '', cellar: short ?? '', laundry: 'http://127.0.0.1:1' });
-  const server = await Consort.start(config(model.url, budget + tool + links));
+  const mcp = `[mcp.ledger]\ncommand = "python3"\nargs = ["${MCP_SERVER}", "ledger"]\n\n[mcp.archive]\ncommand = "no-such-program"\n\n[mcp.archive.tools.fetch_page]\neffect = "read"\n`;
+  const server = await Consort.start(config(model.url, budget + tool + mcp + links));
   const finished = await server.finish(article());
   await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
   const failed = await server.finish({ tags: { team: 'desk' }, tasks: [{ name: 'fetch sources', description: 'Fetch the sources' }, { name: 'summarise', description: 'Summarise them' }] });
@@ -75,7 +79,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
     await Promise.all([server, ...neighbours].map((each) => each.stop()));
   };
   return { server, stop, pages: [
-    { name: 'overview', path: '/', ready: 'Use over time' },
+    { name: 'overview', path: '/', ready: 'What runs used over time' },
     { name: 'runs', path: '/runs', ready: 'Started' },
     { name: 'new-run', path: '/runs/new', ready: 'Tags and options' },
     { name: 'run-graph', path: run(live, 'graph'), ready: 'write the report' },

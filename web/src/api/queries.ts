@@ -38,11 +38,21 @@ export function useReviews() {
   });
 }
 
+/** Calls of chats that wait for a person. */
+export function useApprovals() {
+  return useQuery({
+    queryKey: ['approvals'],
+    queryFn: ({ signal }) => get<Answer<'GET /api/approvals'>>('/api/approvals', signal),
+    refetchInterval: ACTIVE_MS * 2,
+  });
+}
+
 export function useCapabilities() {
   return useQuery({
     queryKey: ['capabilities'],
     queryFn: ({ signal }) => get<Capabilities>('/api/capabilities', signal),
-    staleTime: 60_000,
+    // Tools come and go with their servers.
+    refetchInterval: QUIET_MS,
   });
 }
 

@@ -4,14 +4,15 @@ import type { Capabilities, Capability, Network } from '../api/types';
 import { lines } from '../ui/diff';
 import { count, countdown, duration, money } from '../ui/format';
 import { fields, toArguments } from '../ui/schema';
-import { emptyDraft, NO_OVERRIDE, ownTask, toRequest } from './new/draft';
+import { emptyDraft, NO_OVERRIDE, ownTask, toRequest, variables } from './new/draft';
 import { ensembles, key, placed, provided, tags } from './network/ensembles';
 import { edges, layout } from './run/graph/layout';
-import { merged, type Span } from './run/timeline/spans';
+import { merged, type Span, spansOf } from './run/timeline/spans';
+import type { Round, Turn } from '../run/state';
 import { readFilters, toQuery, writeFilters } from './runs/filters';
 
 const CAPABILITIES: Capabilities = {
-  tools: [], models: [], sharedTasks: [], sharedTools: [], inputs: {},
+  tools: [], models: [], sharedTasks: [], sharedTools: [], mcpServers: [], inputs: {},
   preconfiguredTasks: [{ name: 'write', description: 'Write {topic}', tools: [], variables: ['topic'] }],
 };
 
@@ -29,6 +30,15 @@ describe('a composed request', () => {
     expect(toRequest({ ...emptyDraft(CAPABILITIES), source: 'own', tasks })).toEqual({
       tasks: [{ name: 'a', description: 'A' }, { description: 'B', context: ['$a'] }, { description: 'C', context: ['$1'], review: 'required' }],
     });
+  });
+});
+
+describe('tasks of my own', () => {
+  it('bring the variables of their texts as inputs', () => {
+    const tasks = [{ ...ownTask(1), description: 'Write about {topic} as {{json}} for {audience}', expectedOutput: '{topic}, in short' }];
+    const draft = { ...emptyDraft(CAPABILITIES), source: 'own' as const, tasks, inputs: { topic: 'bees', other: 'x' } };
+    expect(variables(draft, CAPABILITIES)).toEqual(['topic', 'audience']);
+    expect(toRequest(draft).inputs).toEqual({ topic: 'bees' });
   });
 });
 
@@ -71,6 +81,16 @@ describe('the graph', () => {
 });
 
 describe('the timeline', () => {
+  it('leaves the time between two tries free', () => {
+    const at = (second: number): string => new Date(second * 1_000).toISOString();
+    const failure = { seq: 2, at: at(2), error: 'unavailable', message: '503', then: 'tries again' };
+    const round: Round = { kind: 'round', seq: 1, index: 0, model: 'm', startedAt: at(0), endedAt: at(7), sent: [], streaming: '', calls: [], inputTokens: 0, outputTokens: 0, failures: [{ ...failure, retriedAt: at(5) }] };
+    const drawn = spansOf({ items: [round] } as unknown as Turn, 9_000);
+    expect(drawn.map(({ kind, from, to }) => `${kind} ${from / 1_000}–${to / 1_000}`)).toEqual(['model 0–2', 'retry 2–2', 'model 5–7']);
+    const waiting = spansOf({ items: [{ ...round, failures: [failure] }] } as unknown as Turn, 9_000);
+    expect(waiting.map(({ kind }) => kind)).toEqual(['model', 'retry']);
+  });
+
   it('draws a bounded number of boxes for any number of calls', () => {
     const spans = Array.from({ length: 50_000 }, (_, seq): Span => ({ kind: 'tool', from: seq * 10, to: seq * 10 + 8, title: 't', seq }));
     const drawn = merged(spans, 1_000);

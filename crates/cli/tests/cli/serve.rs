@@ -185,6 +185,7 @@ fn a_server_offers_the_tools_of_its_mcp_servers_and_ends_them_with_itself() {
     assert!(listed.contains(r#"{"name":"echo","description":"Says it again""#), "{listed}");
     assert!(listed.contains(r#"{"name":"fetch_page""#), "{listed}");
     assert!(listed.contains(r#""unavailable":"the MCP server `away` is not"#), "{listed}");
+    assert!(listed.contains(r#"{"name":"away","tools":["fetch_page"],"unavailable":"#), "{listed}");
     let answer = post(&address, "/api/tools/echo/invoke", r#"{"input":"hi"}"#);
     assert!(answer.contains(r#""status":"SUCCESS","output":"hi""#), "{answer}");
     let answer = post(&address, "/api/tools/fetch_page/invoke", r#"{"input":{}}"#);

@@ -10,7 +10,7 @@ use consort_core::draft::Draft;
 use consort_core::human;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
-use consort_runtime::tool::Tool;
+use consort_runtime::tool::{Source, Tool};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -34,8 +34,19 @@ pub(crate) fn told(site: &Site) -> Value {
     let tasks: Vec<Value> = ensemble.tasks.iter().map(task).collect();
     let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
         site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
+    let servers: Vec<Value> = site.engine().seams().tools.sources().map(|source| mcp_server(&**source)).collect();
     json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(), "preconfiguredTasks": tasks,
-        "inputs": ensemble.inputs, "sharedTasks": shared_tasks, "sharedTools": shared_tools })
+        "inputs": ensemble.inputs, "sharedTasks": shared_tasks, "sharedTools": shared_tools, "mcpServers": servers })
+}
+
+/// A server whose tools come and go, with why none of them can be called if so.
+fn mcp_server(source: &dyn Source) -> Value {
+    let tools: Vec<String> = source.tools().iter().map(|tool| tool.info().name.clone()).collect();
+    let mut view = json!({ "name": source.name(), "tools": tools });
+    if let (Some(reason), Value::Object(view)) = (source.trouble(), &mut view) {
+        view.insert("unavailable".to_owned(), json!(reason));
+    }
+    view
 }
 
 /// A tool that comes and goes, with why it cannot be called at the moment if so.

@@ -385,6 +385,14 @@ export interface Capabilities {
   }[];
   sharedTasks: Capability[];
   sharedTools: Capability[];
+  /** Servers whose tools come and go. */
+  mcpServers: {
+    name: string;
+    /** Names of its tools. */
+    tools: string[];
+    /** Why none of them can be called at the moment. */
+    unavailable?: string;
+  }[];
 }
 
 /** What a tool answered. A tool that failed is an answer too. */

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconTool } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useCapabilities } from '../../api/queries';
-import type { ToolInfo } from '../../api/types';
+import type { Capabilities, ToolInfo } from '../../api/types';
 import { Markdown } from '../../ui/Markdown';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
@@ -16,8 +16,25 @@ export default function Tools() {
     <Page title="Tools">
       {error ? <ProblemNote what="The tools could not be listed" error={error} /> : null}
       {data?.tools.length === 0 ? <Card><Empty icon={IconTool} title="No tools are configured"><p>List some under <code>[tools]</code> in <code>consort.toml</code>.</p></Empty></Card> : null}
+      {data && data.mcpServers.length > 0 ? <Servers servers={data.mcpServers} /> : null}
       <div className={css.tools}>{data?.tools.map((tool) => <Tool key={tool.name} tool={tool} />)}</div>
     </Page>
+  );
+}
+
+/** The MCP servers, and whether they are there. */
+function Servers({ servers }: { servers: Capabilities['mcpServers'] }) {
+  return (
+    <section className={css.servers} aria-label="MCP servers">
+      {servers.map(({ name, tools, unavailable }) => (
+        <div key={name} className={css.server} data-away={unavailable ? true : undefined}>
+          <strong>{name}</strong>
+          <span>MCP server, {tools.length} {tools.length === 1 ? 'tool' : 'tools'}</span>
+          <span className={css.chip} data-tone={unavailable ? 'bad' : 'good'}>{unavailable ? 'away' : 'connected'}</span>
+          {unavailable ? <small>{unavailable}</small> : null}
+        </div>
+      ))}
+    </section>
   );
 }
 
