@@ -84,7 +84,7 @@ describe('the fold', () => {
   it('shows in each round only what was new, with its calls, failures and answer', () => {
     const [first, second, gate] = whole.turns.get('1')?.items ?? [];
     expect(first).toMatchObject({ kind: 'round', sent: [SYSTEM, USER], calls: [{ tool: 'calculator', result: '42', outcome: 'SUCCESS' }] });
-    expect(second).toMatchObject({ kind: 'round', sent: [{ role: 'user', content: 'Be brief' }], text: '42', failures: [{ message: 'HTTP 503' }] });
+    expect(second).toMatchObject({ kind: 'round', sent: [{ role: 'user', content: 'Be brief' }], text: '42', failures: [{ message: 'HTTP 503', retriedAt: at(14) }] });
     expect(gate).toMatchObject({ kind: 'gate', outcome: { text: 'ana changed the output', detail: '43' } });
   });
 

@@ -5,7 +5,7 @@ import type { RunDetail } from '../api/types';
 import { type Frame, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
-  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, say, startTurn, taskOf,
+  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, retried, say, startTurn, taskOf,
 } from './steps';
 import { breachText, choreText, decisionText, stopText, timeoutText } from './words';
 import type { Directive, RunState, Task, Totals } from './state';
@@ -180,15 +180,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
       return say(draft, frame, 'plain', 'Reflects on what it did');
     case 'llm_iteration_started':
       return asked(draft, frame);
-    case 'model_retried': {
-      const turn = draft.turn(frame.turnId);
-      const round = draft.round(turn);
-      if (turn && round) {
-        round.streaming = '';
-        turn.phase = { is: 'asking', since: at, model: round.model };
-      }
-      return;
-    }
+    case 'model_retried':
+      return retried(draft, frame);
     case 'llm_iteration_completed':
       return answered(draft, frame);
     case 'metrics_snapshot':

@@ -140,6 +140,8 @@ export interface Failure {
   error: string;
   message: string;
   then: string;
+  /** When it was tried again. */
+  retriedAt?: string;
 }
 
 export interface Call {

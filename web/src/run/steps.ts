@@ -145,6 +145,16 @@ export function failed(draft: Draft, frame: Of<'model_failed'>): void {
     : { is: 'between', since: at };
 }
 
+export function retried(draft: Draft, { turnId, at }: Of<'model_retried'>): void {
+  const turn = draft.turn(turnId);
+  const round = draft.round(turn);
+  if (!turn || !round) return;
+  const last = round.failures.pop();
+  if (last) round.failures.push({ ...last, retriedAt: at });
+  round.streaming = '';
+  turn.phase = { is: 'asking', since: at, model: round.model };
+}
+
 export function dispatched(draft: Draft, frame: { seq: number; at: string; turnId: string; callId: string; toolName: string; toolArguments: string } & StoredFrame): Call | undefined {
   const turn = draft.turn(frame.turnId);
   const totals = draft.totals(frame);

@@ -1,16 +1,18 @@
 import '@xyflow/react/dist/style.css';
-import { Background, Controls, type Edge as FlowEdge, MarkerType, type Node, ReactFlow } from '@xyflow/react';
+import { Background, Controls, type Edge as FlowEdge, MarkerType, type Node, Position, ReactFlow } from '@xyflow/react';
+import { useMediaQuery } from '@mantine/hooks';
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import type { RunState, Task } from '../../../run/state';
 import type { TabProps } from '../Run';
 import { TaskPanel } from '../TaskPanel';
 import css from './Graph.module.css';
-import { edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
+import { type Direction, edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
 import { TaskNode, type TaskNodeData } from './TaskNode';
 
 const TYPES = { task: TaskNode };
 const ORIGIN = { x: 0, y: 0 };
+const NARROW = '(max-width: 640px)';
 
 /** The tasks with what leads from one to another. */
 export default function Graph({ run }: TabProps) {
@@ -21,14 +23,16 @@ export default function Graph({ run }: TabProps) {
   }, [setParams]);
   // Tasks never gain links: their number tells whether the picture is the same.
   const links = useMemo(() => edges(run.tasks, run.workflow), [run.tasks.length, run.workflow]); // oxlint-disable-line react/exhaustive-deps
-  const places = useMemo(() => layout(run.tasks, links), [links]); // oxlint-disable-line react/exhaustive-deps
-  const nodes = useNodes(run, places, chosen, choose);
+  const direction = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false }) ? 'TB' : 'LR';
+  const places = useMemo(() => layout(run.tasks, links, direction), [links, direction]); // oxlint-disable-line react/exhaustive-deps
+  const nodes = useNodes(run, { places, direction, chosen, choose });
   const drawn = useMemo(() => links.map(({ from, to, kind }) => drawnEdge(from, to, kind, run.tasks)), [links, run.tasks]);
   const task = run.tasks[chosen - 1];
   return (
     <div className={css.split}>
       <div className={css.canvas} role="group" aria-label="Tasks and their links">
         <ReactFlow
+          key={direction}
           nodes={nodes}
           edges={drawn}
           nodeTypes={TYPES}
@@ -52,8 +56,20 @@ export default function Graph({ run }: TabProps) {
   );
 }
 
+interface Drawing {
+  places: ReturnType<typeof layout>;
+  direction: Direction;
+  chosen: number;
+  choose: (index: number) => void;
+}
+
+const SIDES = {
+  LR: { sourcePosition: Position.Right, targetPosition: Position.Left },
+  TB: { sourcePosition: Position.Bottom, targetPosition: Position.Top },
+};
+
 /** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
-function useNodes(run: RunState, places: ReturnType<typeof layout>, chosen: number, choose: (index: number) => void): Node<TaskNodeData>[] {
+function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing): Node<TaskNodeData>[] {
   const [nodes, setNodes] = useState<Node<TaskNodeData>[]>([]);
   const next = run.tasks.map((task, position) => {
     const turn = run.turns.get(String(task.index));
@@ -63,7 +79,7 @@ function useNodes(run: RunState, places: ReturnType<typeof layout>, chosen: numb
     const isSame = known?.data.task === task && known.data.turn === turn && known.data.isChosen === isChosen && known.position === place;
     if (known && isSame) return known;
     const node: Node<TaskNodeData> = {
-      id: String(task.index), type: 'task', position: place, width: NODE_WIDTH, height: NODE_HEIGHT, data: { task, turn, isChosen, choose },
+      id: String(task.index), type: 'task', position: place, width: NODE_WIDTH, height: NODE_HEIGHT, data: { task, turn, isChosen, choose }, ...SIDES[direction],
     };
     return node;
   });

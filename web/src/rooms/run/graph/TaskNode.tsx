@@ -10,12 +10,12 @@ import css from './Graph.module.css';
 export type TaskNodeData = { task: Task; turn: Turn | undefined; isChosen: boolean; choose: (index: number) => void };
 
 /** A task: how it stands, what it does now, who does it with which model, what it has used. */
-export const TaskNode = memo(function TaskNode({ data }: NodeProps<Node<TaskNodeData>>) {
+export const TaskNode = memo(function TaskNode({ data, sourcePosition = Position.Right, targetPosition = Position.Left }: NodeProps<Node<TaskNodeData>>) {
   const { task, turn, isChosen, choose } = data;
   const { text, tone } = line(task, turn);
   return (
     <>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={targetPosition} isConnectable={false} />
       <button type="button" className={css.node} data-tone={statusTone(task.status)} aria-pressed={isChosen} onClick={() => choose(task.index)}>
         <span className={css.first}>
           <StatusIcon standing={task.status} size={15} />
@@ -28,7 +28,7 @@ export const TaskNode = memo(function TaskNode({ data }: NodeProps<Node<TaskNode
           <span>{task.tokens > 0 ? `${count(task.tokens)} tokens` : ''}{task.toolCalls > 0 ? ` · ${task.toolCalls} ${task.toolCalls === 1 ? 'call' : 'calls'}` : ''}</span>
         </span>
       </button>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={sourcePosition} isConnectable={false} />
     </>
   );
 });

@@ -42,13 +42,17 @@ export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
   return [...reads, ...order.filter(({ from, to }) => !known.has(`${from}>${to}`))];
 }
 
-export function layout(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
+/** From left to right, or down a narrow screen. */
+export type Direction = 'LR' | 'TB';
+
+export function layout(tasks: readonly Linked[], links: readonly Edge[], direction: Direction = 'LR'): Map<number, Position> {
   const isWide = links.length === 0 && tasks.length > 8;
-  return tasks.length > CAREFUL_MAX || isWide ? grid(tasks, links) : careful(tasks, links);
+  return tasks.length > CAREFUL_MAX || isWide ? grid(tasks, links) : careful(tasks, links, direction);
 }
 
-function careful(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
-  const graph = new dagre.graphlib.Graph().setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: GAP_X }).setDefaultEdgeLabel(() => ({}));
+function careful(tasks: readonly Linked[], links: readonly Edge[], rankdir: Direction): Map<number, Position> {
+  const ranksep = rankdir === 'LR' ? GAP_X : 2 * GAP_Y;
+  const graph = new dagre.graphlib.Graph().setGraph({ rankdir, nodesep: GAP_Y, ranksep }).setDefaultEdgeLabel(() => ({}));
   for (const { index } of tasks) graph.setNode(String(index), { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const { from, to } of links) graph.setEdge(String(from), String(to));
   dagre.layout(graph);

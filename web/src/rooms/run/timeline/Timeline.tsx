@@ -107,7 +107,7 @@ function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
         {from !== undefined && to !== undefined ? <div className={css.whole} style={{ left: x(from), width: Math.max(2, x(to) - x(from)) }} /> : null}
         {merged(row.spans, gapMs).map((span) => (
           <div
-            key={`${span.kind}${span.seq}`}
+            key={`${span.kind}${span.from}`}
             aria-hidden
             className={`${css.span} ${css[span.kind]}`}
             title={`${span.title}${span.kind === 'retry' ? '' : ` · ${duration(span.to - span.from)}`}`}

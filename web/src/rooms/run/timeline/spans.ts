@@ -1,6 +1,6 @@
 // A run as rows of time: tasks, the conversations below them, and within each what took how long.
 
-import type { RunState, Task, Turn } from '../../../run/state';
+import type { Round, RunState, Task, Turn } from '../../../run/state';
 import type { Standing } from '../../../ui/Status';
 import { grouped } from '../../../ui/grouped';
 
@@ -71,14 +71,7 @@ export function spansOf(turn: Turn, now: number): Span[] {
   const spans: Span[] = [];
   const end = (at: string | undefined): number => (at ? Date.parse(at) : turn.endedAt ? Date.parse(turn.endedAt) : now);
   for (const item of turn.items) {
-    if (item.kind === 'round') {
-      const from = Date.parse(item.startedAt);
-      spans.push({ kind: 'model', from, to: end(item.endedAt), title: `${item.model}, round ${item.index + 1}`, seq: item.seq });
-      for (const failure of item.failures) {
-        const at = Date.parse(failure.at);
-        spans.push({ kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq });
-      }
-    }
+    if (item.kind === 'round') spans.push(...triesOf(item, end(item.endedAt)));
     if ('calls' in item) {
       for (const call of item.calls) {
         if (call.isTurn) continue;
@@ -91,6 +84,19 @@ export function spansOf(turn: Turn, now: number): Span[] {
     }
   }
   return spans;
+}
+
+/** A round's tries; between them it waits. */
+function triesOf(round: Round, end: number): Span[] {
+  const title = `${round.model}, round ${round.index + 1}`;
+  let from: number | undefined = Date.parse(round.startedAt);
+  const spans = round.failures.flatMap((failure): Span[] => {
+    const at = Date.parse(failure.at);
+    const tried: Span[] = from === undefined ? [] : [{ kind: 'model', from, to: at, title, seq: round.seq }];
+    from = failure.retriedAt === undefined ? undefined : Date.parse(failure.retriedAt);
+    return [...tried, { kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq }];
+  });
+  return from === undefined ? spans : [...spans, { kind: 'model', from, to: end, title, seq: round.seq }];
 }
 
 /** Neighbours that would be drawn on top of each other become one, so that a row stays a bounded number of boxes. */
