@@ -1,6 +1,6 @@
 import { Button, CopyButton, SegmentedControl, Select, Skeleton, TagsInput, TextInput } from '@mantine/core';
 import { IconChecklist, IconPlayerPlay } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { post } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
@@ -39,7 +39,12 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
             <Inputs capabilities={capabilities} draft={draft} change={change} />
             <Overrides capabilities={capabilities} draft={draft} change={change} />
           </>
-        ) : <OwnTasks capabilities={capabilities} draft={draft} change={change} />}
+        ) : (
+          <>
+            <OwnTasks capabilities={capabilities} draft={draft} change={change} />
+            <Inputs capabilities={capabilities} draft={draft} change={change} />
+          </>
+        )}
         <Options draft={draft} change={change} />
       </div>
       <Sending request={toRequest(draft)} />
@@ -54,14 +59,15 @@ export interface PartProps {
 }
 
 function Inputs({ capabilities, draft, change }: PartProps) {
-  const names = variables(capabilities);
+  const names = variables(draft, capabilities);
+  const defaults = draft.source === 'ensemble' ? capabilities.inputs : {};
   if (names.length === 0) return null;
   return (
     <section className={css.card}>
       <header><h2>Inputs</h2></header>
       <div className={css.two}>
         {names.map((name) => (
-          <TextInput key={name} label={name} placeholder={capabilities.inputs[name] ?? 'needed'} withAsterisk={capabilities.inputs[name] === undefined} value={draft.inputs[name] ?? ''} onChange={(event) => change({ inputs: { ...draft.inputs, [name]: event.currentTarget.value } })} />
+          <TextInput key={name} label={name} placeholder={defaults[name] ?? 'needed'} withAsterisk={defaults[name] === undefined} value={draft.inputs[name] ?? ''} onChange={(event) => change({ inputs: { ...draft.inputs, [name]: event.currentTarget.value } })} />
         ))}
       </div>
     </section>
@@ -97,6 +103,11 @@ function Sending({ request }: { request: RunRequest }) {
     onSuccess: ({ runId }) => navigate(`/runs/${runId}/graph`),
   });
   const error = start.error ?? rehearse.error;
+  // What was said of another request does not hold for this one.
+  useEffect(() => {
+    rehearse.reset();
+    start.reset();
+  }, [json]); // oxlint-disable-line react/exhaustive-deps
   return (
     <aside className={css.side} aria-label="The request">
       <div className={css.actions}>

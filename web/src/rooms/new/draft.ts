@@ -49,9 +49,15 @@ export function emptyDraft(capabilities: Capabilities): Draft {
   return { source, inputs: {}, overrides: {}, tasks: [ownTask(1)], tags: [], workflow: '', reviewPolicy: '', captureMode: '' };
 }
 
-/** The variables of the ensemble's tasks, each once. */
-export function variables({ preconfiguredTasks }: Capabilities): string[] {
-  return [...new Set(preconfiguredTasks.flatMap((task) => task.variables))];
+/** The variables of the tasks, each once. */
+export function variables({ source, tasks }: Draft, { preconfiguredTasks }: Capabilities): string[] {
+  return source === 'own' ? ownVariables(tasks) : [...new Set(preconfiguredTasks.flatMap((task) => task.variables))];
+}
+
+/** `{name}` is a variable, `{{name}}` is not. */
+function ownVariables(tasks: readonly OwnTask[]): string[] {
+  const texts = tasks.flatMap(({ description, expectedOutput }) => [description, expectedOutput]);
+  return [...new Set(texts.flatMap((text) => [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')))];
 }
 
 export function toRequest(draft: Draft): RunRequest {
@@ -59,7 +65,7 @@ export function toRequest(draft: Draft): RunRequest {
   const changed = overrides.filter(([, override]) => Object.keys(override).length > 0);
   const options = filled<RunOptions>({ workflow: draft.workflow, reviewPolicy: draft.reviewPolicy, captureMode: draft.captureMode });
   return filled<RunRequest>({
-    inputs: filled(draft.source === 'ensemble' ? draft.inputs : {}),
+    inputs: filled(draft.source === 'ensemble' ? draft.inputs : Object.fromEntries(ownVariables(draft.tasks).map((name) => [name, draft.inputs[name] ?? '']))),
     taskOverrides: draft.source === 'ensemble' ? Object.fromEntries(changed) : {},
     tasks: draft.source === 'own' ? draft.tasks.map((task) => own(task, draft.tasks)) : [],
     tags: Object.fromEntries(draft.tags.map(tag)),
