@@ -54,7 +54,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'screenshots', include: ['e2e/screenshots.ts'], testTimeout: 300_000, hookTimeout: 60_000 },
+        test: { name: 'screenshots', include: ['e2e/screenshots.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 },
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { Menu } from '@mantine/core';
-import { IconActivity, IconAffiliate, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
+import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
 import { Link, NavLink, Outlet } from 'react-router';
-import { useReviews } from '../api/queries';
+import { useApprovals, useReviews } from '../api/queries';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
 import css from './Shell.module.css';
@@ -22,7 +22,7 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
 /** The rail with every room, and the room. */
 export function Shell() {
   useFeed();
-  const waiting = useReviews().data?.total ?? 0;
+  const waiting: Record<string, number> = { '/reviews': useReviews().data?.total ?? 0, '/chat': useApprovals().data?.total ?? 0 };
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">Skip to the page</a>
@@ -36,14 +36,15 @@ export function Shell() {
             <NavLink key={to} to={to} end={to === '/'} className={css.item ?? ''} title={name} data-minor={isMinor}>
               <Icon size={18} stroke={1.8} aria-hidden />
               <span className={css.label}>{name}</span>
-              {to === '/reviews' && waiting > 0 ? (
-                <span className={css.badge}>{waiting}<span className="visually-hidden"> waiting</span></span>
+              {waiting[to] ? (
+                <span className={css.badge}>{waiting[to]}<span className="visually-hidden"> waiting</span></span>
               ) : null}
             </NavLink>
           ))}
         </nav>
         <More />
         <div className={css.foot}>
+          <a className={css.api} href="/api/docs" title="The API, described"><IconApi size={18} stroke={1.8} aria-hidden /><span className={css.label}>API</span></a>
           <Connection />
           <SchemeSwitch />
         </div>
@@ -65,6 +66,7 @@ function More() {
         {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
           <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>{name}</Menu.Item>
         ))}
+        <Menu.Item component="a" href="/api/docs" leftSection={<IconApi size={16} stroke={1.8} />}>API</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

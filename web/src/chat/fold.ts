@@ -3,7 +3,7 @@
 
 import { breachText } from '../run/words';
 import { grouped } from '../ui/grouped';
-import type { ChatFrame, ChunkFrame, Frame, Row, TreeNode } from './frame';
+import type { ChatFrame, ChunkFrame, Frame, Mode, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
 
 /** Characters kept of what a model thinks. */
@@ -115,6 +115,7 @@ function apply(turn: Turn, frame: ChatFrame): void {
       return;
     case 'permission_mode_changed':
       turn.mode = frame.permission_mode;
+      say(turn.items, frame, 'plain', `${frame.by} changed the mode: ${MODES[frame.permission_mode]}`);
       return;
     case 'budget_exceeded':
       say(turn.items, frame, 'bad', breachText(frame));
@@ -136,6 +137,7 @@ function apply(turn: Turn, frame: ChatFrame): void {
   }
 }
 
+const MODES: Record<Mode, string> = { plan: 'no effects', default: 'asks before effects', auto: 'does without asking' };
 const VERDICTS: Record<string, string> = { allow: 'allowed it', allow_for_chat: 'allowed it for this chat', deny: 'denied it' };
 
 const isLive = (frame: Frame): frame is ChunkFrame => frame.type === 'chunk' && !('done' in frame);

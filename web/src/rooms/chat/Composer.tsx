@@ -9,7 +9,7 @@ import css from './Chat.module.css';
 
 export type Message = Body<'POST /api/threads/{id}/messages'>;
 
-const MODES: { value: Mode; label: string }[] = [
+export const MODES: { value: Mode; label: string }[] = [
   { value: 'plan', label: 'Plan: no effects' },
   { value: 'default', label: 'Ask before effects' },
   { value: 'auto', label: 'Do without asking' },
@@ -20,10 +20,12 @@ interface ComposerProps {
   isSending: boolean;
   send: (message: Message) => void;
   stop: () => void;
+  /** Changes what the turn under way may do. */
+  setTurnMode?: (mode: Mode) => void;
 }
 
 /** The one place to say something. While a turn runs, a message waits for its end or takes its place. */
-export function Composer({ isRunning, isSending, send, stop }: ComposerProps) {
+export function Composer({ isRunning, isSending, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
   const [content, setContent] = useState('');
   const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
@@ -33,6 +35,10 @@ export function Composer({ isRunning, isSending, send, stop }: ComposerProps) {
     const known = models.some(({ alias }) => alias === model);
     send({ content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}) });
     setContent('');
+  };
+  const choose = (chosen: Mode): void => {
+    setMode(chosen);
+    if (isRunning) setTurnMode?.(chosen);
   };
   const typed = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -45,7 +51,7 @@ export function Composer({ isRunning, isSending, send, stop }: ComposerProps) {
         <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setContent(event.currentTarget.value)} onKeyDown={typed} />
         <div className={css.chips}>
           <Select size="xs" variant="unstyled" w={124} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
-          <Select size="xs" variant="unstyled" w={150} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => setMode((value ?? 'default') as Mode)} />
+          <Select size="xs" variant="unstyled" w={150} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => choose((value ?? 'default') as Mode)} />
           <span className={css.space} />
           {isRunning && content.trim() ? (
             <>

@@ -2,13 +2,14 @@ import { Skeleton } from '@mantine/core';
 import { IconMessageCircle } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { post } from '../../api/client';
+import { patch, post } from '../../api/client';
 import type { Said, Thread } from '../../api/types';
+import type { Mode } from '../../chat/frame';
 import { ThreadStore } from '../../chat/store';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
-import { Composer, type Message } from './Composer';
+import { Composer, type Message, MODES } from './Composer';
 import { TurnView } from './TurnView';
 
 /** How near the end counts as being there. */
@@ -52,6 +53,10 @@ export function OneThread({ id }: { id: string }) {
     setWaiting((old) => [...old, { turnId, content: message.content }]);
   });
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
+  const setMode = useAction('Changing the mode', async (wanted: Mode) => {
+    const { permissionMode } = await patch<Thread>(`/api/threads/${id}`, { permission_mode: wanted });
+    if (permissionMode && permissionMode !== wanted) throw new Error(`This server allows “${MODES.find(({ value }) => value === permissionMode)?.label}” at most.`);
+  });
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
@@ -69,7 +74,7 @@ export function OneThread({ id }: { id: string }) {
           {queued.map(({ turnId, content }) => <div key={turnId} className={css.turn}><div className={css.said} data-waiting>{content}</div><div className={css.foot}>Waits for its turn</div></div>)}
         </div>
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} />
+      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
     </div>
   );
 }

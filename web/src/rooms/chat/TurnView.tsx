@@ -16,7 +16,7 @@ export const TurnView = memo(function TurnView({ turn }: { turn: Turn }) {
     <section className={css.turn} aria-label={`Turn: ${turn.said.slice(0, 60)}`}>
       <div className={css.said}>{turn.said}</div>
       <div className={css.answer}>
-        <Items items={turn.items} />
+        <Items items={turn.items} asked={new Set(turn.approvals.map(({ tool_call_id }) => tool_call_id))} />
         {turn.approvals.map((approval) => <ApprovalCard key={approval.approval_id} approval={approval} />)}
         {isQuiet ? <div className={css.working} role="status"><Loader size={13} />{status(turn.items) ?? 'thinks'}</div> : null}
       </div>
@@ -25,7 +25,8 @@ export const TurnView = memo(function TurnView({ turn }: { turn: Turn }) {
   );
 });
 
-function Items({ items }: { items: Item[] }) {
+/** `asked`: the calls a person is asked about. */
+function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) {
   return items.map((item) => {
     switch (item.kind) {
       case 'words':
@@ -35,23 +36,23 @@ function Items({ items }: { items: Item[] }) {
             <Markdown text={item.text} />
           </div>
         ) : null;
-      case 'call': return <CallView key={item.id} call={item} />;
+      case 'call': return <CallView key={item.id} call={item} asked={asked} />;
       case 'note': return <p key={item.id} className={css.note} data-tone={item.tone}>{item.text}</p>;
     }
   });
 }
 
-function CallView({ call }: { call: Call }) {
+function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   const isSubtask = call.name === 'run_subtask';
   const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
   const live = call.isOver ? undefined : status(call.items);
   const line = isSubtask ? live ?? inOneLine('', call.result) : inOneLine(args, call.result);
   return (
-    <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
+    <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
       {() => (
         <>
           <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}><Text text={args} /></ToolPart>
-          {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} /></div> : null}
+          {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} asked={asked} /></div> : null}
           {call.result === undefined ? null : <ToolPart title={call.isError ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
         </>
       )}

@@ -2,7 +2,7 @@ import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import { useReviews, useRuns, useServerStatus } from '../../api/queries';
+import { useApprovals, useReviews, useRuns, useServerStatus } from '../../api/queries';
 import type { RunRow } from '../../api/types';
 import { count, money } from '../../ui/format';
 import { ProblemNote } from '../../ui/Note';
@@ -40,7 +40,9 @@ export default function Overview() {
 }
 
 function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[] }) {
-  const waiting = useReviews().data?.total ?? 0;
+  const reviews = useReviews().data?.total ?? 0;
+  const approvals = useApprovals().data?.approvals ?? [];
+  const waiting = reviews + approvals.length;
   const queued = useServerStatus().data?.queueDepth ?? 0;
   const running = active.filter((run) => run.status === 'RUNNING');
   const clock = useNow();
@@ -49,11 +51,16 @@ function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[] }) {
   return (
     <div className={css.numbers}>
       <Figure to="/runs?status=RUNNING" name="Running" tone={running.length > 0 ? 'running' : undefined} value={running.length}>{now || 'nothing just now'}</Figure>
-      <Figure to="/reviews" name="Waiting for a person" tone={waiting > 0 ? 'warn' : undefined} value={waiting}>{waiting > 0 ? 'decide them' : 'nobody waits'}</Figure>
+      <Figure to={reviews === 0 && approvals[0] ? `/chat/${approvals[0].thread_id}` : '/reviews'} name="Waiting for a person" tone={waiting > 0 ? 'warn' : undefined} value={waiting}>{waits(reviews, approvals.length)}</Figure>
       <Figure to="/runs?status=ACCEPTED" name="In the queue" value={queued}>{queued > 0 ? 'for a free slot' : 'no queue'}</Figure>
       <Figure to="/runs?status=FAILED" name="Failed in a day" tone={recent > 0 ? 'bad' : undefined} value={recent}>{failed[0]?.error ?? 'none'}</Figure>
     </div>
   );
+}
+
+function waits(reviews: number, approvals: number): string {
+  const parts = [...(reviews > 0 ? [`${reviews} to review`] : []), ...(approvals > 0 ? [`${approvals} to allow in chat`] : [])];
+  return parts.length > 0 ? parts.join(', ') : 'nobody waits';
 }
 
 function Figure({ to, name, value, tone, children }: { to: string; name: string; value: number; tone?: string | undefined; children: ReactNode }) {
@@ -75,9 +82,9 @@ function Spending({ runs, isCut }: { runs: RunRow[]; isCut: boolean }) {
   const tokens = data.reduce((sum, bucket) => sum + bucket.tokens, 0);
   const cost = data.reduce((sum, bucket) => sum + bucket.cost, 0);
   return (
-    <section className={css.section} aria-label="Use over time">
+    <section className={css.section} aria-label="What runs used over time">
       <header>
-        <h2>Use over time</h2>
+        <h2>What runs used over time</h2>
         {isCut ? <span className={css.quiet} style={{ padding: 0 }}>the newest {LOOKED_AT} runs</span> : null}
         <SegmentedControl size="xs" ml="auto" aria-label="Span of time" data={RANGES.map(({ value, label }) => ({ value, label }))} value={range.value} onChange={(value) => setParams({ range: value }, { replace: true })} />
       </header>
