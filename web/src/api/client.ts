@@ -39,8 +39,8 @@ export async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, typeof body === 'object' && body !== null ? body : {});
 }
 
-async function send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = { accept: 'application/json' };
+async function send(method: string, path: string, body: unknown, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
+  const headers: Record<string, string> = { accept: 'application/json', ...more };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const request: RequestInit = { method, headers: authorized(headers) };
   if (body !== undefined) request.body = JSON.stringify(body);
@@ -62,6 +62,11 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
 
 export async function patch<T>(path: string, body: unknown): Promise<T> {
   return (await send('PATCH', path, body)).json() as Promise<T>;
+}
+
+/** Saves over the version that was changed, and over no other. */
+export async function replace<T>(path: string, version: number, body: unknown): Promise<T> {
+  return (await send('PUT', path, body, undefined, { 'if-match': `"${version}"` })).json() as Promise<T>;
 }
 
 export async function remove(path: string): Promise<void> {
