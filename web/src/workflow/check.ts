@@ -1,0 +1,72 @@
+// What is wrong with a graph: what can be seen here at once, and what the server said, each with the task and the field
+// it is about.
+
+import type { Mistake } from '../api/client';
+import { parsedSchema } from './convert';
+import { type Graph, titleOf, upstream } from './graph';
+
+export interface Trouble {
+  /** The task; none when it is about the workflow. */
+  task?: string | undefined;
+  field?: string | undefined;
+  message: string;
+}
+
+const FIELDS: Record<string, string> = { context: 'reads', agent: 'role' };
+
+export function check(graph: Graph): Trouble[] {
+  return [...wholly(graph), ...graph.tasks.flatMap(({ id }) => about(graph, id))];
+}
+
+function wholly(graph: Graph): Trouble[] {
+  const found: Trouble[] = [];
+  if (!graph.name.trim()) found.push({ field: 'name', message: 'Give the workflow a name' });
+  if (graph.tasks.length === 0) found.push({ message: 'Add a task: a workflow has at least one' });
+  return found;
+}
+
+function about(graph: Graph, id: string): Trouble[] {
+  const task = graph.tasks.find((each) => each.id === id);
+  if (!task) return [];
+  const found: Trouble[] = [];
+  const say = (field: string, message: string): unknown => found.push({ task: id, field, message });
+  if (!task.description.trim()) say('description', 'Say what to do');
+  if (task.name && graph.tasks.some((other) => other.id !== id && other.name === task.name)) say('name', `Another task is called '${task.name}' too`);
+  if (upstream(graph, id).has(id)) say('reads', `It waits for itself: ${circle(graph, id)}`);
+  if (task.maxIterations && !(Number(task.maxIterations) > 0)) say('maxIterations', 'A whole number above 0');
+  const schema = parsedSchema(task.outputSchema);
+  if (schema.problem) say('outputSchema', `This is not JSON: ${schema.problem}`);
+  if ((task.goal || task.background || task.mayDelegate) && !task.role.trim()) say('role', 'An agent needs a role');
+  return found;
+}
+
+/** The way from a task back to itself, in names. */
+function circle(graph: Graph, id: string): string {
+  const path = way(graph, id, id, new Set()) ?? [id];
+  return [...path, id].map((each) => titleOf(graph, each)).join(' ← ');
+}
+
+function way(graph: Graph, at: string, to: string, seen: Set<string>): string[] | undefined {
+  seen.add(at);
+  for (const before of graph.tasks.find(({ id }) => id === at)?.reads ?? []) {
+    if (before === to) return [at];
+    const rest = seen.has(before) ? undefined : way(graph, before, to, seen);
+    if (rest) return [at, ...rest];
+  }
+  return undefined;
+}
+
+/** The server's mistakes, on the tasks they are about. Inputs may come with the run. */
+export function told(graph: Graph, mistakes: readonly Mistake[]): Trouble[] {
+  return mistakes.filter(({ error }) => error !== 'MISSING_INPUT').map(({ place, message }) => {
+    const [, index, path = ''] = /^tasks\[(\d+)\]\.?(.*)$/.exec(place) ?? [];
+    const field = /^\w+/.exec(path)?.[0];
+    const task = index === undefined ? undefined : graph.tasks[Number(index)]?.id;
+    return { task, field: field === undefined ? (task ? undefined : place || undefined) : (FIELDS[field] ?? field), message };
+  });
+}
+
+/** What is said here goes before what the server says of the same field. */
+export function merged(here: readonly Trouble[], there: readonly Trouble[]): Trouble[] {
+  return [...here, ...there.filter((one) => !here.some((other) => other.task === one.task && (other.field === one.field || one.field === undefined)))];
+}

@@ -1,0 +1,138 @@
+// From a document to a graph and back. What is empty is left out, so that the server's defaults hold; what this page
+// does not know is kept as it is.
+
+import type { TaskDocument, WorkflowDocument } from './document';
+import { blank, type Graph, type Task } from './graph';
+import { arranged } from './place';
+
+/** Words and characters of the name the server gives a task that has none. */
+const NAME_WORDS = 6;
+const NAME_CHARS = 40;
+
+const DEFAULT_PLACE = { x: 0, y: 0 };
+
+export function toGraph(document: WorkflowDocument): Graph {
+  const tasks = toTasks(document.tasks);
+  const isPlaced = document.tasks.every(({ position }) => position);
+  const graph: Graph = { name: document.name, description: document.description ?? '', inputs: document.inputs ?? {}, options: document.options ?? {}, tasks };
+  return isPlaced ? graph : arranged(graph);
+}
+
+/** Tasks with ids of their own, their references resolved as the server resolves them. */
+export function toTasks(documents: readonly TaskDocument[]): Task[] {
+  const names = givenNames(documents);
+  const ids = documents.map((_, position) => `t${position + 1}`);
+  const idOf = (reference: string | number): string[] => {
+    const name = String(reference).replace(/^\$/, '');
+    const position = /^\d+$/.test(name) ? Number(name) : names.indexOf(name);
+    return ids[position] === undefined ? [] : [ids[position]];
+  };
+  return documents.map((document, position) => toTask(document, ids[position] ?? '', idOf));
+}
+
+function toTask(document: TaskDocument, id: string, idOf: (reference: string | number) => string[]): Task {
+  const {
+    name, description, expectedOutput, additionalContext, agent, model, tools, context, maxIterations, outputSchema, review, position, ...rest
+  } = document;
+  return {
+    ...blank(id),
+    name: name ?? '',
+    description: description ?? '',
+    expectedOutput: expectedOutput ?? '',
+    additionalContext: additionalContext ?? '',
+    role: agent?.role ?? '',
+    goal: agent?.goal ?? '',
+    background: agent?.background ?? '',
+    mayDelegate: agent?.allowDelegation ?? false,
+    model: model ?? '',
+    tools: tools ?? [],
+    reads: [...new Set((context ?? []).flatMap(idOf))],
+    maxIterations: maxIterations === undefined || maxIterations === null ? '' : String(maxIterations),
+    outputSchema: outputSchema === undefined || outputSchema === null ? '' : JSON.stringify(outputSchema, null, 2),
+    review: reviewOf(review),
+    at: position ?? DEFAULT_PLACE,
+    rest,
+  };
+}
+
+function reviewOf(review: string | null | undefined): Task['review'] {
+  const word = (review ?? '').toLowerCase();
+  return word === 'required' || word === 'skip' ? word : '';
+}
+
+/** The names tasks have on the server: their own, or one made from the description. */
+export function givenNames(documents: readonly Pick<TaskDocument, 'name' | 'description'>[]): string[] {
+  const taken = new Set(documents.flatMap(({ name }) => name || []));
+  return documents.map(({ name, description }) => {
+    if (name) return name;
+    const words = (description ?? '').split(/\s+/).map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase()).filter(Boolean);
+    const slug = [...words.slice(0, NAME_WORDS).join('-')].slice(0, NAME_CHARS).join('') || 'task';
+    let free = slug;
+    for (let number = 2; taken.has(free); number += 1) free = `${slug}-${number}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+export function toDocument(graph: Graph): WorkflowDocument {
+  return {
+    name: graph.name.trim(),
+    ...(graph.description.trim() ? { description: graph.description } : {}),
+    tasks: graph.tasks.map((task) => toTaskDocument(graph, task)),
+    ...(Object.keys(graph.inputs).length > 0 ? { inputs: graph.inputs } : {}),
+    ...(Object.keys(graph.options).length > 0 ? { options: graph.options } : {}),
+  };
+}
+
+/** A task as the server takes it. A schema that is no JSON yet is left out; the checks tell of it. */
+export function toTaskDocument(graph: Graph, task: Task): TaskDocument {
+  const agent = agentOf(task);
+  const schema = parsedSchema(task.outputSchema);
+  return {
+    ...task.rest,
+    ...(task.name.trim() ? { name: task.name } : {}),
+    description: task.description,
+    ...(task.expectedOutput.trim() ? { expectedOutput: task.expectedOutput } : {}),
+    ...(task.additionalContext.trim() ? { additionalContext: task.additionalContext } : {}),
+    ...(agent ? { agent } : {}),
+    ...(task.model ? { model: task.model } : {}),
+    ...(task.tools.length > 0 ? { tools: task.tools } : {}),
+    ...(task.reads.length > 0 ? { context: task.reads.map((id) => reference(graph, id)) } : {}),
+    ...(task.maxIterations ? { maxIterations: Number(task.maxIterations) } : {}),
+    ...(schema.value === undefined ? {} : { outputSchema: schema.value }),
+    ...(task.review ? { review: task.review } : {}),
+    position: { x: Math.round(task.at.x), y: Math.round(task.at.y) },
+  };
+}
+
+function agentOf({ role, goal, background, mayDelegate }: Task): TaskDocument['agent'] {
+  if (!role.trim()) return undefined;
+  return { role, ...(goal.trim() ? { goal } : {}), ...(background.trim() ? { background } : {}), ...(mayDelegate ? { allowDelegation: true } : {}) };
+}
+
+/** By name where a name says which one; by position while it does not. */
+function reference(graph: Graph, id: string): string {
+  const position = graph.tasks.findIndex((task) => task.id === id);
+  const name = graph.tasks[position]?.name ?? '';
+  const isClear = name.trim() !== '' && !/^\d+$/.test(name) && graph.tasks.filter((task) => task.name === name).length === 1;
+  return `$${isClear ? name : position}`;
+}
+
+export function parsedSchema(text: string): { value?: unknown; problem?: string } {
+  if (!text.trim()) return {};
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Whether two graphs look alike to whoever saves them. */
+export function isSame(one: Graph, other: Graph): boolean {
+  return one === other || fingerprint(one) === fingerprint(other);
+}
+
+function fingerprint(graph: Graph): string {
+  const unread = graph.tasks.map(({ outputSchema }) => (parsedSchema(outputSchema).problem ? outputSchema : ''));
+  return JSON.stringify([toDocument(graph), unread]);
+}

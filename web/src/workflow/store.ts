@@ -1,0 +1,114 @@
+// What is being edited: the graph with its history, what is chosen, and which version it came from. Whoever changes it
+// goes through here, the person as well as the chat.
+
+import { isSame, toGraph } from './convert';
+import type { SavedWorkflow } from './document';
+import { EMPTY, type Graph } from './graph';
+import { began, type History, record, redo, undo } from './history';
+import { perform, type Plans } from './tools';
+
+export interface Editing {
+  history: History;
+  /** The tasks that are chosen. */
+  chosen: string[];
+  /** What the chat changed last. */
+  fresh: string[];
+  /** The version this began from; none when it was never saved. */
+  base?: { version: number; graph: Graph };
+  isDirty: boolean;
+}
+
+export class EditorStore {
+  readonly #listeners = new Set<() => void>();
+  readonly #made = new Set<string>();
+  #shown: Editing = { history: began(EMPTY), chosen: [], fresh: [], isDirty: false };
+
+  readonly snapshot = (): Editing => this.#shown;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  get graph(): Graph {
+    return this.#shown.history.present;
+  }
+
+  /** Begins anew from a saved version. */
+  open(saved: SavedWorkflow): void {
+    const graph = toGraph(saved);
+    this.#show({ history: began(graph), chosen: [], fresh: [], base: { version: saved.version, graph } });
+  }
+
+  /** What is here was saved: the history goes on, and undoing leads away from what is saved. */
+  saved({ version }: SavedWorkflow, graph: Graph): void {
+    this.#show({ base: { version, graph } });
+  }
+
+  /** Somebody else has saved this version; what is here is kept and counts as a change of it. */
+  rebase(saved: SavedWorkflow): void {
+    this.#show({ base: { version: saved.version, graph: toGraph(saved) } });
+  }
+
+  /** What is here is kept elsewhere, or no longer wanted: nothing is lost by going away. */
+  leave(): void {
+    this.#show({ base: { version: this.#shown.base?.version ?? 0, graph: this.graph } });
+  }
+
+  /** Puts a saved version in the place of what is here, as a step that can be undone. */
+  take(label: string, saved: SavedWorkflow): void {
+    this.edit(label, () => toGraph(saved));
+    this.#show({ base: { version: saved.version, graph: this.graph } });
+  }
+
+  edit(label: string, change: (graph: Graph) => Graph, key?: string): void {
+    const graph = change(this.graph);
+    const history = record(this.#shown.history, graph, { label, at: Date.now(), ...(key === undefined ? {} : { key }) });
+    if (history !== this.#shown.history) this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, graph) });
+  }
+
+  /** Whether a call was not made yet; from now on it was. */
+  isNew(call: string): boolean {
+    const isNew = !this.#made.has(call);
+    this.#made.add(call);
+    return isNew;
+  }
+
+  /** Makes a call of the chat. */
+  call(name: string, args: unknown, plans: Plans): { result: string; isError: boolean } {
+    const { graph, label, result, isError, touched } = perform(this.graph, name, args, plans);
+    if (label !== undefined) {
+      const history = record(this.#shown.history, graph, { label: `chat: ${label}`, at: Date.now() });
+      this.#show({ history, fresh: touched, chosen: this.#alive(this.#shown.chosen, graph) });
+    }
+    return { result, isError };
+  }
+
+  undo(): void {
+    this.#travel(undo(this.#shown.history));
+  }
+
+  redo(): void {
+    this.#travel(redo(this.#shown.history));
+  }
+
+  choose(chosen: string[]): void {
+    this.#show({ chosen });
+  }
+
+  #travel(history: History): void {
+    if (history !== this.#shown.history) this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, history.present) });
+  }
+
+  #alive(ids: string[], graph: Graph): string[] {
+    return ids.filter((id) => graph.tasks.some((task) => task.id === id));
+  }
+
+  #show(change: Partial<Editing>): void {
+    const shown = { ...this.#shown, ...change };
+    const isKnown = shown.history.present === this.#shown.history.present && shown.base === this.#shown.base;
+    const isDirty = isKnown ? shown.isDirty : !isSame(shown.history.present, shown.base?.graph ?? EMPTY);
+    this.#shown = { ...shown, isDirty };
+    for (const listener of this.#listeners) listener();
+  }
+}
