@@ -4,6 +4,7 @@
 //! the new run's own. The old run is only read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::catalog::EffectClass;
@@ -41,6 +42,8 @@ pub struct Wanted<'a> {
     pub catalog: &'a Catalog,
     /// Who wants it.
     pub by: &'a str,
+    /// The W3C trace the new run belongs to, if it belongs to one.
+    pub traceparent: Option<&'a str>,
 }
 
 /// The first events of a new run.
@@ -95,7 +98,7 @@ pub fn fork(
     now: Millis,
 ) -> Result<Forked, Refused> {
     let (kept, origin) = kept(run, events, wanted.keep)?;
-    let mut new = New::begin(kept, ensemble_id, now);
+    let mut new = New::begin(kept, (ensemble_id, wanted.traceparent), now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
     let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
     new.take(Fact::RunForked { origin, edited });
@@ -115,10 +118,13 @@ struct New {
 }
 
 impl New {
-    /// The record under a name of its own.
-    fn begin(mut events: Vec<Event>, ensemble_id: String, now: Millis) -> New {
-        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, .. }, .. }) = events.first_mut() {
+    /// The record under a name of its own, in a trace of its own.
+    fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
+        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, spec, .. }, .. }) = events.first_mut() {
             *name = ensemble_id;
+            if spec.traceparent.as_deref() != traceparent {
+                Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
+            }
         }
         let at = now.max(events.last().map_or(0, |event| event.at));
         New { run: Run::replay(&events), events, at }

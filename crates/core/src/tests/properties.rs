@@ -143,7 +143,7 @@ impl World {
     /// Goes on with a run made of this one's record.
     fn fork(&mut self, keep: Keep) {
         let (edits, catalog) = (Edits::default(), super::world::catalog());
-        let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me" };
+        let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
         let forked = fork::fork(("run-1", &self.log), &wanted, "f".to_owned(), self.now).unwrap();
         self.start_over(forked.events);
         assert_eq!(self.run, forked.run);

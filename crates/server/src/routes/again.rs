@@ -15,7 +15,7 @@ use consort_core::fork::{Keep, Wanted};
 use consort_core::request;
 use serde_json::json;
 
-use super::submit::{accepted, answer};
+use super::submit::{accepted, answer, trace};
 use crate::Site;
 use crate::access::Caller;
 use crate::body::Sent;
@@ -32,6 +32,8 @@ struct Asked {
     by: String,
     sent: Sent,
     wish: Wish,
+    /// The trace it belongs to.
+    traceparent: Option<String>,
 }
 
 async fn retry(
@@ -41,7 +43,7 @@ async fn retry(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)? };
+    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
     again(&site, asked, |_seq| Keep::Completed).await
 }
 
@@ -52,14 +54,15 @@ async fn fork(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)? };
+    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
     again(&site, asked, Keep::Before).await
 }
 
 async fn again(site: &Site, asked: Asked, keep: fn(Option<u64>) -> Keep) -> Result<Response, Problem> {
-    let Asked { run, by, sent, wish } = asked;
+    let Asked { run, by, sent, wish, traceparent } = asked;
     let (edits, seq, mut warnings) = request::parse_edits(&sent.0)?;
-    let wanted = Wanted { keep: keep(seq), edits: &edits, catalog: &site.server.catalog, by: &by };
+    let (catalog, traceparent) = (&site.server.catalog, traceparent.as_deref());
+    let wanted = Wanted { keep: keep(seq), edits: &edits, catalog, by: &by, traceparent };
     let (new, forked) = site.engine().fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let mut told = accepted(forked.run.spec(), &warnings);

@@ -98,7 +98,7 @@ pub(super) async fn started(
 }
 
 /// The trace a run belongs to; what is not a whole one is none.
-fn trace(headers: &HeaderMap) -> Option<String> {
+pub(super) fn trace(headers: &HeaderMap) -> Option<String> {
     let given = headers.get(trace::HEADER)?.to_str().ok()?;
     trace::Trace::parse(given).map(|_| given.to_owned())
 }
