@@ -40,7 +40,11 @@ impl Stage {
     ) -> anyhow::Result<Stage> {
         let models = ModelCatalog::default().with(ModelInfo::new(ALIAS, "openai"), model)?;
         let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
-        let catalog = Catalog { models: models.infos().cloned().collect(), tools: tools.infos().cloned().collect() };
+        let catalog = Catalog {
+            models: models.infos().cloned().collect(),
+            tools: tools.infos().cloned().collect(),
+            ..Catalog::default()
+        };
         let limit = ModelLimit { max_concurrency: slots, rate: None };
         let limits = Limits::new([(ALIAS.to_owned(), limit)], None);
         let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));

@@ -83,9 +83,12 @@ impl Play {
             approval_timeout_ms: 600_000,
         };
         let seams = engine.seams();
-        let catalog =
-            Catalog { models: seams.models.infos().cloned().collect(), tools: seams.tools.infos().cloned().collect() };
-        let settings = Settings { rules, catalog, sources: Vec::new(), workspace: None, detach_grace: PATIENCE };
+        let catalog = Catalog {
+            models: seams.models.infos().cloned().collect(),
+            tools: seams.tools.infos().cloned().collect(),
+            ..Catalog::default()
+        };
+        let settings = Settings { rules, catalog, providers: Vec::new(), workspace: None, detach_grace: PATIENCE };
         (Chats::new(engine.clone(), settings), engine)
     }
 }

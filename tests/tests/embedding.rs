@@ -1,10 +1,12 @@
 //! The library as a program uses it: mistakes told at once, runs steered by
 //! their handles, and picked up by the next process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use consort::seam::Tool;
 use consort::{
-    CancelMode, Decision, Ensemble, Error, Line, Mistakes, Model, ReviewRule, Run, ScriptedModel, Status, Task, tool,
+    CancelMode, Decision, DynamicToolProvider, Ensemble, Error, FunctionTool, Line, Mistakes, Model, ReviewRule, Run,
+    ScriptedModel, Status, Task, tool,
 };
 use futures::StreamExt;
 use schemars::JsonSchema;
@@ -108,6 +110,90 @@ async fn a_review_is_answered_with_words_of_ones_own_and_only_by_its_run() {
     let cancelled = other.finished().await.unwrap();
     assert_eq!(cancelled.status, Status::Cancelled);
     assert!(cancelled.output("notice").is_err());
+}
+
+/// Sells whatever is in season.
+#[derive(Clone, Default)]
+struct Market(Arc<Mutex<Vec<FunctionTool>>>);
+
+impl Market {
+    fn sells(&self, name: &str, tag: &str) {
+        let price = |(): ()| async { Ok::<_, String>("2 a piece") };
+        self.0.lock().unwrap().push(tool(name, "Says the price", price).tag(tag));
+    }
+}
+
+impl DynamicToolProvider for Market {
+    fn name(&self) -> &str {
+        "market"
+    }
+
+    fn resolve(&self) -> Vec<Arc<dyn Tool>> {
+        self.0.lock().unwrap().iter().cloned().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) }).collect()
+    }
+}
+
+fn offered(model: &ScriptedModel, place: &str) -> Vec<String> {
+    model.sent(place).unwrap().tools.iter().map(|tool| tool.name.clone()).collect()
+}
+
+#[tokio::test]
+async fn tools_that_come_and_go_are_looked_up_whenever_a_task_begins() {
+    let (market, gate) = (Market::default(), Arc::new(Notify::new()));
+    market.sells("pears", "fruit");
+    let model = ScriptedModel::new()
+        .at("1.0", Line::new().waits(&gate).says("one"))
+        .calls("2.0", "plums", &json!({}))
+        .calls("2.1", "pears", &json!({}))
+        .says("2.2", "two")
+        .says("3.0", "three");
+    let ensemble = Ensemble::builder().model("m", model.clone()).tool_provider(market.clone()).tasks([
+        Task::builder("First").tool("market:*"),
+        Task::builder("Second").tools(["pears", "market:*"]),
+        Task::builder("Third").tool("market:#nuts"),
+    ]);
+    let run = ensemble.build().unwrap().start(()).await.unwrap();
+    until(&run, "llm_iteration_started").await;
+    market.0.lock().unwrap().clear();
+    market.sells("plums", "fruit");
+    gate.notify_one();
+    let outcome = run.finished().await.unwrap();
+    assert_eq!((outcome.error.as_deref(), outcome.answer()), (None, "three"));
+    assert_eq!(offered(&model, "1.0"), ["pears"]);
+    assert_eq!(offered(&model, "2.0"), ["pears", "plums"], "a name of its own is kept, the rest is what there is");
+    assert_eq!(offered(&model, "3.0"), [""; 0]);
+    let heard = |place: &str| format!("{:?}", model.sent(place).unwrap().messages.last().unwrap());
+    assert!(heard("2.1").contains("2 a piece"), "{}", heard("2.1"));
+    assert!(heard("2.2").contains("there is no tool named `pears`"), "{}", heard("2.2"));
+}
+
+#[tokio::test]
+async fn a_provider_nobody_has_and_names_nobody_can_type_are_mistakes() {
+    struct Nameless;
+    impl DynamicToolProvider for Nameless {
+        fn name(&self) -> &str {
+            "no name"
+        }
+
+        fn resolve(&self) -> Vec<Arc<dyn Tool>> {
+            Vec::new()
+        }
+    }
+    let built = Ensemble::builder()
+        .model("demo", Model::demo())
+        .tool_provider(Market::default())
+        .tool_provider(Market::default())
+        .tool_provider(Nameless)
+        .task(Task::builder("Buy").tools(["market:*", "shop:*"]))
+        .build();
+    let Err(Error::Mistakes(Mistakes(mistakes))) = built.map(|_| ()) else { panic!("it was built") };
+    let said: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    let expected = [
+        "tool_providers: 'market' is the name of another provider",
+        "tool_providers: 'no name' is no name for a provider: only letters, digits, `_` and `-` are",
+        "tasks[0].tools[1]: Unknown tools 'shop:*'. Available: [market:*, market:*, no name:*]",
+    ];
+    assert_eq!(said, expected);
 }
 
 #[tokio::test]

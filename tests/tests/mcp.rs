@@ -47,7 +47,7 @@ impl Stage {
 
     fn of(options: Vec<ServerOptions>, folder: tempfile::TempDir) -> Stage {
         let servers = Servers::start(options, vec!["json".to_owned()]).unwrap();
-        let toolbox = servers.sources().fold(Toolbox::default(), Toolbox::with_source);
+        let toolbox = servers.providers().fold(Toolbox::default(), Toolbox::with_provider);
         Stage { servers, toolbox, folder }
     }
 
@@ -300,7 +300,7 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
     let models = models(model, ScriptedModel::new());
     let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
     let tools = stage.toolbox.live().map(|tool| tool.info().clone()).collect();
-    let catalog = Catalog { models: engine.seams().models.infos().cloned().collect(), tools };
+    let catalog = Catalog { models: engine.seams().models.infos().cloned().collect(), tools, ..Catalog::default() };
     let ensemble = ensemble(vec![task("work", &["die", "append_line"])]);
     let run = engine.submit(compile(&ensemble, Request::default(), &catalog).unwrap()).await.unwrap();
     let frames = frames(&engine, &run).await;
@@ -313,7 +313,7 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
 #[tokio::test]
 async fn a_conversation_uses_only_the_servers_it_may() {
     let stage = Stage::new("well", |_| {}).await;
-    for (sources, offered) in [(Vec::new(), 0), (vec!["files".to_owned()], 1)] {
+    for (providers, offered) in [(Vec::new(), 0), (vec!["files".to_owned()], 1)] {
         let model = ScriptedModel::new().calls("1.0", "echo", &json!({ "text": "hi" })).says("1.1", "done");
         let models = models(model.clone(), ScriptedModel::new());
         let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
@@ -327,8 +327,8 @@ async fn a_conversation_uses_only_the_servers_it_may() {
             mode: Mode::Auto,
             approval_timeout_ms: 1000,
         };
-        let catalog = Catalog { models, tools: Vec::new() };
-        let settings = Settings { rules, catalog, sources, workspace: None, detach_grace: PATIENCE };
+        let catalog = Catalog { models, ..Catalog::default() };
+        let settings = Settings { rules, catalog, providers, workspace: None, detach_grace: PATIENCE };
         let chats = Chats::new(engine.clone(), settings);
         let thread = chats.create("me", None).await.unwrap();
         let say = Say { content: "Echo hi".into(), ..Say::default() };

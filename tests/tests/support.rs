@@ -82,7 +82,7 @@ pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -
     let seams = engine.seams();
     let models = seams.models.infos().cloned().collect();
     let tools = seams.tools.infos().cloned().chain([Arc::new(human::info())]).collect();
-    compile(ensemble, request, &Catalog { models, tools }).unwrap()
+    compile(ensemble, request, &Catalog { models, tools, ..Catalog::default() }).unwrap()
 }
 
 /// Every stored frame of a run and, last, its result, as JSON.

@@ -1,6 +1,7 @@
 //! What an ensemble is made of. Nothing is checked before `build`, which then
 //! reports everything that is wrong.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use consort_core::budget::Limits;
 use consort_core::compile::compile;
 use consort_core::draft;
+use consort_core::dynamic::{NETWORK, is_plain};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
 use consort_runtime::clock::Clock;
@@ -17,7 +19,7 @@ use consort_runtime::limits::{self, Rate};
 use consort_runtime::log::{Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
 use consort_runtime::model;
-use consort_runtime::tool::{Tool, memory_tools};
+use consort_runtime::tool::{DynamicToolProvider, Tool, Toolbox, memory_tools};
 
 use crate::catalog::ToolCatalog;
 use crate::ensemble::{Ensemble, catalog};
@@ -55,6 +57,7 @@ pub struct EnsembleBuilder {
     template: draft::Ensemble,
     models: Vec<(String, Model)>,
     tools: ToolCatalog,
+    providers: Vec<Arc<dyn DynamicToolProvider>>,
     tasks: Vec<Task>,
     rate: Option<Rate>,
     file: Option<PathBuf>,
@@ -92,6 +95,14 @@ impl EnsembleBuilder {
     #[must_use]
     pub fn tool_catalog(mut self, tools: &ToolCatalog) -> EnsembleBuilder {
         self.tools.0.extend(tools.0.iter().cloned());
+        self
+    }
+
+    /// Adds tools that come and go while the program runs. A task lists one by
+    /// its name, all as `<provider>:*`, those with a tag as `<provider>:#tag`.
+    #[must_use]
+    pub fn tool_provider(mut self, provider: impl DynamicToolProvider) -> EnsembleBuilder {
+        self.providers.push(Arc::new(provider));
         self
     }
 
@@ -188,6 +199,8 @@ impl EnsembleBuilder {
         let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
         let (tools, Mistakes(unfit)) = own.toolbox();
         mistakes.extend(unfit);
+        mistakes.extend(misnamed(&self.providers));
+        let tools = self.providers.into_iter().fold(tools, Toolbox::with_provider);
         let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
         let engine = Engine::new(Seams { log, models, tools, limits, clock, cancel_grace });
         let mut template = draft::Ensemble { tasks: plan.drafts, ..self.template };
@@ -232,6 +245,23 @@ fn ready(models: Vec<(String, Model)>) -> (model::ModelCatalog, Vec<Mistake>) {
         }
     }
     (catalog, mistakes)
+}
+
+/// Providers that tasks could not name.
+fn misnamed(providers: &[Arc<dyn DynamicToolProvider>]) -> Vec<Mistake> {
+    let mut taken = BTreeSet::from([NETWORK]);
+    let wrong = |provider: &Arc<dyn DynamicToolProvider>, message: &str| {
+        Mistake::new(Code::InvalidTool, "tool_providers", format!("'{}' {message}", provider.name()))
+    };
+    let mut mistakes = Vec::new();
+    for provider in providers {
+        if !is_plain(provider.name()) {
+            mistakes.push(wrong(provider, "is no name for a provider: only letters, digits, `_` and `-` are"));
+        } else if !taken.insert(provider.name()) {
+            mistakes.push(wrong(provider, "is the name of another provider"));
+        }
+    }
+    mistakes
 }
 
 /// What would be wrong with every run.

@@ -121,6 +121,9 @@ impl Ensemble {
 /// What tasks may name: memory is not called by name, but asked for.
 pub(crate) fn catalog(seams: &Seams) -> Catalog {
     let named = |tool: &&Arc<ToolInfo>| ![RECALL, REMEMBER].contains(&tool.name.as_str());
-    let tools = seams.tools.infos().filter(named).cloned().chain([Arc::new(human::info())]).collect();
-    Catalog { models: seams.models.infos().cloned().collect(), tools }
+    let live = seams.tools.live().map(|tool| tool.info().clone());
+    let known = seams.tools.infos().filter(named).cloned();
+    let tools = known.chain(live).chain([Arc::new(human::info())]).collect();
+    let providers = seams.tools.providers().map(|provider| provider.name().to_owned()).collect();
+    Catalog { models: seams.models.infos().cloned().collect(), tools, providers }
 }

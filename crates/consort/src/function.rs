@@ -56,7 +56,7 @@ where
         schema => schema,
     };
     let info = ToolInfo { schema: Schema::new(schema), ..ToolInfo::new(name, description) };
-    FunctionTool { info: Arc::new(info), performs: performs(move |_key, args| work(args)) }
+    FunctionTool::new(info, performs(move |_key, args| work(args)))
 }
 
 /// Several tools from one value, which they share.
@@ -97,12 +97,13 @@ pub trait ToolSet: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct FunctionTool {
     info: Arc<ToolInfo>,
+    tags: Vec<String>,
     performs: Performs,
 }
 
 impl FunctionTool {
     pub(crate) fn new(info: ToolInfo, performs: Performs) -> FunctionTool {
-        FunctionTool { info: Arc::new(info), performs }
+        FunctionTool { info: Arc::new(info), tags: Vec::new(), performs }
     }
 
     /// What it is called.
@@ -146,6 +147,14 @@ impl FunctionTool {
         self.with(|info| info.cancel = cancel)
     }
 
+    /// Says what it is about: `<provider>:#tag` stands for the tools of a
+    /// [`DynamicToolProvider`](crate::DynamicToolProvider) with a tag.
+    #[must_use]
+    pub fn tag(mut self, tag: &str) -> FunctionTool {
+        self.tags.push(tag.to_owned());
+        self
+    }
+
     fn with(mut self, change: impl FnOnce(&mut ToolInfo)) -> FunctionTool {
         change(Arc::make_mut(&mut self.info));
         self
@@ -159,6 +168,10 @@ impl Tool for FunctionTool {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
         (self.performs)(invocation)
+    }
+
+    fn tags(&self) -> &[String] {
+        &self.tags
     }
 }
 

@@ -56,6 +56,7 @@ impl Registry {
         Catalog {
             models: self.models.iter().map(|alias| Arc::new(ModelInfo::new(alias, ""))).collect(),
             tools: self.tools.iter().map(|(name, about)| Arc::new(ToolInfo::new(name, about))).collect(),
+            providers: Vec::new(),
         }
     }
 

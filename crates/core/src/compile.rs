@@ -10,7 +10,7 @@ use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chore;
 use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
-use crate::dynamic;
+use crate::dynamic::Dynamic;
 use crate::graph;
 use crate::human;
 use crate::memory;
@@ -43,6 +43,8 @@ pub struct Catalog {
     pub models: Vec<Arc<ModelInfo>>,
     /// Tools.
     pub tools: Vec<Arc<ToolInfo>>,
+    /// Providers of tools that come and go, by name.
+    pub providers: Vec<String>,
 }
 
 impl Catalog {
@@ -344,13 +346,25 @@ impl Compiler<'_> {
     }
 
     fn check_tool(&mut self, name: &str, place: String) {
-        let known = |tool: &Arc<ToolInfo>| tool.name == name;
+        let Catalog { tools, providers, .. } = self.catalog;
         // Whether people can be asked is a setting, so the catalog says it.
-        let given = (OWN_TOOLS.contains(&name) && name != human::ASK) || dynamic::is_dynamic(name);
-        if !given && !self.catalog.tools.iter().any(known) {
-            let known = listed(self.catalog.tools.iter().map(|tool| tool.name.as_str()));
-            self.mistake(Code::InvalidTool, place, format!("Unknown tool '{name}'. Available: {known}"));
+        let own = OWN_TOOLS.contains(&name) && name != human::ASK;
+        if own || tools.iter().any(|tool| tool.name == name) {
+            return;
         }
+        let message = match Dynamic::parse(name).map(Dynamic::provider) {
+            Some(None) => return,
+            Some(Some(provider)) if providers.iter().any(|known| known == provider) => return,
+            Some(Some(_)) => {
+                let known: Vec<String> = providers.iter().map(|provider| format!("{provider}:*")).collect();
+                format!("Unknown tools '{name}'. Available: {}", listed(known.iter().map(String::as_str)))
+            }
+            None => {
+                let known = listed(tools.iter().map(|tool| tool.name.as_str()));
+                format!("Unknown tool '{name}'. Available: {known}")
+            }
+        };
+        self.mistake(Code::InvalidTool, place, message);
     }
 
     /// The models the tasks name, and whatever those fall back to.
@@ -503,7 +517,11 @@ mod tests {
             Arc::new(ModelInfo { fallback, ..ModelInfo::new(alias, "demo") })
         };
         let tool = |name| Arc::new(ToolInfo::new(name, "a tool"));
-        Catalog { models: vec![model("big", &["small"]), model("small", &[])], tools: vec![tool("look"), tool("pay")] }
+        Catalog {
+            models: vec![model("big", &["small"]), model("small", &[])],
+            tools: vec![tool("look"), tool("pay")],
+            providers: vec!["shop".to_owned()],
+        }
     }
 
     fn draft(name: &str, description: &str) -> Draft {
@@ -573,12 +591,13 @@ mod tests {
         let cases = [
             (json!({}), vec!["MISSING_INPUT inputs: these template variables have no value: [topic]"]),
             (
-                json!({ "tasks": [{ "description": "{a} {b}", "tools": ["look", "fly"], "model": "huge", "outputSchema": { "type": "strin" } },
+                json!({ "tasks": [{ "description": "{a} {b}", "tools": ["look", "fly", "shop:*", "shop:#tea", "mall:*", "bob.tea"], "model": "huge", "outputSchema": { "type": "strin" } },
                     { "name": "x", "description": "y", "context": ["$nobody", "$7"] }, { "name": "x", "description": "z" }] }),
                 vec![
                     "BAD_REQUEST tasks[2].name: two tasks are called 'x'",
                     "INVALID_MODEL tasks[0].model: Unknown model 'huge'. Available: [big, small]",
                     "INVALID_TOOL tasks[0].tools[1]: Unknown tool 'fly'. Available: [look, pay]",
+                    "INVALID_TOOL tasks[0].tools[4]: Unknown tools 'mall:*'. Available: [shop:*]",
                     "BAD_REQUEST tasks[1].context[0]: no task 'nobody'. Available: [a-b, x]",
                     "BAD_REQUEST tasks[1].context[1]: no task '7'. Available: [a-b, x]",
                     "MISSING_INPUT inputs: these template variables have no value: [a, b]",

@@ -10,7 +10,6 @@ use crate::budget::Budget;
 use crate::catalog::EffectClass;
 use crate::compile::Catalog;
 use crate::decide::{self, Command};
-use crate::dynamic;
 use crate::edit::{self, Edits};
 use crate::event::{Edited, Event, Fact, Origin};
 use crate::graph::Graph;
@@ -250,7 +249,7 @@ impl Run {
         if let Some(Edited { spec, models, belt }) = edited {
             self.spec = spec.clone();
             self.models.extend(models.clone());
-            self.own.extend(belt.keys().filter(|name| dynamic::is_dynamic(name)).cloned());
+            self.own.extend(belt.keys().cloned());
             self.belt.extend(belt.clone());
         }
         self.orphan();

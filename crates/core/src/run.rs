@@ -12,7 +12,6 @@ use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
-use crate::dynamic;
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
@@ -34,9 +33,9 @@ pub struct Run {
     pub(crate) spec: Arc<Spec>,
     pub(crate) models: Models,
     pub(crate) belt: Belt,
-    /// What tasks' names for tools of other ensembles stood for when they began.
+    /// What names that are looked up stood for when their tasks began.
     pub(crate) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
-    /// Names that are tools of this ensemble, whatever they look like.
+    /// Names of the tools it was accepted with, whatever they look like.
     pub(crate) own: BTreeSet<String>,
     pub(crate) graph: Graph,
     /// Turns under way, tasks and subtasks alike: recursion is data.
@@ -258,7 +257,7 @@ impl Run {
         self.spec = spec.clone();
         self.models = models.clone();
         self.belt = belt.clone();
-        self.own = belt.keys().filter(|name| dynamic::is_dynamic(name)).cloned().collect();
+        self.own = belt.keys().cloned().collect();
         self.graph = Graph::of(spec);
         self.budget = Budget::new(&spec.limits);
         self.accepted_at = self.at;
@@ -306,7 +305,8 @@ impl Run {
     }
 
     fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
-        self.belt.extend(tools.iter().map(|tool| (tool.name.clone(), tool.clone())));
+        let anew = tools.iter().filter(|tool| !self.own.contains(&tool.name));
+        self.belt.extend(anew.map(|tool| (tool.name.clone(), tool.clone())));
         self.composed.insert(task, tools.to_vec());
     }
 

@@ -46,7 +46,7 @@ mod tests {
     use crate::draft::Draft;
 
     fn submit(ensemble: &Ensemble, json: &Value) -> Result<Submission, Vec<Code>> {
-        let catalog = Catalog { models: vec![Arc::new(ModelInfo::new("m", "demo"))], tools: Vec::new() };
+        let catalog = Catalog { models: vec![Arc::new(ModelInfo::new("m", "demo"))], ..Catalog::default() };
         read(json, ensemble, &catalog).map_err(|mistakes| mistakes.iter().map(|mistake| mistake.code).collect())
     }
 

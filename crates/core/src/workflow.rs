@@ -219,7 +219,7 @@ mod tests {
 
     fn catalog() -> Catalog {
         let models = vec![Arc::new(ModelInfo::new("m", "demo"))];
-        Catalog { models, tools: vec![Arc::new(ToolInfo::new("look", ""))] }
+        Catalog { models, tools: vec![Arc::new(ToolInfo::new("look", ""))], ..Catalog::default() }
     }
 
     fn read(json: &Value) -> Result<(Document, Vec<String>), Vec<String>> {

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::catalog::ToolInfo;
+use consort_core::dynamic::NETWORK;
 use consort_core::id::Millis;
 use consort_runtime::clock::Clock;
-use consort_runtime::tool::{Account, DynamicTools, Tool};
+use consort_runtime::tool::{Account, DynamicToolProvider, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::gone::{Departed, Gone};
 use crate::link;
+use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
 use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, Progress, RequestCancel, Response};
@@ -167,7 +168,7 @@ impl Network {
 
     /// The tools of peers, for a toolbox that this network's own work uses too:
     /// it does not keep the network alive.
-    pub fn tools(&self) -> Arc<dyn DynamicTools> {
+    pub fn tools(&self) -> Arc<dyn DynamicToolProvider> {
         Arc::new(PeerTools(Arc::downgrade(&self.0)))
     }
 
@@ -348,13 +349,24 @@ impl Network {
 /// Looks tools of peers up as long as there is a network.
 struct PeerTools(Weak<Inner>);
 
-impl DynamicTools for PeerTools {
-    fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
-        self.0.upgrade().map(|inner| Network(inner).resolve(name)).unwrap_or_default()
+impl PeerTools {
+    fn network(&self) -> Option<Network> {
+        self.0.upgrade().map(Network)
+    }
+}
+
+impl DynamicToolProvider for PeerTools {
+    fn name(&self) -> &str {
+        NETWORK
     }
 
-    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.0.upgrade().and_then(|inner| Network(inner).get(name))
+    fn resolve(&self) -> Vec<Arc<dyn Tool>> {
+        let tools = self.network().into_iter().flat_map(|network| NetworkToolCatalog::all(&network).resolve());
+        tools.map(|tool| -> Arc<dyn Tool> { Arc::new(tool) }).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.network()?.tool(name)
     }
 }
 

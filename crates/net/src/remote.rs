@@ -8,7 +8,7 @@ use std::time::Duration;
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
 use consort_core::schema::Schema;
-use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
+use consort_runtime::tool::{Account, Answer, Invocation, Tool};
 use consort_runtime::trace::traceparent;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -252,6 +252,10 @@ impl Tool for NetworkTool {
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
         Box::pin(self.clone().wait(invocation))
     }
+
+    fn tags(&self) -> &[String] {
+        &self.capability.tags
+    }
 }
 
 fn done(text: String) -> Answer {
@@ -335,19 +339,10 @@ impl NetworkToolCatalog {
     }
 }
 
-impl DynamicTools for Network {
-    fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
-        let catalog = match name.strip_prefix("network:") {
-            Some("*") => NetworkToolCatalog::all(self),
-            Some(tag) => NetworkToolCatalog::tagged(tag.trim_start_matches('#'), self),
-            None => return self.get(name).map(|tool| tool.info().clone()).into_iter().collect(),
-        };
-        catalog.resolve().into_iter().map(|tool| tool.info).collect()
-    }
-
-    /// Also a tool whose ensemble is away: whoever shares the same can be
-    /// asked instead, and if nobody does the model is told so.
-    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+impl Network {
+    /// The tool of this name; also one whose ensemble is away: whoever shares
+    /// the same can be asked instead, and if nobody does the model is told so.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let (ensemble, capability) = name.split_once('.')?;
         let realm = self.options().realm.as_deref();
         let found = self.registry(|registry| {

@@ -20,7 +20,7 @@ pub(crate) fn connect(config: &Config, env: &Env<'_>, tools: Toolbox) -> Result<
     let given = config::reserved_tools().chain([delegation::PEER, delegation::MANAGER]).map(str::to_owned);
     let taken = own.chain(given).chain(chore::memory_tools().map(|tool| tool.name)).collect();
     let servers = Servers::start(config.mcp.iter().map(|server| options(server, env)).collect(), taken)?;
-    let tools = servers.sources().fold(tools, Toolbox::with_source);
+    let tools = servers.providers().fold(tools, Toolbox::with_provider);
     Ok((servers, tools))
 }
 

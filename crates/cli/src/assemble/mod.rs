@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use consort_core::chat::Rules;
 use consort_core::compile::{Catalog, Compiled};
+use consort_core::dynamic::NETWORK;
 use consort_net::serve::pool;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::chats::{Chats, Settings};
@@ -144,7 +145,8 @@ pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats 
         approval_timeout_ms,
     };
     let (workspace, detach_grace) = (config.server.workspace.clone(), chat.detach_grace);
-    Chats::new(engine, Settings { rules, catalog, sources: chat.mcp.clone(), workspace, detach_grace })
+    let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]).collect();
+    Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace })
 }
 
 fn seams<'a>(

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::human;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{Review, Spec, Task};
 use consort_core::subtask;
 use consort_runtime::tool::{SearchCollections, Toolbox};
 
-use crate::config::{Builtin, Config, GIVEN, is_remote};
+use crate::config::{Builtin, Config, GIVEN};
 
 /// How a run is called that has no ensemble.
 const NAMELESS: &str = "run";
@@ -39,7 +40,8 @@ pub(crate) fn ensemble(config: &Config) -> Ensemble {
 pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     let models = config.models.iter().map(|model| model.info.clone()).collect();
     let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(human::info()));
-    Catalog { models, tools: tools.infos().cloned().chain(asks).collect() }
+    let providers = tools.providers().map(|provider| provider.name().to_owned()).collect();
+    Catalog { models, tools: tools.infos().cloned().chain(asks).collect(), providers }
 }
 
 /// What holds for requests that bring their own tasks when there is no ensemble.
@@ -81,15 +83,18 @@ fn stored() -> Arc<ToolInfo> {
 /// Why a tool that the file allows is not there.
 fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
     let not_yet = |what: &str| Some(format!("{what} not in this version of Consort yet"));
-    let troubles: Vec<String> = tools.sources().filter_map(|source| source.trouble()).collect();
+    let group = Dynamic::parse(name).map(Dynamic::provider);
+    let troubles: Vec<String> = tools.providers().filter_map(|provider| provider.trouble()).collect();
     match Builtin::named(name) {
         // People are asked by the run itself, and what is switched off is unknown.
         Some(_) => None,
         None if name == subtask::RUN => None,
         None if GIVEN.contains(&name) => not_yet(&format!("the tool `{name}` is")),
-        None if is_remote(name) => {
+        None if matches!(group, Some(None | Some(NETWORK))) => {
             Some(format!("`{name}` is a tool of another ensemble, which only a server can use: `consort serve`"))
         }
+        // Whether there is such a provider is known, whatever it has.
+        None if group.is_some() => None,
         None if troubles.is_empty() => None,
         None => Some(format!("there is no tool `{name}` at the moment; {}", troubles.join("; "))),
     }

@@ -99,7 +99,7 @@ fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assem
 /// A server over everything the configuration names.
 pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Result<Server, assemble::Error> {
     let network = assemble::network(config);
-    let tools = with.tools.with_dynamic(network.tools());
+    let tools = with.tools.with_provider(network.tools());
     let catalog = assemble::catalog(config, &tools);
     let engine = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
     assemble::offer(config, &network, &engine, &catalog);

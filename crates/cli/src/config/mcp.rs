@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, Permission};
+use consort_core::dynamic::NETWORK;
 
 use super::fields::Fields;
 use super::models::WEB;
@@ -64,6 +65,9 @@ pub(crate) struct ToolTraits {
 
 /// Reads one `[mcp.*]`.
 pub(super) fn read(name: &str, fields: &mut Fields<'_>) -> Mcp {
+    if name == NETWORK {
+        fields.mistake_here("this name stands for the tools of other ensembles");
+    }
     Mcp {
         name: name.to_owned(),
         transport: transport(fields),

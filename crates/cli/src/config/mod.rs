@@ -37,7 +37,6 @@ pub(crate) use mistake::Mistakes;
 pub(crate) use models::{Api, Model, Provider};
 use network::Network;
 pub(crate) use network::Peer;
-pub(crate) use references::is_remote;
 pub(crate) use secret::Secret;
 pub(crate) use server::{ApiKey, Scope, Server};
 pub(crate) use tools::{Builtin, GIVEN, reserved_tools};

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use consort_core::dynamic::is_plain;
+
 use super::fields::Fields;
 use super::secret::{Address, Secret};
-use super::tools::is_plain;
 use super::values::{address, at_least, duration, flag, secret, text};
 
 /// The network.

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use consort_core::catalog::{ModelInfo, Price, ToolInfo};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
+use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::mistake::{Code, Mistake};
 
 use super::Config;
 use super::ensemble::{Share, ShareKind, Template};
 use super::notes::Notes;
-use super::tools::{Builtin, GIVEN, is_plain};
+use super::tools::{Builtin, GIVEN};
 use super::typed::inside;
 
 /// Notes every reference that leads nowhere.
@@ -146,7 +147,8 @@ impl Check<'_> {
         let named = template.ensemble.tasks.iter().flat_map(|task| {
             task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
         });
-        Catalog { models, tools: named.map(|name| Arc::new(ToolInfo::new(name, ""))).collect() }
+        let tools = named.map(|name| Arc::new(ToolInfo::new(name, ""))).collect();
+        Catalog { models, tools, providers: Vec::new() }
     }
 
     /// The key of the file that a place in a run stands for.
@@ -172,8 +174,11 @@ impl Check<'_> {
     /// A tool that exists, or may once the servers and peers that have it are there.
     fn tool(&mut self, place: String, name: &str) {
         let known: Vec<&str> = self.config.tools.names().collect();
-        if known.contains(&name) || GIVEN.contains(&name) || is_remote(name) {
+        if known.contains(&name) || GIVEN.contains(&name) {
             return;
+        }
+        if let Some(dynamic) = Dynamic::parse(name) {
+            return self.looked_up(place, name, dynamic);
         }
         match Builtin::named(name).map(Builtin::needs) {
             Some(Some(key)) if !self.notes.has(key) => self.notes.mistake(place, format!("`{name}` needs `{key}`")),
@@ -183,21 +188,23 @@ impl Check<'_> {
         }
     }
 
+    /// A name that is looked up when its task begins: what it stands for is known
+    /// then, who has it now.
+    fn looked_up(&mut self, place: String, name: &str, dynamic: Dynamic<'_>) {
+        let servers = self.config.mcp.iter().map(|server| server.name.as_str());
+        let providers: Vec<&str> = std::iter::once(NETWORK).chain(servers).collect();
+        if dynamic.provider().is_some_and(|provider| !providers.contains(&provider)) {
+            let groups: Vec<String> = providers.iter().map(|provider| format!("{provider}:*")).collect();
+            self.unknown(place, "tools", name, &groups.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+
     fn unknown(&mut self, place: String, what: &str, name: &str, known: &[&str]) {
         let allowed = match known {
             [] => "none is named in this file".to_owned(),
             known => format!("allowed are {}", known.join(", ")),
         };
         self.notes.found([(place, format!("unknown {what} `{name}`; {allowed}"))]);
-    }
-}
-
-/// Tools of the network: all, those with a tag, or one of a peer's.
-pub(crate) fn is_remote(name: &str) -> bool {
-    match (name.strip_prefix("network:"), name.split_once('.')) {
-        (Some(which), _) => which == "*" || which.strip_prefix('#').is_some_and(|tag| !tag.trim().is_empty()),
-        (None, Some((peer, capability))) => is_plain(peer) && !capability.trim().is_empty(),
-        (None, None) => false,
     }
 }
 

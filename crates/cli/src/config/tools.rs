@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo, plain_input};
+use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
 use consort_core::schema::Schema;
 
@@ -195,11 +196,6 @@ fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
 fn schema(fields: &mut Fields<'_>) -> Option<Schema> {
     let json = fields.read("input_schema", object)?;
     Schema::parse(json).map_err(|reason| fields.found("input_schema", reason)).ok()
-}
-
-/// True for names that need no quoting anywhere; a dot would mean a peer's tool.
-pub(super) fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// A duration in milliseconds, as core counts.

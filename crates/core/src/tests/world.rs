@@ -66,6 +66,7 @@ pub(super) fn catalog() -> Catalog {
         .into_iter()
         .map(Arc::new)
         .collect(),
+        providers: Vec::new(),
     }
 }
 

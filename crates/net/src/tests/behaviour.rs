@@ -7,7 +7,7 @@ use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::script::Gate;
-use consort_runtime::tool::{Account, Answer, DynamicTools, Invocation, Tool};
+use consort_runtime::tool::{Account, Answer, Invocation, Tool};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -76,11 +76,11 @@ async fn the_hotel_finds_the_kitchen_uses_it_loses_it_and_has_it_back() {
 
     drop(running);
     room.until_knows(&["pantry.check-inventory"]).await;
-    let moved = room.network.get("kitchen.check-inventory").unwrap();
+    let moved = room.network.tool("kitchen.check-inventory").unwrap();
     assert_eq!(moved.call(invocation("pepper")).await, done("7 left"), "the second kitchen answers");
     drop(pantry);
     room.until_knows(&[]).await;
-    let Answer::Failed(why) = room.network.get("kitchen.check-inventory").unwrap().call(invocation("x")).await else {
+    let Answer::Failed(why) = room.network.tool("kitchen.check-inventory").unwrap().call(invocation("x")).await else {
         panic!()
     };
     assert!(why.contains("not connected"), "{why}");
@@ -97,7 +97,7 @@ async fn a_link_is_useful_in_both_directions_and_a_silent_peer_is_gone_after_twi
     let kitchen = House::new("kitchen", &["room"]).tool("stock", &[], &stock).start(&wires).await;
     let room = House::new("room", &[]).start(&wires).await;
     room.until_knows(&["kitchen.stock"]).await;
-    let called = room.network.get("kitchen.stock").unwrap().call(invocation("salt")).await;
+    let called = room.network.tool("kitchen.stock").unwrap().call(invocation("salt")).await;
     assert_eq!(called, done("3 left"), "over the link the kitchen opened");
 
     wires.part("kitchen", "room");
@@ -179,7 +179,7 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
     a.until_knows(&["b.work", "c.work"]).await;
     b.until_knows(&["a.work", "c.work"]).await;
     c.until_knows(&["a.work", "b.work"]).await;
-    let answer = a.network.get("b.work").unwrap().call(invocation("round")).await;
+    let answer = a.network.tool("b.work").unwrap().call(invocation("round")).await;
     assert_eq!(answer, done("b is done"));
     let told = last.sent("1.1").unwrap();
     let told = format!("{:?}", told.messages);
@@ -192,7 +192,7 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
     let c = House::new("c", &[]).task("work", &[]).model(&waits);
     let (a, _b, _c) = (a.start(&wires).await, b.start(&wires).await, c.start(&wires).await);
     a.until_knows(&["b.work"]).await;
-    let call = a.network.get("b.work").unwrap();
+    let call = a.network.tool("b.work").unwrap();
     let mut working = call.call(invocation("stop"));
     tokio::select! {
         _ = &mut working => panic!("the last model hangs"),
@@ -301,7 +301,7 @@ async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
     let _kitchen = House::new("kitchen", &[]).task("cook", &[]).model(&model).start(&wires).await;
     let room = House::new("room", &["kitchen"]).start(&wires).await;
     room.until_knows(&["kitchen.cook"]).await;
-    let cook = room.network.get("kitchen.cook").unwrap();
+    let cook = room.network.tool("kitchen.cook").unwrap();
     let call = |key: &str, lent: Option<Claim>| Invocation { account: Account::new(None, lent), ..invocation(key) };
 
     let free = call("free", None);

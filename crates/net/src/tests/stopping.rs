@@ -6,7 +6,7 @@ use std::time::Duration;
 use consort_core::catalog::EffectClass;
 use consort_core::message::Outcome;
 use consort_runtime::model::{Line, ScriptedModel, What};
-use consort_runtime::tool::{Answer, DynamicTools, Tool};
+use consort_runtime::tool::{Answer, Tool};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
@@ -92,7 +92,7 @@ async fn work_for_an_ensemble_that_died_ends_even_after_a_restart_of_its_own() {
     let c = house.start(&wires).await;
     let a = House::new("a", &["c"]).start(&wires).await;
     a.until_knows(&["c.work"]).await;
-    let call = a.network.get("c.work").unwrap();
+    let call = a.network.tool("c.work").unwrap();
     let working = call.call(invocation("work"));
     tokio::select! { _ = working => panic!("the model hangs"), () = last.until(What::Asked, "1.0") => {} }
     drop((a, c, call));
@@ -146,7 +146,7 @@ async fn who_is_about_to_stop_says_so_and_is_passed_over() {
     let pantry = House::new("pantry", &[]).tool("look", &["food"], &second).start(&wires).await;
     let room = House::new("room", &["kitchen", "pantry"]).start(&wires).await;
     room.until_knows(&["kitchen.look", "pantry.look"]).await;
-    let named = room.network.get("kitchen.look").unwrap();
+    let named = room.network.tool("kitchen.look").unwrap();
     let done = |text: &str| Answer::Done { text: text.to_owned(), data: None };
     assert_eq!(named.call(invocation("1")).await, done("first"));
 

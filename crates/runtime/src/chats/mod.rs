@@ -43,9 +43,6 @@ const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
 /// Passages of documents a message is answered with.
 const PASSAGES_MAX: usize = 8;
-/// What stands for every tool of other ensembles.
-const NETWORK: &str = "network:*";
-
 /// What holds for all conversations.
 #[derive(Clone)]
 pub struct Settings {
@@ -53,8 +50,8 @@ pub struct Settings {
     pub rules: Rules,
     /// What it can choose from.
     pub catalog: Catalog,
-    /// The sources whose tools it can choose too, by name.
-    pub sources: Vec<String>,
+    /// The providers whose tools it can choose too, by name.
+    pub providers: Vec<String>,
     /// The folder whose `AGENTS.md` is shown to the model.
     pub workspace: Option<PathBuf>,
     /// How long a turn goes on after its last client has left.
@@ -402,12 +399,12 @@ impl Chats {
     /// What a turn can choose from at this moment.
     pub fn catalog(&self) -> Catalog {
         let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
-        let allowed = tools.sources().filter(|source| settings.sources.iter().any(|name| name == source.name()));
-        let live = allowed.flat_map(|source| source.tools());
+        let allowed =
+            tools.providers().filter(|provider| settings.providers.iter().any(|name| name == provider.name()));
+        let live = allowed.flat_map(|provider| provider.resolve());
         let stored = tools.get(SearchCollections::NAME).cloned();
         let mut catalog = settings.catalog.clone();
         catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
-        catalog.tools.extend(tools.resolve(NETWORK));
         catalog
     }
 

@@ -72,15 +72,6 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Knows tools that come and go, such as those of other ensembles.
-pub trait DynamicTools: Send + Sync + 'static {
-    /// What a name in a task's list stands for just now.
-    fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>>;
-
-    /// The tool of this name, for one call; none when it is nobody's here.
-    fn get(&self, name: &str) -> Option<Arc<dyn Tool>>;
-}
-
 /// Something an agent can call.
 pub trait Tool: Send + Sync + 'static {
     /// What is known about it without calling it.
@@ -89,20 +80,35 @@ pub trait Tool: Send + Sync + 'static {
     /// Does the work. The caller enforces the time limit by dropping this.
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer>;
 
+    /// What it is about: `<provider>:#tag` stands for the tools with a tag.
+    fn tags(&self) -> &[String] {
+        &[]
+    }
+
     /// Why it cannot be called at the moment; a call is answered with the same.
     fn trouble(&self) -> Option<String> {
         None
     }
 }
 
-/// Tools that come and go while the program runs.
-pub trait Source: Send + Sync + 'static {
-    /// What it is called in the configuration.
+/// Tools that come and go while the program runs: those of an MCP server, those
+/// of other ensembles, or whatever a program likes to offer. A task lists one
+/// by its name, all of them as `<provider>:*`, those with a tag as
+/// `<provider>:#tag`; the last two are looked up whenever the task begins.
+pub trait DynamicToolProvider: Send + Sync + 'static {
+    /// What it is called; letters, digits, `_` and `-`.
     fn name(&self) -> &str;
 
     /// What it has now, those included that cannot be called at the moment.
-    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+    fn resolve(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// The tool of this name, for one call; none when it is nobody's here.
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.resolve().into_iter().find(|tool| tool.info().name == name)
+    }
 
     /// Why nothing of it can be called at the moment, if so.
-    fn trouble(&self) -> Option<String>;
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }

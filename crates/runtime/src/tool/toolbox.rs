@@ -1,5 +1,5 @@
 //! The tools of one server: those that are always there, in the order they
-//! were registered, and those of sources, which come and go. And how one call
+//! were registered, and those of providers, which come and go. And how one call
 //! is performed: within its time limit, and whatever breaks inside a tool
 //! stays inside its answer.
 
@@ -8,12 +8,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, ToolInfo};
+use consort_core::catalog::{EffectClass, Permission, ToolInfo};
+use consort_core::dynamic::{Dynamic, is_dynamic};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Answer, DynamicTools, Invocation, Source, Tool};
+use super::{Answer, DynamicToolProvider, Invocation, Tool};
 
 /// Names suggested for an unknown one; more would not help anybody.
 const SUGGESTIONS_MAX: usize = 3;
@@ -22,8 +23,7 @@ const SUGGESTIONS_MAX: usize = 3;
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Arc<Vec<Arc<dyn Tool>>>,
-    sources: Arc<Vec<Arc<dyn Source>>>,
-    dynamic: Option<Arc<dyn DynamicTools>>,
+    providers: Arc<Vec<Arc<dyn DynamicToolProvider>>>,
 }
 
 /// Why a tool cannot be in a toolbox.
@@ -51,26 +51,27 @@ impl Toolbox {
         Ok(self)
     }
 
-    /// The same toolbox with whatever this source has, whenever it has it. A
-    /// tool that is always there goes before one of a source.
-    pub fn with_source(mut self, source: Arc<dyn Source>) -> Toolbox {
-        Arc::make_mut(&mut self.sources).push(source);
+    /// The same toolbox with whatever this provider has, whenever it has it. A
+    /// tool that is always there goes before one that comes and goes.
+    pub fn with_provider(mut self, provider: Arc<dyn DynamicToolProvider>) -> Toolbox {
+        Arc::make_mut(&mut self.providers).push(provider);
         self
     }
 
-    /// The same toolbox, where names it does not have are looked up here.
-    pub fn with_dynamic(self, dynamic: Arc<dyn DynamicTools>) -> Toolbox {
-        Toolbox { dynamic: Some(dynamic), ..self }
-    }
-
-    /// What a name that stands for tools of others stands for just now.
+    /// What a name that is looked up stands for just now. Secrets are handed
+    /// out by name alone.
     pub(crate) fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
-        self.dynamic.as_ref().map(|dynamic| dynamic.resolve(name)).unwrap_or_default()
-    }
-
-    /// The tool of this name that somebody else shares just now.
-    pub fn shared(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.dynamic.as_ref().and_then(|dynamic| dynamic.get(name))
+        let (provider, tag) = match Dynamic::parse(name) {
+            Some(Dynamic::All { provider }) => (provider, None),
+            Some(Dynamic::Tagged { provider, tag }) => (provider, Some(tag)),
+            Some(Dynamic::Peer) | None => return self.find(name).iter().map(|tool| tool.info().clone()).collect(),
+        };
+        let named = self.providers().filter(|known| known.name() == provider);
+        let wanted = |tool: &Arc<dyn Tool>| {
+            let tagged = tag.is_none_or(|tag| tool.tags().iter().any(|known| known == tag));
+            tagged && tool.info().permission != Permission::Secrets
+        };
+        named.flat_map(|provider| provider.resolve()).filter(wanted).map(|tool| tool.info().clone()).collect()
     }
 
     /// The tool of this name, among those that are always there.
@@ -80,7 +81,7 @@ impl Toolbox {
 
     /// The tool of this name, wherever it comes from.
     pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.get(name).cloned().or_else(|| self.live().find(|tool| tool.info().name == name))
+        self.get(name).cloned().or_else(|| self.providers().find_map(|provider| provider.find(name)))
     }
 
     /// Names of the tools that are always there, in order of registration.
@@ -94,13 +95,14 @@ impl Toolbox {
     }
 
     /// Where tools come from that are not always there.
-    pub fn sources(&self) -> impl Iterator<Item = &Arc<dyn Source>> {
-        self.sources.iter()
+    pub fn providers(&self) -> impl Iterator<Item = &Arc<dyn DynamicToolProvider>> {
+        self.providers.iter()
     }
 
-    /// What the sources have now.
+    /// What the providers have now under names that a run is told when it is
+    /// accepted; the others are looked up when a task begins.
     pub fn live(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
-        self.sources.iter().flat_map(|source| source.tools())
+        self.providers().flat_map(|provider| provider.resolve()).filter(|tool| !is_dynamic(&tool.info().name))
     }
 
     /// Names somebody who typed `name` may have meant, the likeliest first.
@@ -118,7 +120,7 @@ impl Toolbox {
     /// Performs one call. Dropping this drops the tool's own future at once,
     /// so nothing of the call goes on behind the caller's back.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
-        match self.find(name).or_else(|| self.shared(name)) {
+        match self.find(name) {
             Some(tool) => perform(tool.as_ref(), invocation).await,
             None => Answer::Failed(self.missing(name)),
         }
@@ -150,6 +152,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
         (**self).call(invocation)
+    }
+
+    fn tags(&self) -> &[String] {
+        (**self).tags()
     }
 
     fn trouble(&self) -> Option<String> {
@@ -198,6 +204,8 @@ fn slips(from: &str, to: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use consort_core::id::Id;
     use serde_json::json;
 
@@ -247,6 +255,64 @@ mod tests {
         ] {
             assert_eq!(toolbox.nearest(typed), meant, "{typed}");
         }
+    }
+
+    /// Tools that come when they are put here and go when they are taken out.
+    struct Shelf(Mutex<Vec<Shelved>>);
+
+    #[derive(Clone)]
+    struct Shelved(Arc<ToolInfo>, Vec<String>);
+
+    impl Shelved {
+        fn new(name: &str, permission: Permission, tag: &str) -> Shelved {
+            Shelved(Arc::new(ToolInfo { permission, ..ToolInfo::new(name, "") }), vec![tag.to_owned()])
+        }
+    }
+
+    impl Tool for Shelved {
+        fn info(&self) -> &Arc<ToolInfo> {
+            &self.0
+        }
+
+        fn call(&self, _invocation: Invocation) -> BoxFuture<'_, Answer> {
+            Box::pin(async { Answer::Done { text: "shelved".to_owned(), data: None } })
+        }
+
+        fn tags(&self) -> &[String] {
+            &self.1
+        }
+    }
+
+    impl DynamicToolProvider for Shelf {
+        fn name(&self) -> &str {
+            "shelf"
+        }
+
+        fn resolve(&self) -> Vec<Arc<dyn Tool>> {
+            self.0.lock().unwrap().iter().cloned().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) }).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_and_goes_is_found_as_long_as_it_is_there() {
+        let tea = Shelved::new("tea", Permission::Safe, "drinks");
+        let shelf = Arc::new(Shelf(Mutex::new(vec![tea.clone()])));
+        let toolbox = toolbox(&["json"]).with_provider(shelf.clone());
+        let names = |name: &str| toolbox.resolve(name).iter().map(|info| info.name.clone()).collect::<Vec<_>>();
+        let salt = Shelved::new("salt", Permission::Safe, "food");
+        let others =
+            [salt, Shelved::new("key", Permission::Secrets, "food"), Shelved::new("hall.key", Permission::Safe, "")];
+        shelf.0.lock().unwrap().extend(others);
+        assert_eq!(names("shelf:*"), ["tea", "salt", "hall.key"], "secrets are listed by name or not at all");
+        assert_eq!(names("shelf:#food"), ["salt"]);
+        assert_eq!((names("shelf:#wine"), names("cellar:*")), (vec![], vec![]));
+        assert_eq!((names("hall.key"), names("hall.door")), (vec!["hall.key".to_owned()], vec![]));
+        let told: Vec<String> = toolbox.live().map(|tool| tool.info().name.clone()).collect();
+        assert_eq!(told, ["tea", "salt", "key"], "what is looked up later is not told before");
+        assert_eq!(toolbox.perform("tea", invocation()).await, Answer::Done { text: "shelved".to_owned(), data: None });
+        shelf.0.lock().unwrap().clear();
+        let gone = Answer::Failed("there is no tool named `tea`".to_owned());
+        assert_eq!(toolbox.perform("tea", invocation()).await, gone);
     }
 
     #[tokio::test]

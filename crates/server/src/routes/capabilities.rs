@@ -7,10 +7,11 @@ use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
+use consort_core::dynamic::NETWORK;
 use consort_core::human;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
-use consort_runtime::tool::{Source, Tool};
+use consort_runtime::tool::{DynamicToolProvider, Tool};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -34,16 +35,17 @@ pub(crate) fn told(site: &Site) -> Value {
     let tasks: Vec<Value> = ensemble.tasks.iter().map(task).collect();
     let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
         site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
-    let servers: Vec<Value> = site.engine().seams().tools.sources().map(|source| mcp_server(&**source)).collect();
+    let servers = site.engine().seams().tools.providers().filter(|provider| provider.name() != NETWORK);
+    let servers: Vec<Value> = servers.map(|provider| mcp_server(&**provider)).collect();
     json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(), "preconfiguredTasks": tasks,
         "inputs": ensemble.inputs, "sharedTasks": shared_tasks, "sharedTools": shared_tools, "mcpServers": servers })
 }
 
 /// A server whose tools come and go, with why none of them can be called if so.
-fn mcp_server(source: &dyn Source) -> Value {
-    let tools: Vec<String> = source.tools().iter().map(|tool| tool.info().name.clone()).collect();
-    let mut view = json!({ "name": source.name(), "tools": tools });
-    if let (Some(reason), Value::Object(view)) = (source.trouble(), &mut view) {
+fn mcp_server(provider: &dyn DynamicToolProvider) -> Value {
+    let tools: Vec<String> = provider.resolve().iter().map(|tool| tool.info().name.clone()).collect();
+    let mut view = json!({ "name": provider.name(), "tools": tools });
+    if let (Some(reason), Value::Object(view)) = (provider.trouble(), &mut view) {
         view.insert("unavailable".to_owned(), json!(reason));
     }
     view

@@ -74,7 +74,7 @@ async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answ
 fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     let (tools, toolbox) = (site.catalog().tools, &site.engine().seams().tools);
     let known = tools.iter().find(|tool| tool.name == name).cloned();
-    let Some(tool) = known.or_else(|| toolbox.shared(name).map(|tool| tool.info().clone())) else {
+    let Some(tool) = known.or_else(|| toolbox.find(name).map(|tool| tool.info().clone())) else {
         if site.server.catalog.tools.is_empty() && toolbox.live().next().is_none() {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
         }

@@ -119,7 +119,7 @@ pub(crate) fn network() -> Network {
 pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let seams = engine.seams();
     let models = ["main", "spare"].map(|alias| Arc::new(ModelInfo::new(alias, "scripted"))).into();
-    let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect() };
+    let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect(), ..Catalog::default() };
     let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
     let rules =
@@ -127,7 +127,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let settings = Settings {
         rules,
         catalog: catalog.clone(),
-        sources: Vec::new(),
+        providers: Vec::new(),
         workspace: None,
         detach_grace: Duration::from_millis(50),
     };

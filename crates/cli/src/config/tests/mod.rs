@@ -83,7 +83,7 @@ fn models_keep_the_order_of_the_file_and_the_first_one_is_the_default() {
 
 #[test]
 fn tools_that_exist_only_once_a_server_runs_are_taken_on_trust() {
-    let task = "[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'x {topic}'\ntools = ['append_line', 'run_subtask']\n";
+    let task = "[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'x {topic}'\ntools = ['append_line', 'run_subtask', 'files:*']\n";
     assert!(parse(task, Path::new("")).is_err());
     assert!(parse(&format!("[mcp.files]\ncommand = 'x'\n{task}"), Path::new("")).is_ok());
 }

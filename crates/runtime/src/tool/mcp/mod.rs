@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use self::line::Line;
 use self::names::Names;
 use self::owner::Owner;
-use super::{HttpToolError, Source, Tool, http_client};
+use super::{DynamicToolProvider, HttpToolError, Tool, http_client};
 
 /// What a configuration says about an MCP server.
 #[derive(Clone, Debug)]
@@ -153,9 +153,9 @@ impl Servers {
         self.servers.push(server);
     }
 
-    /// Each of them as a source of tools.
-    pub fn sources(&self) -> impl Iterator<Item = Arc<dyn Source>> {
-        self.servers.iter().cloned().map(|server| -> Arc<dyn Source> { server })
+    /// Each of them as a provider of tools.
+    pub fn providers(&self) -> impl Iterator<Item = Arc<dyn DynamicToolProvider>> {
+        self.servers.iter().cloned().map(|server| -> Arc<dyn DynamicToolProvider> { server })
     }
 
     /// Returns when every server is connected or has failed to, at the latest
@@ -197,7 +197,7 @@ impl Server {
         match self.trouble() {
             Some(reason) => vec![trouble(None, reason)],
             None => self
-                .tools()
+                .resolve()
                 .iter()
                 .filter_map(|tool| Some(trouble(Some(tool.info().name.clone()), tool.trouble()?)))
                 .collect(),
@@ -205,12 +205,12 @@ impl Server {
     }
 }
 
-impl Source for Server {
+impl DynamicToolProvider for Server {
     fn name(&self) -> &str {
         self.line.server()
     }
 
-    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+    fn resolve(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
