@@ -2,6 +2,7 @@
 //! fresh engine on what was stored ends the run the same way, and nothing that
 //! was finished happens again.
 
+mod pipelines;
 mod scenarios;
 
 use std::collections::BTreeMap;

@@ -19,6 +19,8 @@ mod research_and_write;
 mod review_gate;
 #[path = "../../crates/consort/examples/structured_output.rs"]
 mod structured_output;
+#[path = "../../crates/consort/examples/tool_pipeline.rs"]
+mod tool_pipeline;
 
 use axum::serve;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -74,6 +76,11 @@ async fn a_third_question_is_beyond_a_budget_of_two() {
 #[tokio::test]
 async fn tools_share_the_pantry_and_say_what_is_missing() {
     assert_eq!(own_tools::run().await.unwrap(), "Salted, but without saffron.");
+}
+
+#[tokio::test]
+async fn a_chain_of_tools_is_one_call_to_the_model() {
+    assert_eq!(tool_pipeline::run().await.unwrap(), "The kitchen was asked once: 35");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use consort_core::mistake::Mistake;
 use consort_runtime::engine;
+use consort_runtime::tool::PipelineError;
 
 use crate::catalog::Unknown;
 
@@ -23,6 +24,9 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Tools that do not make a chain.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
     /// There is nothing of this name.
     #[error(transparent)]
     Unknown(#[from] Unknown),

@@ -64,7 +64,9 @@ pub use consort_core::mistake::{Code, Mistake};
 pub use consort_core::spec::{OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow};
 pub use consort_runtime::limits::{Rate, parse_rate};
 pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};
-pub use consort_runtime::tool::{Calculator, DateTime, DynamicToolProvider, Json, ScriptedTool};
+pub use consort_runtime::tool::{
+    Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step,
+};
 
 /// The traits behind models and tools, for those you write yourself.
 pub mod seam {

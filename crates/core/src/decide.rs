@@ -277,10 +277,12 @@ impl Run {
     }
 }
 
-/// How a call ended and, if it says so in its data, what it did to a file.
+/// How a call ended and, if it says so in its data, what it did to files.
 fn returned(call: Id, mut outcome: Outcome, duration_ms: u64) -> Vec<Fact> {
-    let change = outcome.take_change().map(|change| Fact::FileChanged { call: call.clone(), change });
-    std::iter::once(Fact::ToolReturned { call, outcome, duration_ms }).chain(change).collect()
+    let changes = outcome.take_changes();
+    let changed = |change| Fact::FileChanged { call: call.clone(), change };
+    let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
+    std::iter::once(Fact::ToolReturned { call, outcome, duration_ms }).chain(changes).collect()
 }
 
 /// Between half and all of a wait that doubles with each attempt.

@@ -6,8 +6,8 @@
 //! - what people ask for: [`draft`] as written, [`request`] as JSON,
 //!   [`template`] and [`agent`] filled in by [`compile`], which reports every
 //!   [`mistake`] at once and gives a [`spec`]; [`submission`] is both in order
-//! - what a run may use: [`catalog`] of models and tools, [`dynamic`] tools of
-//!   other ensembles, [`schema`], [`budget`]
+//! - what a run may use: [`catalog`] of models and tools, [`dynamic`] tools that
+//!   come and go, a [`pipeline`] of several, [`schema`], [`budget`]
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `settling` (how they
@@ -51,6 +51,7 @@ pub mod message;
 pub mod mistake;
 pub mod next;
 mod output;
+pub mod pipeline;
 mod prompt;
 pub mod queue;
 pub mod request;

@@ -13,8 +13,8 @@ use crate::event::FileChange;
 use crate::id::Id;
 use crate::text::Text;
 
-/// The field of a tool's data that says what became of a file.
-const CHANGE: &str = "fileChanged";
+/// The field of a tool's data that says what became of a file, or of several.
+pub const CHANGE: &str = "fileChanged";
 
 /// One line of the conversation sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -294,17 +294,22 @@ impl Outcome {
         Outcome::Answer { text: text.into(), data: None }
     }
 
-    /// What the answer says about a file that was changed, which is told apart
+    /// What the answer says about files that were changed, which is told apart
     /// from the rest of its data.
-    pub(crate) fn take_change(&mut self) -> Option<FileChange> {
-        let Outcome::Answer { data, .. } = self else { return None };
-        let Some(Value::Object(fields)) = data else { return None };
-        let change = serde_json::from_value(fields.get(CHANGE)?.clone()).ok()?;
+    pub(crate) fn take_changes(&mut self) -> Vec<FileChange> {
+        let Outcome::Answer { data, .. } = self else { return Vec::new() };
+        let Some(Value::Object(fields)) = data else { return Vec::new() };
+        let changes = match fields.get(CHANGE).cloned() {
+            Some(Value::Array(changes)) => changes,
+            Some(change) => vec![change],
+            None => return Vec::new(),
+        };
+        let Ok(changes) = changes.into_iter().map(serde_json::from_value).collect() else { return Vec::new() };
         fields.remove(CHANGE);
         if fields.is_empty() {
             *data = None;
         }
-        Some(change)
+        changes
     }
 
     /// Nobody knows whether it happened.

@@ -70,6 +70,14 @@ pub(crate) enum Error {
     /// A tool's entry.
     #[error("tools: {0}")]
     Tool(#[from] HttpToolError),
+    /// A pipeline's entry.
+    #[error("tools.pipeline.{name}: {reason}")]
+    Pipeline {
+        /// The pipeline.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// An MCP server's entry.
     #[error(transparent)]
     Mcp(#[from] tool::mcp::Error),

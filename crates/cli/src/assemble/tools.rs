@@ -7,12 +7,12 @@ use consort_core::catalog::ToolInfo;
 use consort_runtime::clock::Clock;
 use consort_runtime::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
 use consort_runtime::tool::{
-    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, HttpToolOptions, Json, ListFiles, ReadFile, Tool,
-    Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
+    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, HttpToolOptions, Json, ListFiles, Pipeline, ReadFile,
+    Step, Tool, Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
 };
 
 use super::Error;
-use crate::config::{Builtin, Config};
+use crate::config::{self, Builtin, Config};
 
 /// Everything agents can call but what a run does itself.
 pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
@@ -23,15 +23,32 @@ pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
             toolbox = toolbox.with(tool)?;
         }
     }
-    if config.tools.http.is_empty() {
-        return Ok(toolbox);
+    if !config.tools.http.is_empty() {
+        let client = tool::http_client()?;
+        for tool in &config.tools.http {
+            let options = options(&tool.info, tool.url.as_str());
+            toolbox = toolbox.with(HttpTool::new(client.clone(), options)?)?;
+        }
     }
-    let client = tool::http_client()?;
-    for tool in &config.tools.http {
-        let options = options(&tool.info, tool.url.as_str());
-        toolbox = toolbox.with(HttpTool::new(client.clone(), options)?)?;
+    // Each comes after those it is made of.
+    for pipeline in &config.tools.pipelines {
+        let made = made(&toolbox, pipeline)?;
+        toolbox = toolbox.with(made)?;
     }
     Ok(toolbox)
+}
+
+/// A tool made of those in the box.
+fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Error> {
+    let wrong = |reason: String| Error::Pipeline { name: pipeline.name.clone(), reason };
+    let step = |step: &config::Step| match toolbox.get(&step.tool) {
+        Some(tool) => {
+            Ok(step.args.iter().fold(Step::new(tool.clone()), |step, (name, value)| step.with(name, value.clone())))
+        }
+        None => Err(wrong(format!("there is no tool `{}`", step.tool))),
+    };
+    let steps: Vec<Step> = pipeline.steps.iter().map(step).collect::<Result<_, Error>>()?;
+    Pipeline::new(&pipeline.name, &pipeline.description, steps).map_err(|error| wrong(error.to_string()))
 }
 
 /// A built-in tool; none where the run asks a person itself, or nothing is

@@ -121,6 +121,30 @@ impl<'a> Fields<'a> {
         values
     }
 
+    /// A list of tables that must be there, where a bare string stands for a
+    /// table with this one key.
+    pub(crate) fn need_tables_or_text<T>(
+        &mut self,
+        key: &'static str,
+        only: &str,
+        read: impl Fn(&mut Fields<'_>) -> T,
+    ) -> Vec<T> {
+        if !self.has(key) {
+            self.missing.push(key);
+        }
+        let place = inside(&self.path, key);
+        let mut values = Vec::new();
+        for (index, item) in self.list(key).unwrap_or_default().iter().enumerate() {
+            let place = format!("{place}[{index}]");
+            values.push(match self.judge(place.clone(), table_or_text(item, only)) {
+                Some(table) => read_table(&table, place, self.notes, &read),
+                // Something must stand there, or the others would move up.
+                None => read_table(&[], place, &mut Notes::default(), &read),
+            });
+        }
+        values
+    }
+
     /// Tables by names of the user's choice, in the order of the file.
     pub(crate) fn entries<T>(&mut self, key: &'static str, read: impl Fn(&str, &mut Fields<'_>) -> T) -> Vec<T> {
         self.entries_as(key, |value| as_table(value).map(Cow::Borrowed), read)
@@ -133,14 +157,7 @@ impl<'a> Fields<'a> {
         only: &str,
         read: impl Fn(&str, &mut Fields<'_>) -> T,
     ) -> Vec<T> {
-        let table = |value: &'a Typed| match value {
-            Typed::Text(_) => Ok(Cow::Owned(vec![(only.to_owned(), value.clone())])),
-            Typed::Table(table) => Ok(Cow::Borrowed(table.as_slice())),
-            Typed::Whole(_) | Typed::Decimal(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) => {
-                refused(value, "a string or a table")
-            }
-        };
-        self.entries_as(key, table, read)
+        self.entries_as(key, |value| table_or_text(value, only), read)
     }
 
     fn entries_as<T>(
@@ -232,6 +249,16 @@ impl<'a> Fields<'a> {
         keys.sort_unstable();
         keys.dedup();
         keys.join(", ")
+    }
+}
+
+fn table_or_text<'a>(value: &'a Typed, only: &str) -> Parsed<Cow<'a, Entries>> {
+    match value {
+        Typed::Text(_) => Ok(Cow::Owned(vec![(only.to_owned(), value.clone())])),
+        Typed::Table(table) => Ok(Cow::Borrowed(table.as_slice())),
+        Typed::Whole(_) | Typed::Decimal(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) => {
+            refused(value, "a string or a table")
+        }
     }
 }
 

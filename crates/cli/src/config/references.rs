@@ -22,6 +22,7 @@ pub(super) fn check(config: &Config, notes: &mut Notes) {
     let mut check = Check { config, notes };
     check.keys();
     check.models();
+    check.pipelines();
     check.chat();
     if let Some(template) = &config.template {
         check.tasks(template);
@@ -30,9 +31,9 @@ pub(super) fn check(config: &Config, notes: &mut Notes) {
     }
 }
 
-struct Check<'a> {
-    config: &'a Config,
-    notes: &'a mut Notes,
+pub(super) struct Check<'a> {
+    pub(super) config: &'a Config,
+    pub(super) notes: &'a mut Notes,
 }
 
 impl Check<'_> {
@@ -172,7 +173,7 @@ impl Check<'_> {
     }
 
     /// A tool that exists, or may once the servers and peers that have it are there.
-    fn tool(&mut self, place: String, name: &str) {
+    pub(super) fn tool(&mut self, place: String, name: &str) {
         let known: Vec<&str> = self.config.tools.names().collect();
         if known.contains(&name) || GIVEN.contains(&name) {
             return;
@@ -199,7 +200,7 @@ impl Check<'_> {
         }
     }
 
-    fn unknown(&mut self, place: String, what: &str, name: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, place: String, what: &str, name: &str, known: &[&str]) {
         let allowed = match known {
             [] => "none is named in this file".to_owned(),
             known => format!("allowed are {}", known.join(", ")),

@@ -1,4 +1,5 @@
-//! `[tools]`: the built-in ones, web search, and tools behind an HTTP endpoint.
+//! `[tools]`: the built-in ones, web search, tools behind an HTTP endpoint, and
+//! those made of others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,14 @@ use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
 use consort_core::schema::Schema;
 
+use consort_runtime::clock::Clock;
+use consort_runtime::tool::{
+    self, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WriteFile,
+};
+
 use super::fields::Fields;
 use super::models::WEB;
+use super::pipelines::{self, Pipeline};
 use super::secret::{Address, Secret};
 use super::typed::Typed;
 use super::values::{Parsed, address, duration, flag, object, secret, text, word};
@@ -27,6 +34,8 @@ pub(crate) struct Tools {
     pub(crate) web_search: Option<WebSearch>,
     /// Tools behind HTTP endpoints.
     pub(crate) http: Vec<HttpTool>,
+    /// Tools made of others, each after those it is made of.
+    pub(crate) pipelines: Vec<Pipeline>,
 }
 
 /// Where the web is searched.
@@ -122,6 +131,22 @@ impl Builtin {
         BUILTIN.iter().find(|(_, builtin)| *builtin == self).map_or("", |(word, _)| word)
     }
 
+    /// What is known about it; nothing where the run itself does the work.
+    pub(crate) fn told(self) -> Option<ToolInfo> {
+        Some(match self {
+            Builtin::Calculator => (**Calculator::default().info()).clone(),
+            Builtin::Datetime => (**DateTime::new(Clock::system()).info()).clone(),
+            Builtin::Json => (**Json::default().info()).clone(),
+            Builtin::HttpFetch => HttpFetch::told(),
+            Builtin::WebSearch => tool::WebSearch::told(),
+            Builtin::ReadFile => ReadFile::told(),
+            Builtin::ListFiles => ListFiles::told(),
+            Builtin::WriteFile => WriteFile::told(),
+            Builtin::EditFile => EditFile::told(),
+            Builtin::HumanInput => return None,
+        })
+    }
+
     /// The key without which it is absent, if there is one.
     pub(crate) fn needs(self) -> Option<&'static str> {
         match self {
@@ -136,7 +161,8 @@ impl Tools {
     /// The names of all of them.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let builtin = self.builtin.iter().map(|builtin| builtin.name());
-        builtin.chain(self.http.iter().map(|tool| tool.info.name.as_str()))
+        let http = self.http.iter().map(|tool| tool.info.name.as_str());
+        builtin.chain(http).chain(self.pipelines.iter().map(|pipeline| pipeline.name.as_str()))
     }
 }
 
@@ -149,16 +175,24 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         let reserved = GIVEN.contains(&name) || CHAT_ONLY.contains(&name);
         reserved || builtin.iter().any(|builtin| builtin.name() == name)
     };
+    let http = fields.entries("http", |name, fields| {
+        if taken(name) {
+            fields.mistake_here("a built-in tool has this name");
+        }
+        http_tool(name, fields)
+    });
+    let pipelines = fields.entries("pipeline", |name, fields| {
+        if taken(name) {
+            fields.mistake_here("a built-in tool has this name");
+        }
+        pipelines::read(name, fields)
+    });
     Tools {
         direct: fields.each("direct", word(PERMISSIONS)).unwrap_or_else(direct),
         allow_private_addresses: fields.read("allow_private_addresses", flag).unwrap_or(false),
         web_search: fields.table("web_search", web_search),
-        http: fields.entries("http", |name, fields| {
-            if taken(name) {
-                fields.mistake_here("a built-in tool has this name");
-            }
-            http_tool(name, fields)
-        }),
+        pipelines: pipelines::sorted(pipelines),
+        http,
         builtin,
     }
 }
@@ -172,10 +206,15 @@ fn search_address(value: &Typed) -> Parsed<Address> {
     if url.as_str().contains("{query}") { Ok(url) } else { Err("must have `{query}` in it".to_owned()) }
 }
 
-fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
+/// Notes that a tool cannot have this name.
+pub(super) fn name_of_tool(name: &str, fields: &mut Fields<'_>) {
     if !is_plain(name) {
         fields.mistake_here("the name of a tool has only letters, digits, `_` and `-`");
     }
+}
+
+fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
+    name_of_tool(name, fields);
     let effect = fields.read("effect", word(EFFECTS)).unwrap_or(EffectClass::Once);
     let info = ToolInfo {
         name: name.to_owned(),

@@ -29,7 +29,7 @@ pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, Workspace, WriteFil
 pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
 pub use json::Json;
 pub use memory::{Recall, Remember, memory_tools};
-pub use pipeline::{Pipeline, PipelineError};
+pub use pipeline::{Pipeline, PipelineError, Step};
 pub use scripted::{Entry, ScriptedTool, What};
 pub use search::{WebSearch, WebSearchOptions};
 pub use toolbox::{Toolbox, Unfit};

@@ -1,96 +1,152 @@
-//! A chain of tools as one tool: the first takes the arguments, each next the
-//! text of the one before. To a run it is as dangerous as its worst part.
+//! A chain of tools as one tool. What is known about it is core's business
+//! (`consort_core::pipeline`); here it is performed, step by step.
 
 use std::sync::Arc;
 
-use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::catalog::{EffectClass, ToolInfo};
+use consort_core::message::CHANGE;
+use consort_core::pipeline::{Link, chain};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
+pub use consort_core::pipeline::PipelineError;
+
 use super::{Answer, Invocation, Tool, toolbox};
 
-/// Tools in a chain; longer ones are programs.
-const STEPS_MAX: usize = 16;
-
-/// Tools one after the other.
+/// Tools one after the other: the first takes the arguments, each next the
+/// text of the one before. To a run it is as dangerous as its worst part.
+///
+/// ```
+/// use consort_runtime::tool::{Calculator, Json, Pipeline, Step, Tool};
+///
+/// # fn main() -> Result<(), consort_runtime::tool::PipelineError> {
+/// let prices = Step::new(Json::default()).with("query", r#"map(tostring) | join(" + ")"#);
+/// let total = Pipeline::new("total", "Adds prices up", [prices, Calculator::default().into()])?;
+/// assert_eq!(total.info().schema.json()["required"], serde_json::json!(["json"]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Pipeline {
     steps: Arc<[Step]>,
+    /// The property of each step that takes the text of the one before.
+    takes: Arc<[Option<String>]>,
     info: Arc<ToolInfo>,
 }
 
-struct Step {
+/// One tool of a pipeline, with what it is always told.
+#[derive(Clone)]
+pub struct Step {
     tool: Arc<dyn Tool>,
-    /// The property that takes the text of the step before; the first has none.
-    takes: Option<String>,
+    args: Map<String, Value>,
 }
 
-/// Why tools do not make a chain.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PipelineError {
-    /// Name between one tool and `STEPS_MAX`.
-    #[error("a pipeline has 1 to {STEPS_MAX} steps, not {0}")]
-    Length(usize),
-    /// Put another tool in its place.
-    #[error("`{0}` cannot follow another tool: its only required property must be a text")]
-    NoText(String),
-    /// Tools that hold different locks cannot wait for each other.
-    #[error("`{0}` and `{1}` hold different locks")]
-    Locks(String, String),
+impl<T: Tool> From<T> for Step {
+    fn from(tool: T) -> Step {
+        Step { tool: Arc::new(tool), args: Map::new() }
+    }
+}
+
+impl Step {
+    /// This tool.
+    pub fn new(tool: impl Tool) -> Step {
+        tool.into()
+    }
+
+    /// The same step, where an argument has this value in every call.
+    #[must_use]
+    pub fn with(mut self, argument: &str, value: impl Into<Value>) -> Step {
+        self.args.insert(argument.to_owned(), value.into());
+        self
+    }
+
+    fn link(&self) -> Link {
+        Link { tool: self.tool.info().clone(), args: self.args.clone() }
+    }
+
+    fn has_effect(&self) -> bool {
+        self.tool.info().effect != EffectClass::Read
+    }
 }
 
 impl Pipeline {
     /// A chain under a name of its own.
-    pub fn new(name: &str, description: &str, tools: Vec<Arc<dyn Tool>>) -> Result<Pipeline, PipelineError> {
-        let Some(first) = tools.first().filter(|_| tools.len() <= STEPS_MAX) else {
-            return Err(PipelineError::Length(tools.len()));
-        };
-        let infos: Vec<&ToolInfo> = tools.iter().map(|tool| tool.info().as_ref()).collect();
-        let info = ToolInfo {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            schema: first.info().schema.clone(),
-            permission: infos.iter().map(|info| info.permission).max().unwrap_or(Permission::Safe),
-            effect: infos.iter().map(|info| info.effect).fold(EffectClass::Read, stronger),
-            parallel_safe: infos.iter().all(|info| info.parallel_safe),
-            lock: lock(&infos)?,
-            timeout_ms: infos.iter().fold(0, |total, info| total.saturating_add(info.timeout_ms)),
-            cancel: infos.iter().map(|info| info.cancel).fold(CancelClass::Drop, gentler),
-            charged: infos.iter().any(|info| info.charged),
-        };
-        let steps: Result<Vec<Step>, _> = tools.iter().enumerate().map(step).collect();
-        Ok(Pipeline { steps: steps?.into(), info: Arc::new(info) })
+    pub fn new<S: Into<Step>>(
+        name: &str,
+        description: &str,
+        steps: impl IntoIterator<Item = S>,
+    ) -> Result<Pipeline, PipelineError> {
+        let steps: Vec<Step> = steps.into_iter().map(Into::into).collect();
+        let links: Vec<Link> = steps.iter().map(Step::link).collect();
+        let chain = chain(name, description, &links)?;
+        Ok(Pipeline { steps: steps.into(), takes: chain.takes.into(), info: Arc::new(chain.info) })
     }
 
     async fn run(&self, invocation: Invocation) -> Answer {
-        let (mut args, mut last) = (invocation.args.clone(), Answer::Failed("there are no steps".to_owned()));
-        for (index, step) in self.steps.iter().enumerate() {
-            if let (Some(takes), Answer::Done { text, .. }) = (&step.takes, &last) {
-                args = Value::Object(Map::from_iter([(takes.clone(), Value::String(text.clone()))]));
-            }
+        let (mut last, mut changes) = (Answer::Failed("there are no steps".to_owned()), Vec::new());
+        for (index, (step, takes)) in self.steps.iter().zip(self.takes.iter()).enumerate() {
+            let args = arguments(step, takes.as_deref(), &invocation.args, &last);
             let wrong = step.tool.info().schema.violations(&args);
             if !wrong.is_empty() {
                 return Answer::Failed(self.named(index, &format!("cannot take this: {}", wrong.join("; "))));
             }
             // A key of its own for each step, and the same one when the call is repeated.
             let key = format!("{}/{index}", invocation.key);
-            let call = Invocation { key, args: args.clone(), ..invocation.clone() };
+            let call = Invocation { key, args, ..invocation.clone() };
             last = match toolbox::perform(step.tool.as_ref(), call).await {
                 Answer::Failed(why) => return Answer::Failed(self.named(index, &format!("failed: {why}"))),
                 Answer::Unknown(why) => return Answer::Unknown(self.named(index, &format!("is in doubt: {why}"))),
-                done @ Answer::Done { .. } => done,
+                done @ Answer::Done { .. } => apart(done, &mut changes),
             };
         }
-        last
+        together(last, changes)
     }
 
     fn named(&self, index: usize, what: &str) -> String {
         let name = self.steps.get(index).map_or("", |step| &step.tool.info().name);
-        let is_effect = |step: &Step| step.tool.info().effect != EffectClass::Read;
-        let done =
-            if self.steps.iter().take(index).any(is_effect) { "; the steps before it have been done" } else { "" };
+        let is_late = self.steps.iter().take(index).any(Step::has_effect);
+        let done = if is_late { "; the steps before it have been done" } else { "" };
         format!("step {} of {}, `{name}`, {what}{done}", index + 1, self.steps.len())
     }
+}
+
+/// What a step is told: what it is always told, and the arguments or the text
+/// of the step before.
+fn arguments(step: &Step, takes: Option<&str>, first: &Value, last: &Answer) -> Value {
+    let mut args = match (takes, last) {
+        (Some(takes), Answer::Done { text, .. }) => Map::from_iter([(takes.to_owned(), Value::String(text.clone()))]),
+        (Some(_), Answer::Failed(_) | Answer::Unknown(_)) => Map::new(),
+        (None, _) => first.as_object().cloned().unwrap_or_default(),
+    };
+    args.extend(step.args.clone());
+    Value::Object(args)
+}
+
+/// The answer without what it says about changed files, which every step may.
+fn apart(mut answer: Answer, changes: &mut Vec<Value>) -> Answer {
+    if let Answer::Done { data: Some(Value::Object(data)), .. } = &mut answer {
+        match data.remove(CHANGE) {
+            Some(Value::Array(several)) => changes.extend(several),
+            Some(one) => changes.push(one),
+            None => {}
+        }
+    }
+    answer
+}
+
+/// The last answer, with what all steps say about changed files.
+fn together(answer: Answer, changes: Vec<Value>) -> Answer {
+    let Answer::Done { text, data } = answer else { return answer };
+    if changes.is_empty() {
+        return Answer::Done { text, data };
+    }
+    let mut fields = match data {
+        None => Map::new(),
+        Some(Value::Object(fields)) => fields,
+        Some(data) => Map::from_iter([("output".to_owned(), data)]),
+    };
+    fields.insert(CHANGE.to_owned(), changes.into());
+    Answer::Done { text, data: Some(fields.into()) }
 }
 
 impl Tool for Pipeline {
@@ -103,51 +159,17 @@ impl Tool for Pipeline {
     }
 }
 
-fn step((index, tool): (usize, &Arc<dyn Tool>)) -> Result<Step, PipelineError> {
-    let takes = tool.info().schema.only_string().map(str::to_owned);
-    match (index, takes) {
-        (0, _) => Ok(Step { tool: tool.clone(), takes: None }),
-        (_, None) => Err(PipelineError::NoText(tool.info().name.clone())),
-        (_, takes) => Ok(Step { tool: tool.clone(), takes }),
-    }
-}
-
-/// The one lock of the chain, if there is one.
-fn lock(infos: &[&ToolInfo]) -> Result<Option<String>, PipelineError> {
-    let mut locked = infos.iter().filter(|info| info.lock.is_some());
-    let Some(first) = locked.next() else { return Ok(None) };
-    match locked.find(|info| info.lock != first.lock) {
-        Some(other) => Err(PipelineError::Locks(first.name.clone(), other.name.clone())),
-        None => Ok(first.lock.clone()),
-    }
-}
-
-fn stronger(one: EffectClass, other: EffectClass) -> EffectClass {
-    match (one, other) {
-        (EffectClass::Once, _) | (_, EffectClass::Once) => EffectClass::Once,
-        (EffectClass::Idempotent, _) | (_, EffectClass::Idempotent) => EffectClass::Idempotent,
-        (EffectClass::Read, EffectClass::Read) => EffectClass::Read,
-    }
-}
-
-fn gentler(one: CancelClass, other: CancelClass) -> CancelClass {
-    match (one, other) {
-        (CancelClass::Finish, _) | (_, CancelClass::Finish) => CancelClass::Finish,
-        (CancelClass::Drop, CancelClass::Drop) => CancelClass::Drop,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use consort_core::id::Id;
+    use consort_core::schema::Schema;
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{Calculator, DateTime, ScriptedTool};
+    use crate::tool::{Calculator, ScriptedTool};
 
     fn chain(tools: &[&ScriptedTool]) -> Result<Pipeline, PipelineError> {
-        let tools = tools.iter().map(|tool| Arc::new((*tool).clone()) as Arc<dyn Tool>).collect();
-        Pipeline::new("chain", "Does it all", tools)
+        Pipeline::new("chain", "Does it all", tools.iter().map(|tool| (*tool).clone()))
     }
 
     fn invocation() -> Invocation {
@@ -170,9 +192,8 @@ mod tests {
         let asked = ScriptedTool::new("ask").answers("6 * 7");
         let shout =
             ScriptedTool::new("shout").answers_by(|args| done(&format!("{}!", args["input"].as_str().unwrap())));
-        let tools: Vec<Arc<dyn Tool>> =
-            vec![Arc::new(asked.clone()), Arc::new(Calculator::default()), Arc::new(shout.clone())];
-        let pipeline = Pipeline::new("chain", "Does it all", tools).unwrap();
+        let steps = [Step::new(asked.clone()), Calculator::default().into(), shout.clone().into()];
+        let pipeline = Pipeline::new("chain", "Does it all", steps).unwrap();
         assert_eq!(pipeline.call(invocation()).await, done("42!"));
         assert_eq!(asked.args(), [json!({ "input": "six times seven" })]);
         assert_eq!(asked.ledger(), ["began run/1.0.0/0", "finished run/1.0.0/0"]);
@@ -202,37 +223,31 @@ mod tests {
         assert_eq!(answer, Answer::Unknown("step 2 of 2, `slow`, is in doubt: no answer within 30s".to_owned()));
     }
 
-    #[test]
-    fn the_chain_is_what_its_strongest_part_is() {
-        let (plain, serial) = (ScriptedTool::new("plain"), ScriptedTool::new("serial").serial().locks("desk"));
-        let idempotent = ScriptedTool::new("again").effect(EffectClass::Idempotent).locks("desk");
-        let info = chain(&[&plain, &idempotent, &serial]).unwrap().info().clone();
-        assert_eq!((info.effect, info.parallel_safe), (EffectClass::Idempotent, false));
-        assert_eq!((info.lock.as_deref(), info.timeout_ms), (Some("desk"), 90_000));
-        let once = ScriptedTool::new("once").effect(EffectClass::Once);
-        assert_eq!(chain(&[&once, &idempotent]).unwrap().info().effect, EffectClass::Once);
-        assert_eq!(chain(&[&plain, &plain]).unwrap().info().effect, EffectClass::Read);
+    #[tokio::test]
+    async fn files_that_any_step_changed_are_told_with_the_answer() {
+        let writes = |file: &str| {
+            let data = Some(json!({ "fileChanged": { "filePath": file } }));
+            ScriptedTool::new(file).answers_by(move |_| Answer::Done { text: String::new(), data: data.clone() })
+        };
+        let sum = ScriptedTool::new("sum").answers_by(|_| Answer::Done { text: "3".to_owned(), data: Some(json!(3)) });
+        let changed = json!([{ "filePath": "a" }, { "filePath": "b" }]);
+        let chain = chain(&[&writes("a"), &writes("b"), &sum]).unwrap();
+        let data = json!({ "output": 3, "fileChanged": changed });
+        assert_eq!(chain.call(invocation()).await, Answer::Done { text: "3".to_owned(), data: Some(data) });
     }
 
-    #[test]
-    fn what_does_not_fit_together_is_no_chain() {
-        let (desk, shelf) = (ScriptedTool::new("desk").locks("a"), ScriptedTool::new("shelf").locks("b"));
-        let locks = PipelineError::Locks("desk".to_owned(), "shelf".to_owned());
-        assert_eq!(chain(&[&desk, &shelf]).err(), Some(locks));
-        assert_eq!(chain(&[]).err(), Some(PipelineError::Length(0)));
-        let time: Arc<dyn Tool> = Arc::new(DateTime::new(crate::clock::Clock::system()));
-        let sum: Arc<dyn Tool> = Arc::new(Calculator::default());
-        let wrong = Pipeline::new("chain", "", vec![sum, time]).err();
-        assert_eq!(wrong, Some(PipelineError::NoText("datetime".to_owned())));
-    }
-
-    #[test]
-    fn permission_is_the_strongest_of_all() {
-        let world = tempfile::tempdir().unwrap();
-        let workspace = crate::tool::Workspace::open(world.path()).unwrap();
-        let tools: Vec<Arc<dyn Tool>> =
-            vec![Arc::new(Calculator::default()), Arc::new(crate::tool::ReadFile::new(&workspace))];
-        let pipeline = Pipeline::new("chain", "", tools).unwrap();
-        assert_eq!(pipeline.info().permission, Permission::WorkspaceWrite);
+    #[tokio::test]
+    async fn what_a_step_is_always_told_is_told_in_every_call() {
+        let told = ScriptedTool::new("told").with_info(|info| {
+            let schema = json!({ "type": "object", "required": ["input", "tone"], "properties": {
+                "input": { "type": "string" }, "tone": { "type": "string" } } });
+            info.schema = Schema::new(schema);
+        });
+        let steps = [Step::new(told.clone()).with("tone", "calm"), Step::new(told.clone()).with("tone", "loud")];
+        let pipeline = Pipeline::new("chain", "", steps).unwrap();
+        let args = json!({ "input": "hello", "tone": "whatever the model likes" });
+        pipeline.call(Invocation { args, ..invocation() }).await;
+        assert_eq!(told.args()[0], json!({ "input": "hello", "tone": "calm" }));
+        assert_eq!(told.args()[1]["tone"], "loud");
     }
 }

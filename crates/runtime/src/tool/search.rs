@@ -66,13 +66,17 @@ impl WebSearch {
         if !matches!(scheme.as_str(), "http" | "https") {
             return Err(wrong(format!("it begins with `{scheme}:`")));
         }
+        Ok(WebSearch { client, options, info: Arc::new(WebSearch::told()) })
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Searches the web. Answers with titles, addresses and snippets; `http_fetch` reads a page.";
         let schema = Schema::new(json!({ "type": "object", "required": ["query"], "additionalProperties": false,
             "properties": {
                 "query": { "type": "string", "minLength": 1 },
                 "limit": { "type": "integer", "minimum": 1, "maximum": RESULTS_MAX } } }));
-        let info = ToolInfo { schema, permission: Permission::Network, ..ToolInfo::new("web_search", about) };
-        Ok(WebSearch { client, options, info: Arc::new(info) })
+        ToolInfo { schema, permission: Permission::Network, ..ToolInfo::new("web_search", about) }
     }
 
     async fn search(&self, invocation: Invocation) -> Result<Answer, String> {

@@ -72,14 +72,18 @@ enum Kind {
 impl HttpFetch {
     /// Fetches with this client.
     pub fn new(outbound: Outbound) -> HttpFetch {
+        HttpFetch { outbound, info: Arc::new(HttpFetch::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Fetches a web address and answers with its text: pages as Markdown, data as it is. Only public \
                      http and https addresses.";
         let schema = Schema::new(json!({ "type": "object", "required": ["url"], "additionalProperties": false,
             "properties": {
                 "url": { "type": "string", "description": "Such as `https://example.com/page`" },
                 "max_bytes": { "type": "integer", "minimum": 1, "maximum": BYTES_MAX } } }));
-        let info = ToolInfo { schema, permission: Permission::Network, ..ToolInfo::new("http_fetch", about) };
-        HttpFetch { outbound, info: Arc::new(info) }
+        ToolInfo { schema, permission: Permission::Network, ..ToolInfo::new("http_fetch", about) }
     }
 
     async fn fetch(&self, invocation: Invocation) -> Result<Answer, String> {

@@ -34,6 +34,11 @@ struct Args {
 impl EditFile {
     /// Edits in this workspace.
     pub fn new(workspace: &Workspace) -> EditFile {
+        EditFile { workspace: workspace.clone(), info: Arc::new(EditFile::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Replaces a passage of a text file of the workspace. `old` must be copied exactly, without line \
                      numbers, and occur once; with `all` every occurrence is replaced.";
         let schema = json!({ "type": "object", "required": ["path", "old", "new"], "additionalProperties": false,
@@ -42,8 +47,7 @@ impl EditFile {
                 "old": { "type": "string", "minLength": 1 },
                 "new": { "type": "string" },
                 "all": { "type": "boolean" } } });
-        let info = changing(info("edit_file", about, schema), EffectClass::Once);
-        EditFile { workspace: workspace.clone(), info: Arc::new(info) }
+        changing(info("edit_file", about, schema), EffectClass::Once)
     }
 
     async fn edit(&self, invocation: Invocation) -> Result<Answer, String> {

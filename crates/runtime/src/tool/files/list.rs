@@ -45,12 +45,17 @@ struct Found {
 impl ListFiles {
     /// Lists in this workspace.
     pub fn new(workspace: &Workspace) -> ListFiles {
+        ListFiles { workspace: workspace.clone(), info: Arc::new(ListFiles::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Lists a folder of the workspace, with sizes in bytes. `glob` searches it with all folders below: \
                      `*.md` is this folder only, `**/*.md` all of them.";
         let schema = json!({ "type": "object", "additionalProperties": false, "properties": {
             "path": { "type": "string", "description": "The folder; without it, the whole workspace" },
             "glob": { "type": "string" } } });
-        ListFiles { workspace: workspace.clone(), info: Arc::new(info("list_files", about, schema)) }
+        info("list_files", about, schema)
     }
 
     async fn list(&self, invocation: Invocation) -> Result<Answer, String> {

@@ -37,13 +37,18 @@ struct Args {
 impl ReadFile {
     /// Reads in this workspace.
     pub fn new(workspace: &Workspace) -> ReadFile {
+        ReadFile { workspace: workspace.clone(), info: Arc::new(ReadFile::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Reads a text file of the workspace. Answers with numbered lines; `offset` is the first line \
                      wanted, counted from 1, and `limit` how many.";
         let schema = json!({ "type": "object", "required": ["path"], "additionalProperties": false, "properties": {
             "path": { "type": "string", "description": "From the workspace, as in `notes/plan.md`" },
             "offset": { "type": "integer", "minimum": 1 },
             "limit": { "type": "integer", "minimum": 1 } } });
-        ReadFile { workspace: workspace.clone(), info: Arc::new(info("read_file", about, schema)) }
+        info("read_file", about, schema)
     }
 
     async fn read(&self, invocation: Invocation) -> Result<Answer, String> {

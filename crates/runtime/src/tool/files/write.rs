@@ -31,14 +31,18 @@ struct Args {
 impl WriteFile {
     /// Writes in this workspace.
     pub fn new(workspace: &Workspace) -> WriteFile {
+        WriteFile { workspace: workspace.clone(), info: Arc::new(WriteFile::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
         let about = "Writes a text file of the workspace, with the folders it needs. A file that exists must have \
                      been read before.";
         let schema = json!({ "type": "object", "required": ["path", "content"], "additionalProperties": false,
             "properties": {
                 "path": { "type": "string", "description": "From the workspace, as in `notes/plan.md`" },
                 "content": { "type": "string", "description": "The whole new content" } } });
-        let info = changing(info("write_file", about, schema), EffectClass::Idempotent);
-        WriteFile { workspace: workspace.clone(), info: Arc::new(info) }
+        changing(info("write_file", about, schema), EffectClass::Idempotent)
     }
 
     async fn write(&self, invocation: Invocation) -> Result<Answer, String> {
