@@ -47,13 +47,16 @@ pub struct Options {
 
 /// A handle to the network.
 #[derive(Clone)]
-pub struct Network(Arc<Inner>);
+pub struct Network {
+    inner: Arc<Inner>,
+    /// Who does what peers ask for; nobody before it is said, and nobody for
+    /// those who only call.
+    work: Option<Arc<OnceLock<Arc<dyn Work>>>>,
+}
 
 struct Inner {
     options: Options,
     transport: Arc<dyn Transport>,
-    /// Who does what peers ask for; nobody before it is said.
-    work: OnceLock<Arc<dyn Work>>,
     state: Mutex<State>,
     clock: Clock,
     /// Counts links that came or went.
@@ -157,25 +160,28 @@ impl Network {
     /// A network with no links yet, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
         let (state, changes, background) = (Mutex::default(), watch::Sender::new(0), Mutex::default());
-        let (work, clock) = (OnceLock::new(), Clock::system());
-        Network(Arc::new(Inner { options, transport, work, state, clock, changes, background }))
+        let clock = Clock::system();
+        let inner = Arc::new(Inner { options, transport, state, clock, changes, background });
+        Network { inner, work: Some(Arc::default()) }
     }
 
     /// Says who does what peers ask for; to be said once, before links are opened.
     pub fn offer(&self, work: Arc<dyn Work>) {
-        let _first = self.0.work.set(work);
+        if let Some(offered) = &self.work {
+            let _first = offered.set(work);
+        }
     }
 
     /// The tools of peers, for a toolbox that this network's own work uses too:
     /// it does not keep the network alive.
     pub fn tools(&self) -> Arc<dyn DynamicToolProvider> {
-        Arc::new(PeerTools(Arc::downgrade(&self.0)))
+        Arc::new(PeerTools(Arc::downgrade(&self.inner)))
     }
 
     /// Opens a link to every configured peer, and again whenever it breaks.
     pub fn dial(&self) -> Dialling {
         let mut dials = JoinSet::new();
-        for (name, address) in &self.0.options.peers {
+        for (name, address) in &self.inner.options.peers {
             dials.spawn(link::keep(self.clone(), name.clone(), address.clone()));
         }
         Dialling(dials)
@@ -210,7 +216,7 @@ impl Network {
 
     /// What is known about this ensemble and its peers.
     pub fn options(&self) -> &Options {
-        &self.0.options
+        &self.inner.options
     }
 
     /// Looks something up in what was heard so far.
@@ -226,7 +232,7 @@ impl Network {
     /// The peers, configured ones first, and how they are.
     pub fn peers(&self) -> Vec<PeerView> {
         let state = self.state();
-        let mut views: Vec<PeerView> = self.0.options.peers.iter().map(|(name, _)| state.view(name)).collect();
+        let mut views: Vec<PeerView> = self.inner.options.peers.iter().map(|(name, _)| state.view(name)).collect();
         for link in state.links.values() {
             if !views.iter().any(|view| *view.name == *link.peer) {
                 views.push(state.view(&link.peer));
@@ -242,20 +248,26 @@ impl Network {
 
     /// Counts links that came or went.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes.subscribe()
+        self.inner.changes.subscribe()
     }
 
     pub(crate) fn transport(&self) -> &dyn Transport {
-        &*self.0.transport
+        &*self.inner.transport
     }
 
     pub(crate) fn work(&self) -> Option<&Arc<dyn Work>> {
-        self.0.work.get()
+        self.work.as_ref()?.get()
+    }
+
+    /// The same network to somebody who only calls: a call under way must not
+    /// keep the work alive that it is part of.
+    pub(crate) fn for_calls(&self) -> Network {
+        Network { inner: self.inner.clone(), work: None }
     }
 
     /// What this ensemble says about itself to whom it dials.
     pub fn introduction(&self) -> PeerHello {
-        let options = &self.0.options;
+        let options = &self.inner.options;
         PeerHello {
             ensemble: options.name.clone(),
             realm: options.realm.clone(),
@@ -267,7 +279,7 @@ impl Network {
 
     /// How busy this ensemble is.
     pub fn capacity(&self) -> CapacityUpdate {
-        let options = &self.0.options;
+        let options = &self.inner.options;
         let load = self.work().map(|work| work.load()).unwrap_or_default();
         CapacityUpdate {
             ensemble: options.name.clone(),
@@ -292,7 +304,7 @@ impl Network {
         state.refresh(&peer);
         state.pay(&peer);
         drop(state);
-        self.0.changes.send_modify(|count| *count += 1);
+        self.inner.changes.send_modify(|count| *count += 1);
         Joined { network: self.clone(), number }
     }
 
@@ -336,13 +348,13 @@ impl Network {
 
     /// Goes on with a call nobody waits for, as long as there is a network.
     pub(crate) fn background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut background = self.0.background.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut background = self.inner.background.lock().unwrap_or_else(PoisonError::into_inner);
         while background.try_join_next().is_some() {}
         background.spawn(work);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -351,7 +363,7 @@ struct PeerTools(Weak<Inner>);
 
 impl PeerTools {
     fn network(&self) -> Option<Network> {
-        self.0.upgrade().map(Network)
+        Some(Network { inner: self.0.upgrade()?, work: None })
     }
 }
 
@@ -427,11 +439,11 @@ impl Drop for Joined {
         if let Some(link) = state.links.remove(&self.number) {
             state.refresh(&link.peer);
             if state.link(&link.peer).is_none() {
-                state.departed.went(link.peer, self.network.0.clock.now(), link.hello);
+                state.departed.went(link.peer, self.network.inner.clock.now(), link.hello);
             }
         }
         drop(state);
-        self.network.0.changes.send_modify(|count| *count += 1);
+        self.network.inner.changes.send_modify(|count| *count += 1);
     }
 }
 

@@ -87,7 +87,7 @@ impl NetworkTool {
     /// What this ensemble shares, as a tool.
     pub fn new(network: &Network, ensemble: &str, capability: Arc<Capability>) -> NetworkTool {
         let info = Arc::new(info(ensemble, &capability));
-        NetworkTool { network: network.clone(), ensemble: ensemble.into(), capability, info, mode: Mode::Await }
+        NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info, mode: Mode::Await }
     }
 
     /// The tool of this name, whoever shares it.
@@ -313,12 +313,12 @@ pub struct NetworkToolCatalog {
 impl NetworkToolCatalog {
     /// All of them.
     pub fn all(network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.clone(), tag: None }
+        NetworkToolCatalog { network: network.for_calls(), tag: None }
     }
 
     /// Those with this tag.
     pub fn tagged(tag: &str, network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.clone(), tag: Some(tag.to_owned()) }
+        NetworkToolCatalog { network: network.for_calls(), tag: Some(tag.to_owned()) }
     }
 
     /// The tools there are now: one for each ensemble and capability, of

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
@@ -46,7 +46,12 @@ pub fn pool(max_concurrent: usize) -> Pool {
 
 /// Does what peers ask for. Clones share everything.
 #[derive(Clone)]
-pub struct Serve(Arc<Inner>);
+pub struct Serve {
+    inner: Arc<Inner>,
+    /// Stops what nobody waits for; it does not hold itself.
+    #[expect(dead_code, reason = "held for being dropped")]
+    tending: Option<Arc<JoinSet<()>>>,
+}
 
 struct Inner {
     /// What this ensemble is called.
@@ -61,15 +66,13 @@ struct Inner {
     withdrawn: Mutex<VecDeque<String>>,
     /// Who waits for what.
     askers: Arc<Askers>,
-    /// Stops what nobody waits for.
-    tending: Mutex<JoinSet<()>>,
 }
 
 impl Serve {
     /// The work of the ensemble of this name, done by the engine in slots of its
     /// own: see [`pool`]. To be called where tasks can be spawned.
     pub fn new(name: &str, kitchen: Kitchen, engine: Engine, max_concurrent: usize) -> Serve {
-        let serve = Serve(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             name: name.to_owned(),
             kitchen,
             engine,
@@ -78,20 +81,19 @@ impl Serve {
             cache: Mutex::default(),
             withdrawn: Mutex::default(),
             askers: Arc::default(),
-            tending: Mutex::default(),
-        }));
-        let tending = tend(Arc::downgrade(&serve.0));
-        serve.0.tending.lock().unwrap_or_else(PoisonError::into_inner).spawn(tending);
-        serve
+        });
+        let mut tending = JoinSet::new();
+        tending.spawn(Serve { inner: inner.clone(), tending: None }.tend());
+        Serve { inner, tending: Some(Arc::new(tending)) }
     }
 
     /// Where the work takes place.
     pub fn engine(&self) -> &Engine {
-        &self.0.engine
+        &self.inner.engine
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.0.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn answer(self, request: Request, replies: Replies) {
@@ -108,19 +110,19 @@ impl Serve {
             Request::Task(task) => (&task.request_id, &task.route, true),
             Request::Tool(tool) => (&tool.request_id, &tool.route, false),
         };
-        if self.0.draining.load(Ordering::Acquire) && !route.resumed {
+        if self.inner.draining.load(Ordering::Acquire) && !route.resumed {
             return Some(Response::rejected(
                 id,
-                format!("Ensemble is DRAINING: {} takes no more work on", self.0.name),
+                format!("Ensemble is DRAINING: {} takes no more work on", self.inner.name),
             ));
         }
         // A tool asks nobody else, so only tasks can go round in circles.
-        let looped = is_task && route.ancestors.contains(&self.0.name);
-        looped.then(|| Response::failed(id, circle(route, &self.0.name)))
+        let looped = is_task && route.ancestors.contains(&self.inner.name);
+        looped.then(|| Response::failed(id, circle(route, &self.inner.name)))
     }
 
     async fn work(&self, request: &Request, replies: &Replies) -> Response {
-        let now = self.0.engine.seams().clock.now();
+        let now = self.inner.engine.seams().clock.now();
         let cached = match request {
             Request::Task(task) => self.cache().find(task, now),
             Request::Tool(_) => None,
@@ -130,7 +132,7 @@ impl Serve {
             accept(request, 0, replies).await;
             return Response { request_id: id.to_owned(), ..response };
         }
-        let asker = self.0.askers.join(id, replies.patience);
+        let asker = self.inner.askers.join(id, replies.patience);
         let begun = self.begin(request, replies).await;
         let response = match begun {
             Ok(run) => self.watched(request, &run, replies).await,
@@ -145,7 +147,7 @@ impl Serve {
 
     /// The run that does it: a new one, or the one that did or does it already.
     async fn begin(&self, request: &Request, replies: &Replies) -> Result<Arc<str>, Response> {
-        let (id, engine) = (request.id(), &self.0.engine);
+        let (id, engine) = (request.id(), &self.inner.engine);
         let claim = claim(id);
         let route = match request {
             Request::Task(task) => &task.route,
@@ -184,15 +186,15 @@ impl Serve {
 
     /// Says that a request that was sent before is under way, if it still is.
     async fn known_already(&self, request: &Request, run: &str, replies: &Replies) {
-        if !self.0.engine.run(run).await.is_ok_and(|run| run.ended()) {
+        if !self.inner.engine.run(run).await.is_ok_and(|run| run.ended()) {
             replies.send(request.answer(Response::new(request.id(), Status::InProgress))).await;
         }
     }
 
     fn compile(&self, request: &Request, replies: &Replies) -> Result<Compiled, String> {
         let mut compiled = match request {
-            Request::Task(task) => self.0.kitchen.task(task),
-            Request::Tool(tool) => self.0.kitchen.tool(tool),
+            Request::Task(task) => self.inner.kitchen.task(task),
+            Request::Tool(tool) => self.inner.kitchen.tool(tool),
         }?;
         if let Some(origin) = &mut compiled.spec.origin {
             let patience_ms = replies.patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
@@ -211,7 +213,7 @@ impl Serve {
             Request::Task(_) => tokio::select! {
                 biased;
                 response = outcome => response,
-                never = progress::tell(&self.0.engine, run, request.id(), replies) => match never {},
+                never = progress::tell(&self.inner.engine, run, request.id(), replies) => match never {},
             },
         }
     }
@@ -219,8 +221,8 @@ impl Serve {
     /// Waits for a run to end and says what came of it.
     async fn outcome(&self, id: &str, run: &str) -> Response {
         loop {
-            self.0.engine.finished(run).await;
-            match self.0.engine.run(run).await {
+            self.inner.engine.finished(run).await;
+            match self.inner.engine.run(run).await {
                 Ok(state) if state.ended() => return told(id, &state),
                 Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(error) => return unavailable(id, &error),
@@ -228,19 +230,31 @@ impl Serve {
         }
     }
 
+    /// Stops requests that nobody waits for any more, those included that a
+    /// process before this one had begun.
+    async fn tend(self) {
+        self.find_unfinished().await;
+        loop {
+            for request_id in self.inner.askers.unwanted().await {
+                tracing::info!(request_id, "nobody waits for this any more");
+                self.clone().stop(request_id, NOBODY).await;
+            }
+        }
+    }
+
     /// Remembers what is under way already: its askers may come back.
     async fn find_unfinished(&self) {
-        let (kind, limit) = (Some(Kind::Peer.word().to_owned()), QUEUED_MAX + self.0.max_concurrent);
+        let (kind, limit) = (Some(Kind::Peer.word().to_owned()), QUEUED_MAX + self.inner.max_concurrent);
         let query = log::Query { kind, ended: Some(false), limit, ..log::Query::default() };
-        let unfinished = match self.0.engine.list(query).await {
+        let unfinished = match self.inner.engine.list(query).await {
             Ok(page) => page.rows,
             Err(error) => return tracing::warn!(%error, "cannot look up what is done for peers"),
         };
         for (run, _) in unfinished {
-            let Ok(run) = self.0.engine.run(&run).await else { continue };
+            let Ok(run) = self.inner.engine.run(&run).await else { continue };
             let asked = run.spec().origin.as_ref().and_then(|origin| origin.asked.as_ref());
             if let Some((id, patience_ms)) = asked.and_then(|asked| Some((&asked.id, asked.patience_ms?))) {
-                self.0.askers.found(id, Duration::from_millis(patience_ms));
+                self.inner.askers.found(id, Duration::from_millis(patience_ms));
             }
         }
     }
@@ -250,7 +264,7 @@ impl Serve {
     }
 
     fn withdrawn(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.0.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn withdraw(&self, id: &str) {
@@ -263,9 +277,9 @@ impl Serve {
 
     async fn stop(self, request_id: String, by: &str) {
         let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
-        match self.0.engine.holder(&claim(&request_id)).await {
+        match self.inner.engine.holder(&claim(&request_id)).await {
             Ok(Some(run)) => {
-                let _over = self.0.engine.command(&run, command).await;
+                let _over = self.inner.engine.command(&run, command).await;
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(request_id, %error, "cannot look up what is to be cancelled"),
@@ -275,13 +289,13 @@ impl Serve {
 
 impl Work for Serve {
     fn shared(&self) -> Vec<Capability> {
-        self.0.kitchen.shares.iter().map(Share::capability).collect()
+        self.inner.kitchen.shares.iter().map(Share::capability).collect()
     }
 
     fn load(&self) -> Load {
-        let load = self.0.engine.load(Kind::Peer);
-        let draining = self.0.draining.load(Ordering::Acquire);
-        Load { active: load.active + load.queued, max: self.0.max_concurrent, draining }
+        let load = self.inner.engine.load(Kind::Peer);
+        let draining = self.inner.draining.load(Ordering::Acquire);
+        Load { active: load.active + load.queued, max: self.inner.max_concurrent, draining }
     }
 
     fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()> {
@@ -289,28 +303,12 @@ impl Work for Serve {
     }
 
     fn drain(&self) {
-        self.0.draining.store(true, Ordering::Release);
+        self.inner.draining.store(true, Ordering::Release);
     }
 
     fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()> {
         self.withdraw(request_id);
         Box::pin(self.clone().stop(request_id.to_owned(), ASKER))
-    }
-}
-
-/// Stops requests that nobody waits for any more, those included that a process
-/// before this one had begun.
-async fn tend(serve: Weak<Inner>) {
-    let Some(inner) = serve.upgrade() else { return };
-    let askers = inner.askers.clone();
-    Serve(inner).find_unfinished().await;
-    loop {
-        let unwanted = askers.unwanted().await;
-        let Some(serve) = serve.upgrade().map(Serve) else { return };
-        for request_id in unwanted {
-            tracing::info!(request_id, "nobody waits for this any more");
-            serve.clone().stop(request_id, NOBODY).await;
-        }
     }
 }
 
