@@ -15,6 +15,7 @@ mod embedding;
 mod examples;
 mod laws;
 mod mcp;
+mod remote;
 mod smoke;
 mod steering;
 mod storage;
