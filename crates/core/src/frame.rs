@@ -291,7 +291,7 @@ impl Run {
         let used = self.turns.get(turn).map(|turn| turn.used).unwrap_or_default();
         let model = self.turns.get(turn).map(|turn| turn.model.as_str());
         let priced = model.is_some_and(|alias| !self.unpriced.contains(alias));
-        let cost = priced.then(|| cost_text(used.input_cost + used.output_cost));
+        let cost = priced.then(|| cost_text(used.cost()));
         let tokens = |count: u64| if used.unknown { json!(-1) } else { json!(count) };
         let fields = json!({ "inputTokens": tokens(used.usage.input), "outputTokens": tokens(used.usage.output),
             "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms, "iterationCount": used.llm_calls, "costEstimate": cost });

@@ -326,9 +326,14 @@ impl Run {
         }
     }
 
+    /// Whoever did the call could use what it was lent; if it says it used
+    /// more, that is not the run's to pay.
     fn charged(&mut self, call: &Id, spent: &Spent) {
         let lent = self.lent.remove(call).unwrap_or_default();
-        self.budget.settle(&lent, &spent.claim());
+        let most = |used: u64, lent: u64| if lent == 0 { used } else { used.min(lent) };
+        let used = spent.claim();
+        let used = Claim { tokens: most(used.tokens, lent.tokens), cost: most(used.cost, lent.cost) };
+        self.budget.settle(&lent, &used);
         if let Some((turn, _)) = call.parent() {
             self.count(&turn, |used| used.absorb(spent));
         }

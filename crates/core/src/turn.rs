@@ -126,21 +126,28 @@ pub struct Used {
 }
 
 impl Used {
+    /// What it cost, altogether.
+    pub(crate) fn cost(&self) -> NanoUsd {
+        self.input_cost.saturating_add(self.output_cost)
+    }
+
     /// Adds what another ensemble used.
     pub(crate) fn absorb(&mut self, spent: &Spent) {
         self.add(&spent.usage, None);
-        self.input_cost += spent.input_cost;
-        self.output_cost += spent.output_cost;
+        self.input_cost = self.input_cost.saturating_add(spent.input_cost);
+        self.output_cost = self.output_cost.saturating_add(spent.output_cost);
     }
 
-    /// Adds what one model call used.
+    /// Adds what one model call used, as somebody else says: it may be anything.
     pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
-        self.usage.input += usage.input;
-        self.usage.output += usage.output;
-        self.usage.cached_input += usage.cached_input;
-        self.usage.reasoning += usage.reasoning;
-        self.input_cost += price.map_or(0, |price| price.input_cost(usage));
-        self.output_cost += price.map_or(0, |price| price.output_cost(usage));
+        let own = &mut self.usage;
+        own.input = own.input.saturating_add(usage.input);
+        own.output = own.output.saturating_add(usage.output);
+        own.cached_input = own.cached_input.saturating_add(usage.cached_input);
+        own.reasoning = own.reasoning.saturating_add(usage.reasoning);
+        let (input, output) = price.map_or((0, 0), |price| (price.input_cost(usage), price.output_cost(usage)));
+        self.input_cost = self.input_cost.saturating_add(input);
+        self.output_cost = self.output_cost.saturating_add(output);
     }
 }
 

@@ -208,7 +208,7 @@ impl Run {
     }
 
     fn cost_summary(&self) -> Value {
-        let cost = |used: &crate::turn::Used| usd(used.input_cost + used.output_cost);
+        let cost = |used: &crate::turn::Used| usd(used.cost());
         let priced = self.unpriced.is_empty() && !self.totals.unknown;
         let model = |(alias, used): (&String, &crate::turn::Used)| {
             let priced = !self.unpriced.contains(alias) && !used.unknown;

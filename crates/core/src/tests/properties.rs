@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
-use super::world::{World, ensemble, reply, task};
+use super::world::{World, ensemble, reply, shared, task};
 use crate::budget::{Budget, Limits};
+use crate::catalog::ToolInfo;
 use crate::chat::{self, Answer, Mode};
 use crate::decide::{Command, Report};
 use crate::draft::{Draft, Ensemble};
@@ -16,7 +17,7 @@ use crate::edit::Edits;
 use crate::event::{CancelMode, Decision, Directive, Fact, Priority};
 use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
-use crate::message::{Failure, FailureKind, Outcome, Usage};
+use crate::message::{Failure, FailureKind, Outcome, Spent, Usage};
 use crate::next::Effect;
 use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::subtask;
@@ -45,6 +46,7 @@ const FACTS: &[&str] = &[
     "run_adopted",
     "run_forked",
     "run_started",
+    "belt_composed",
     "task_started",
     "prompt_built",
     "chore_begun",
@@ -59,6 +61,7 @@ const FACTS: &[&str] = &[
     "last_round_begun",
     "loop_noticed",
     "tool_dispatched",
+    "call_charged",
     "subtask_started",
     "finish_demanded",
     "delegation_started",
@@ -101,6 +104,7 @@ fn everything(on_error: OnError) -> Ensemble {
             memory: vec!["m".to_owned()],
             reflection: true,
             output_guardrails: vec!["look".to_owned()],
+            tools: task("a", &[]).tools.into_iter().chain(shared().into_keys()).collect(),
             ..task("a", &[])
         },
         Draft { output_schema: Some(schema), review: Some(ReviewRule::Required), ..task("b", &[]) },
@@ -217,6 +221,14 @@ fn directive(by: u16) -> Directive {
     }
 }
 
+/// What another ensemble says it used for a call: nothing, little, or far more
+/// than it can have been lent.
+fn spent(tool: &ToolInfo, by: u16) -> Option<Spent> {
+    let tokens = [0, 10, u64::MAX][usize::from(by % 3)];
+    let usage = Usage { input: tokens, output: tokens, ..Usage::default() };
+    (tool.charged && by % 5 != 4).then_some(Spent { usage, input_cost: tokens, output_cost: tokens })
+}
+
 fn report(effect: &Effect, by: u16) -> Report {
     let subtask = (subtask::RUN, r#"{"title":"t","instructions":"i"}"#);
     let calls: &[(&str, &str)] = match by % 12 {
@@ -232,19 +244,21 @@ fn report(effect: &Effect, by: u16) -> Report {
         4 => &[("gone", "{}"), ("gone", "{}"), ("look", "oops"), ("gone", "{}"), ("gone", "{}"), ("gone", "{}")],
         7 => &[(subtask::RUN, r#"{"title":"t","instructions":"i","output_schema":{"type":"array"}}"#)],
         8 => &[("finish_subtask", r#"{"result":[]}"#), ("look", "{}")],
+        10 => &[("kitchen.cook", r#"{"input":"soup"}"#), ("kitchen.look", r#"{"input":"salt"}"#), ("look", "{}")],
         9 => &[("memory_write", r#"{"key":"k","value":1}"#), ("memory_read", r#"{"keys":["k"]}"#)],
         _ => &[],
     };
     let text = if by.is_multiple_of(5) { "words" } else { "{}" };
     match effect {
-        Effect::Call { id, .. } if by.is_multiple_of(3) => {
-            Report::Returned { call: id.clone(), outcome: Outcome::failed("no"), duration_ms: 1, spent: None }
+        Effect::Call { id, tool, .. } if by.is_multiple_of(3) => {
+            let outcome = Outcome::failed("no");
+            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by) }
         }
-        Effect::Call { id, .. } => {
+        Effect::Call { id, tool, .. } => {
             let change = json!({ "filePath": "a", "changeType": "CREATED", "linesAdded": 1, "linesRemoved": 0 });
             let data = by.is_multiple_of(2).then(|| json!({ "fileChanged": change }));
             let outcome = Outcome::Answer { text: "yes ".repeat(100).into(), data };
-            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: None }
+            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by) }
         }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];

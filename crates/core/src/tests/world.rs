@@ -1,7 +1,7 @@
 //! A runner without a machine: effects wait here until a test ends them, and
 //! every event is also folded from its stored form, which must agree.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -70,6 +70,14 @@ pub(super) fn catalog() -> Catalog {
     }
 }
 
+/// What other ensembles share, by the names a task has for it: `kitchen.cook`
+/// happens once, `kitchen.look` reads, and both spend the run's money.
+pub(super) fn shared() -> BTreeMap<String, Vec<Arc<ToolInfo>>> {
+    let tool = |name: &str, effect| Arc::new(ToolInfo { effect, charged: true, ..ToolInfo::new(name, "a tool") });
+    let (cook, look) = (tool("kitchen.cook", EffectClass::Once), tool("kitchen.look", EffectClass::Read));
+    BTreeMap::from([("kitchen.cook".to_owned(), vec![cook]), ("network:#food".to_owned(), vec![look])])
+}
+
 /// A task that may use everything.
 pub(super) fn task(name: &str, context: &[&str]) -> Draft {
     Draft {
@@ -107,7 +115,7 @@ impl World {
             waiting: Vec::new(),
             dispatched: HashMap::new(),
             now: 1000,
-            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), ..Grants::default() },
+            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared() },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
         let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt };

@@ -119,7 +119,7 @@ impl Tracer {
         let known = self.run.unpriced.is_empty() && !used.unknown && used.llm_calls > 0;
         known.then(|| {
             json!({ "inputCost": usd(used.input_cost), "outputCost": usd(used.output_cost),
-                "totalCost": usd(used.input_cost + used.output_cost), "currency": "USD" })
+                "totalCost": usd(used.cost()), "currency": "USD" })
         })
     }
 
