@@ -11,7 +11,7 @@ use consort_runtime::tool::Account;
 use futures::future::join_all;
 use tokio::time::timeout;
 
-use crate::network::{Network, Waiting};
+use crate::network::{Network, Posted};
 use crate::wire::{Response, Status};
 use crate::work::Request;
 
@@ -97,11 +97,11 @@ impl Courier<'_> {
     /// Sends a request over the link there is and waits for the answer.
     async fn deliver(&self, peer: &str, request: &Request) -> Fate {
         let (network, id) = (self.network, request.id());
-        let Some((outbox, parcel, waiting)) = network.post(peer, request, self.account) else {
-            return Fate::NotDone(format!("{peer} is not connected"));
+        let Posted { outbox, parcel, answer, mut left } = match network.post(peer, request, self.account) {
+            Ok(posted) => posted,
+            Err(why) => return Fate::NotDone(why),
         };
         let mut wanted = Wanted { network, peer, id, armed: true };
-        let Waiting { answer, mut left } = waiting;
         let posted = outbox.send(parcel).await.is_ok();
         let fate = match answer.await {
             Ok(response) => Fate::Answered(response),

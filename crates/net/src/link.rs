@@ -12,7 +12,8 @@ use futures::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use crate::network::{Joined, Network, OUTBOX_MAX, Parcel, Side};
+use crate::links::{Parcel, Side};
+use crate::network::{Joined, Network, OUTBOX_MAX};
 use crate::transport::{Address, Closed, Connection, Outgoing};
 use crate::wire::{Accepted, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
 use crate::work::{Replies, Request};
@@ -58,7 +59,7 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
     let hello = async {
         while let Some(text) = connection.incoming.next().await {
             if let Ok(Frame::Hello(hello)) = Frame::read(&text) {
-                return Ok(hello);
+                return hello.refusal().map_or(Ok(hello), Err);
             }
         }
         Err("it hung up before it said who it is".to_owned())
@@ -74,7 +75,9 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
         return;
     }
     let first = timeout(HELLO_MAX, connection.incoming.next()).await.ok().flatten();
-    if let Some(Ok(Frame::PeerHello(hello))) = first.map(|text| Frame::read(&text)) {
+    if let Some(Ok(Frame::PeerHello(hello))) = first.map(|text| Frame::read(&text))
+        && hello.refusal().is_none()
+    {
         session(network, connection, hello.into(), Side::Accepted).await;
     }
 }
@@ -83,9 +86,9 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
 pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
-    let lease = hello.lease_ms.map_or(network.options().lease, Duration::from_millis);
+    let (lease, frame_max) = (hello.lease(network.options().lease), hello.frame_max());
     let joined = network.join(side, hello, outbox.clone());
-    let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES) };
+    let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
         () = write(outgoing, parcels) => {}
         () = read(network, Some(&joined), incoming, (replies, lease * 2)) => {}
@@ -97,16 +100,17 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
 pub(crate) async fn attend(network: &Network, connection: Connection) {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
+    let replies = Replies { outbox, patience: None, frame_max: Hello::default().frame_max() };
     tokio::select! {
         () = write(outgoing, parcels) => {}
-        () = read(network, None, incoming, (Replies { outbox, patience: None }, Duration::MAX)) => {}
+        () = read(network, None, incoming, (replies, Duration::MAX)) => {}
     }
 }
 
 async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
-    while let Some(Parcel { frame, leaving }) = parcels.recv().await {
+    while let Some(Parcel { text, leaving }) = parcels.recv().await {
         leaving.map(|leaving| leaving.send(()));
-        if outgoing.send(frame.text()).await.is_err() {
+        if outgoing.send(text).await.is_err() {
             return;
         }
     }
@@ -119,7 +123,7 @@ async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>
     loop {
         ticks.tick().await;
         joined.pay();
-        if outbox.send(Frame::CapacityUpdate(network.capacity()).into()).await.is_err() {
+        if outbox.send(Frame::CapacityUpdate(network.capacity()).text().into()).await.is_err() {
             return;
         }
     }
@@ -157,7 +161,7 @@ async fn take(
     frame: Frame,
     (network, joined): (&Network, Option<&Joined>),
     replies: &Replies,
-    (served, under_way): (&mut Served, &mut HashMap<String, ()>),
+    (served, under_way): (&mut Served, &mut HashMap<String, String>),
 ) {
     match frame {
         Frame::TaskRequest(request) => begin(Request::Task(request), network, replies, (served, under_way)).await,
@@ -191,11 +195,15 @@ async fn begin(
     request: Request,
     network: &Network,
     replies: &Replies,
-    (served, under_way): (&mut Served, &mut HashMap<String, ()>),
+    (served, under_way): (&mut Served, &mut HashMap<String, String>),
 ) {
-    let id = request.id().to_owned();
-    if under_way.contains_key(&id) {
-        return replies.send(request.answer(Response::new(&id, Status::InProgress))).await;
+    let (id, digest) = (request.id().to_owned(), request.digest());
+    match under_way.get(&id) {
+        Some(known) if *known == digest => {
+            return replies.send(request.answer(Response::new(&id, Status::InProgress))).await;
+        }
+        Some(_) => return replies.send(request.answer(Response::taken(&id))).await,
+        None => {}
     }
     if under_way.len() >= SERVED_MAX {
         let response = Response::rejected(&id, format!("{SERVED_MAX} requests of yours are under way"));
@@ -204,7 +212,7 @@ async fn begin(
     let Some(work) = network.work() else {
         return replies.send(request.answer(Response::rejected(&id, "nothing is shared here"))).await;
     };
-    under_way.insert(id.clone(), ());
+    under_way.insert(id.clone(), digest);
     let work = work.serve(request, replies.clone());
     served.push(Box::pin(async move {
         work.await;

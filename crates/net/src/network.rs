@@ -1,7 +1,7 @@
 //! The network as one ensemble sees it: its links, and what it heard over
 //! them. A cheap handle; the state behind it is changed under one short lock.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,21 +12,22 @@ use consort_runtime::tool::{Account, DynamicToolProvider, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
-use crate::gone::{Departed, Gone};
+use crate::fit::{fit, listed};
+use crate::gone::Gone;
+use crate::intake::FRAME_MAX;
 use crate::link;
+use crate::links::{Link, Links, Parcel, Pending, Side};
 use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, Progress, RequestCancel, Response};
+use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, Progress, Response};
 use crate::work::{Request, Work};
 
 /// Frames waiting to be sent over one link; whoever sends more waits.
 pub(crate) const OUTBOX_MAX: usize = 256;
-/// Cancels kept for a peer that is away; older ones have run into their deadlines.
-const OWED_MAX: usize = 1024;
 
-/// Requests under way that are listed for one peer.
-const LISTED_MAX: usize = 100;
+/// Bytes of what this ensemble says that it shares.
+const INTRODUCTION_MAX: usize = 1_000_000;
 
 /// How this ensemble appears to others, and who they are.
 #[derive(Clone)]
@@ -57,68 +58,12 @@ pub struct Network {
 struct Inner {
     options: Options,
     transport: Arc<dyn Transport>,
-    state: Mutex<State>,
+    state: Mutex<Links>,
     clock: Clock,
     /// Counts links that came or went.
     changes: watch::Sender<u64>,
     /// Calls whose callers did not wait.
     background: Mutex<JoinSet<()>>,
-}
-
-#[derive(Default)]
-struct State {
-    registry: CapabilityRegistry,
-    links: BTreeMap<u64, Link>,
-    next: u64,
-    /// The names configured peers give themselves.
-    aliases: HashMap<String, Arc<str>>,
-    /// Requests to cancel when their peer is back.
-    owed: HashMap<Arc<str>, VecDeque<String>>,
-    /// Why a configured peer is not connected.
-    troubles: HashMap<String, String>,
-    departed: Departed,
-}
-
-struct Link {
-    peer: Arc<str>,
-    side: Side,
-    hello: Hello,
-    since: Millis,
-    outbox: mpsc::Sender<Parcel>,
-    /// Who waits for which answer.
-    pending: HashMap<String, Pending>,
-}
-
-/// A request somebody waits for.
-struct Pending {
-    /// What was asked for.
-    capability: String,
-    answered: oneshot::Sender<Response>,
-    /// Who is told how far it is.
-    account: Account,
-    progress: Option<Progress>,
-}
-
-/// Who opened a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// This ensemble did, to the peer of this name.
-    Dialled(String),
-    /// The other one did.
-    Accepted,
-}
-
-/// A frame on its way, and whether it may have arrived.
-pub(crate) struct Parcel {
-    pub(crate) frame: Frame,
-    /// Told right before the frame is handed to the connection.
-    pub(crate) leaving: Option<oneshot::Sender<()>>,
-}
-
-impl From<Frame> for Parcel {
-    fn from(frame: Frame) -> Parcel {
-        Parcel { frame, leaving: None }
-    }
 }
 
 /// The tasks that keep links to configured peers; dropping it closes them.
@@ -135,7 +80,7 @@ pub struct PeerView {
     pub since: Option<Millis>,
     /// Whether the link was opened from here.
     pub dialled: bool,
-    /// Why there is none.
+    /// Why there is none, or what is wrong with what it says about itself.
     pub trouble: Option<String>,
     /// What it said about itself.
     pub hello: Option<Hello>,
@@ -207,9 +152,8 @@ impl Network {
         if let Some(work) = self.work() {
             work.drain();
         }
-        let told = Frame::CapacityUpdate(self.capacity());
-        let outboxes: Vec<_> = self.state().links.values().map(|link| link.outbox.clone()).collect();
-        for outbox in outboxes {
+        let told = Frame::CapacityUpdate(self.capacity()).text();
+        for outbox in self.state().outboxes() {
             let _full = outbox.try_send(told.clone().into());
         }
     }
@@ -232,18 +176,15 @@ impl Network {
     /// The peers, configured ones first, and how they are.
     pub fn peers(&self) -> Vec<PeerView> {
         let state = self.state();
-        let mut views: Vec<PeerView> = self.inner.options.peers.iter().map(|(name, _)| state.view(name)).collect();
-        for link in state.links.values() {
-            if !views.iter().any(|view| *view.name == *link.peer) {
-                views.push(state.view(&link.peer));
-            }
-        }
-        views
+        let configured: HashSet<&str> = self.inner.options.peers.iter().map(|(name, _)| name.as_str()).collect();
+        let others = state.peers().map(|peer| &**peer).filter(|peer| !configured.contains(peer));
+        let names = self.inner.options.peers.iter().map(|(name, _)| name.as_str()).chain(others);
+        names.map(|name| state.view(name)).collect()
     }
 
     /// Peers that went away and are not back, the newest first.
     pub fn gone(&self) -> Vec<Gone> {
-        self.state().departed.list()
+        self.state().gone()
     }
 
     /// Counts links that came or went.
@@ -265,15 +206,17 @@ impl Network {
         Network { inner: self.inner.clone(), work: None }
     }
 
-    /// What this ensemble says about itself to whom it dials.
+    /// What this ensemble says about itself to whom it dials, as far as it fits
+    /// into a frame of the usual size.
     pub fn introduction(&self) -> PeerHello {
         let options = &self.inner.options;
         PeerHello {
             ensemble: options.name.clone(),
             realm: options.realm.clone(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            shared_capabilities: self.shared(),
+            shared_capabilities: listed(self.shared(), INTRODUCTION_MAX),
             lease_ms: Some(u64::try_from(options.lease.as_millis()).unwrap_or(u64::MAX)),
+            max_frame_bytes: Some(FRAME_MAX),
         }
     }
 
@@ -293,57 +236,36 @@ impl Network {
 
     /// Takes a new link in; what the peer shares is known from here on.
     pub(crate) fn join(&self, side: Side, hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
-        let mut state = self.state();
-        let peer = state.name(&side, &hello);
-        state.troubles.remove(&*peer);
-        state.next += 1;
-        let number = state.next;
-        let since = self.0.clock.now();
-        state.links.insert(number, Link { peer: peer.clone(), side, hello, since, outbox, pending: HashMap::new() });
-        state.departed.came(&peer);
-        state.refresh(&peer);
-        state.pay(&peer);
-        drop(state);
+        let believed = hello.believed(&self.inner.options.name);
+        let number = self.state().join(Link::new(side, believed, outbox), self.inner.clock.now());
         self.inner.changes.send_modify(|count| *count += 1);
         Joined { network: self.clone(), number }
     }
 
-    /// Sends a request over a link to the peer. What comes of it arrives at
-    /// the first receiver, that it is leaving at the second; both end without
-    /// a word when the link goes.
-    pub(crate) fn post(
-        &self,
-        peer: &str,
-        request: &Request,
-        account: &Account,
-    ) -> Option<(mpsc::Sender<Parcel>, Parcel, Waiting)> {
+    /// A request ready to be sent over a link to the peer. What comes of it
+    /// arrives at the first receiver, that it is leaving at the second; both end
+    /// without a word when the link goes.
+    pub(crate) fn post(&self, peer: &str, request: &Request, account: &Account) -> Result<Posted, String> {
         let mut state = self.state();
-        let link = state.link(peer)?;
+        let link = state.best(peer).ok_or_else(|| format!("{peer} is not connected"))?;
+        let text = fit(request.clone().frame(), link.hello.frame_max());
+        let text = text.map_err(|why| format!("the request cannot be sent to {peer}: {why}"))?;
         let (answered, answer) = oneshot::channel();
         let (leaving, left) = oneshot::channel();
         let capability = request.capability().to_owned();
         let pending = Pending { capability, answered, account: account.clone(), progress: None };
         link.pending.insert(request.id().to_owned(), pending);
-        let parcel = Parcel { frame: request.clone().frame(), leaving: Some(leaving) };
-        Some((link.outbox.clone(), parcel, Waiting { answer, left }))
+        let parcel = Parcel { text, leaving: Some(leaving) };
+        Ok(Posted { outbox: link.outbox.clone(), parcel, answer, left })
     }
 
     /// Tells a peer that a request is not wanted any more, now or when it is back.
     pub(crate) fn cancel(&self, peer: &str, id: &str) {
-        let mut state = self.state();
-        for link in state.links.values_mut().filter(|link| &*link.peer == peer) {
-            link.pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
-        }
-        let owed = state.owed.entry(peer.into()).or_default();
-        if owed.len() >= OWED_MAX {
-            owed.pop_front();
-        }
-        owed.push_back(id.to_owned());
-        state.pay(&peer.into());
+        self.state().owe(peer, id);
     }
 
     pub(crate) fn trouble(&self, peer: &str, why: String) {
-        self.state().troubles.insert(peer.to_owned(), why);
+        self.state().trouble(peer, why);
     }
 
     /// Goes on with a call nobody waits for, as long as there is a network.
@@ -353,7 +275,7 @@ impl Network {
         background.spawn(work);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Links> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -382,8 +304,10 @@ impl DynamicToolProvider for PeerTools {
     }
 }
 
-/// What a request waits for.
-pub(crate) struct Waiting {
+/// A request that is ready to be sent, and what it then waits for.
+pub(crate) struct Posted {
+    pub(crate) outbox: mpsc::Sender<Parcel>,
+    pub(crate) parcel: Parcel,
     pub(crate) answer: oneshot::Receiver<Response>,
     pub(crate) left: oneshot::Receiver<()>,
 }
@@ -398,7 +322,7 @@ impl Joined {
     /// Hands an answer to whoever waits for it.
     pub(crate) fn answered(&self, response: Response) {
         let mut state = self.network.state();
-        let waiting = state.links.get_mut(&self.number).and_then(|link| link.pending.remove(&response.request_id));
+        let waiting = state.get(self.number).and_then(|(_, pending)| pending.remove(&response.request_id));
         drop(state);
         if let Some(waiting) = waiting {
             let _gave_up = waiting.answered.send(response);
@@ -408,9 +332,9 @@ impl Joined {
     /// Takes how far a request is.
     pub(crate) fn progressed(&self, progress: Progress) {
         let mut state = self.network.state();
-        let Some(link) = state.links.get_mut(&self.number) else { return };
-        tracing::debug!(peer = %link.peer, request = progress.request_id, ?progress, "a peer says how far it is");
-        if let Some(waiting) = link.pending.get_mut(&progress.request_id) {
+        let Some((peer, pending)) = state.get(self.number) else { return };
+        tracing::debug!(%peer, request = progress.request_id, ?progress, "a peer says how far it is");
+        if let Some(waiting) = pending.get_mut(&progress.request_id) {
             waiting.account.progress(progress.clone().into());
             waiting.progress = Some(progress);
         }
@@ -418,16 +342,13 @@ impl Joined {
 
     /// Takes how busy the peer is.
     pub(crate) fn heard(&self, update: CapacityUpdate) {
-        let mut state = self.network.state();
-        if let Some(peer) = state.links.get(&self.number).map(|link| link.peer.clone()) {
-            state.registry.capacity(&peer, update);
-        }
+        self.network.state().heard(self.number, update);
     }
 
     /// Sends what is still owed to the peer.
     pub(crate) fn pay(&self) {
         let mut state = self.network.state();
-        if let Some(peer) = state.links.get(&self.number).map(|link| link.peer.clone()) {
+        if let Some(peer) = state.get(self.number).map(|(peer, _)| peer.clone()) {
             state.pay(&peer);
         }
     }
@@ -435,115 +356,7 @@ impl Joined {
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        let mut state = self.network.state();
-        if let Some(link) = state.links.remove(&self.number) {
-            state.refresh(&link.peer);
-            if state.link(&link.peer).is_none() {
-                state.departed.went(link.peer, self.network.inner.clock.now(), link.hello);
-            }
-        }
-        drop(state);
+        self.network.state().leave(self.number, self.network.inner.clock.now());
         self.network.inner.changes.send_modify(|count| *count += 1);
     }
-}
-
-impl State {
-    /// What the peer at the other end is called here: a configured name holds
-    /// for whoever gives itself the name that peer gave itself.
-    fn name(&mut self, side: &Side, hello: &Hello) -> Arc<str> {
-        match (side, &hello.ensemble) {
-            (Side::Dialled(name), Some(announced)) => {
-                let name: Arc<str> = name.as_str().into();
-                self.aliases.insert(announced.clone(), name.clone());
-                self.rename(announced, &name);
-                name
-            }
-            (Side::Dialled(name), None) => name.as_str().into(),
-            (Side::Accepted, Some(announced)) => {
-                self.aliases.get(announced).cloned().unwrap_or_else(|| plain(announced))
-            }
-            (Side::Accepted, None) => "unknown".into(),
-        }
-    }
-
-    /// Links a peer opened before it was known by its configured name.
-    fn rename(&mut self, announced: &str, name: &Arc<str>) {
-        let stale: Vec<u64> = self
-            .links
-            .iter()
-            .filter(|(_, link)| link.peer == plain(announced) && link.peer != *name)
-            .map(|(n, _)| *n)
-            .collect();
-        for number in stale {
-            if let Some(link) = self.links.get_mut(&number).filter(|link| link.side == Side::Accepted) {
-                link.peer = name.clone();
-            }
-        }
-        self.refresh(&plain(announced));
-    }
-
-    /// The link to use: one that was dialled knows whom it reached.
-    fn link(&mut self, peer: &str) -> Option<&mut Link> {
-        let links = self.links.values_mut().filter(|link| &*link.peer == peer && !link.outbox.is_closed());
-        links.min_by_key(|link| link.side == Side::Accepted)
-    }
-
-    /// What a peer shares is what its best link says; nothing without one.
-    fn refresh(&mut self, peer: &Arc<str>) {
-        match self.link(peer).map(|link| link.hello.clone()) {
-            Some(hello) => self.registry.register(peer, hello.realm.as_deref(), hello.shared_capabilities),
-            None => self.registry.unregister(peer),
-        }
-    }
-
-    /// Sends the cancels a peer is owed, as far as there is room.
-    fn pay(&mut self, peer: &Arc<str>) {
-        let Some(mut owed) = self.owed.remove(peer) else { return };
-        if let Some(link) = self.link(peer) {
-            while let Some(request_id) = owed.pop_front() {
-                let cancel = Frame::RequestCancel(RequestCancel { request_id: request_id.clone() });
-                if link.outbox.try_send(cancel.into()).is_err() {
-                    owed.push_front(request_id);
-                    break;
-                }
-            }
-        }
-        if !owed.is_empty() {
-            self.owed.insert(peer.clone(), owed);
-        }
-    }
-
-    /// What a peer has been asked for, those first whose ids are.
-    fn requests(&self, peer: &str) -> Vec<RequestView> {
-        let links = self.links.values().filter(|link| &*link.peer == peer);
-        let mut requests: Vec<_> = links.flat_map(|link| &link.pending).collect();
-        requests.retain(|(_, pending)| !pending.answered.is_closed());
-        requests.sort_by_key(|(id, _)| *id);
-        let view = |(id, pending): (&String, &Pending)| RequestView {
-            id: id.clone(),
-            capability: pending.capability.clone(),
-            progress: pending.progress.clone(),
-        };
-        requests.into_iter().take(LISTED_MAX).map(view).collect()
-    }
-
-    fn view(&self, name: &str) -> PeerView {
-        let link = self.links.values().find(|link| &*link.peer == name);
-        PeerView {
-            name: name.to_owned(),
-            connected: link.is_some(),
-            since: link.map(|link| link.since),
-            dialled: link.is_some_and(|link| link.side != Side::Accepted),
-            trouble: self.troubles.get(name).cloned(),
-            hello: link.map(|link| link.hello.clone()),
-            capacity: self.registry.capacity_of(name).cloned(),
-            requests: self.requests(name),
-        }
-    }
-}
-
-/// A name as it can stand before the dot of a tool's name.
-fn plain(name: &str) -> Arc<str> {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    name.chars().map(plain).collect::<String>().into()
 }

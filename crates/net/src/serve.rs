@@ -156,7 +156,7 @@ impl Serve {
         if route.resumed {
             let known = engine.holder(&claim).await.map_err(|error| unavailable(id, &error))?;
             let run = known.ok_or_else(|| forgotten(id))?;
-            self.known_already(request, &run, replies).await;
+            self.known_already(request, &run, replies).await?;
             return Ok(run);
         }
         let compiled = match self.compile(request, replies) {
@@ -176,7 +176,7 @@ impl Serve {
                 Ok(run)
             }
             Err(engine::Error::Log(log::Error::Claimed { by, .. })) => {
-                self.known_already(request, &by, replies).await;
+                self.known_already(request, &by, replies).await?;
                 Ok(by.into())
             }
             Err(engine::Error::Busy { .. }) => Err(Response::rejected(id, "too many requests wait here already")),
@@ -184,11 +184,19 @@ impl Serve {
         }
     }
 
-    /// Says that a request that was sent before is under way, if it still is.
-    async fn known_already(&self, request: &Request, run: &str, replies: &Replies) {
-        if !self.inner.engine.run(run).await.is_ok_and(|run| run.ended()) {
-            replies.send(request.answer(Response::new(request.id(), Status::InProgress))).await;
+    /// Says that a request that was sent before is under way, if it still is;
+    /// refuses one that only has the same id.
+    async fn known_already(&self, request: &Request, run: &str, replies: &Replies) -> Result<(), Response> {
+        let id = request.id();
+        let run = self.inner.engine.run(run).await.map_err(|error| unavailable(id, &error))?;
+        let asked = run.spec().origin.as_ref().and_then(|origin| origin.asked.as_ref());
+        if asked.is_some_and(|asked| asked.digest != request.digest()) {
+            return Err(Response::taken(id));
         }
+        if !run.ended() {
+            replies.send(request.answer(Response::new(id, Status::InProgress))).await;
+        }
+        Ok(())
     }
 
     fn compile(&self, request: &Request, replies: &Replies) -> Result<Compiled, String> {

@@ -7,7 +7,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use crate::network::Parcel;
+use crate::fit::fit;
+use crate::links::Parcel;
 use crate::wire::{Availability, Capability, Frame, Response, TaskRequest, ToolRequest};
 
 /// Something a peer asks for.
@@ -78,12 +79,18 @@ pub struct Replies {
     /// How long work goes on when the link is gone and nobody has asked for it
     /// again; absent: to its end.
     pub(crate) patience: Option<Duration>,
+    /// Bytes of one frame that the other side takes.
+    pub(crate) frame_max: usize,
 }
 
 impl Replies {
-    /// Sends a frame; when the link is gone nobody waits for it.
+    /// Sends a frame, shortened to what the other side takes; when the link is
+    /// gone nobody waits for it.
     pub async fn send(&self, frame: Frame) {
-        let _gone = self.outbox.send(frame.into()).await;
+        match fit(frame, self.frame_max) {
+            Ok(text) => drop(self.outbox.send(text.into()).await),
+            Err(why) => tracing::warn!(why, "a frame cannot be sent"),
+        }
     }
 }
 

@@ -8,15 +8,13 @@ use consort_core::catalog::EffectClass;
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::script::Gate;
 use consort_runtime::tool::{Account, Answer, Invocation, Tool};
-use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::world::{House, LEASE, invocation, tool};
+use super::world::{Hand, House, LEASE, invocation, tool};
 use crate::memory::{Weather, Wires};
 use crate::remote::{Late, Mode, NetworkTool, NetworkToolCatalog, OnDeadline};
-use crate::transport::{Address, Connection, Transport};
 
 fn done(text: &str) -> Answer {
     Answer::Done { text: text.to_owned(), data: None }
@@ -24,32 +22,6 @@ fn done(text: &str) -> Answer {
 
 fn names(tools: &[NetworkTool]) -> Vec<&str> {
     tools.iter().map(|tool| tool.info().name.as_str()).collect()
-}
-
-/// A client that speaks the wire by hand.
-struct Hand(Connection);
-
-impl Hand {
-    async fn new(wires: &Wires, to: &str) -> Hand {
-        let address = Address { url: to.to_owned(), key: None };
-        let mut hand = Hand(wires.from("hand").dial(&address).await.unwrap());
-        hand.say(json!({ "type": "peer_hello", "ensemble": "hand" })).await;
-        hand
-    }
-
-    async fn say(&mut self, frame: Value) {
-        self.0.outgoing.send(frame.to_string()).await.unwrap();
-    }
-
-    /// The next frame that is not a pulse or a hello.
-    async fn hear(&mut self) -> Value {
-        loop {
-            let frame: Value = serde_json::from_str(&self.0.incoming.next().await.unwrap()).unwrap();
-            if !["capacity_update", "hello"].contains(&frame["type"].as_str().unwrap()) {
-                return frame;
-            }
-        }
-    }
 }
 
 #[tokio::test(start_paused = true)]

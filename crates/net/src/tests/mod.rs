@@ -1,6 +1,7 @@
 //! Whole networks in one process, over the real links and the real engine.
 
 mod behaviour;
+mod hostile;
 mod simulation;
 mod stopping;
 mod world;

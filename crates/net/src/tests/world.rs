@@ -20,14 +20,15 @@ use consort_runtime::limits::Limits;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{ModelCatalog, ScriptedModel};
 use consort_runtime::tool::{Account, Invocation, ScriptedTool, Tool, Toolbox};
-use serde_json::json;
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::memory::Wires;
 use crate::network::{Dialling, Network, Options};
 use crate::serve::{Serve, pool};
 use crate::share::{Kitchen, Share, What};
-use crate::transport::Address;
+use crate::transport::{Address, Connection, Transport};
 
 pub(super) const LEASE: Duration = Duration::from_secs(2);
 
@@ -176,6 +177,48 @@ impl Running {
         let mut changes = self.network.changes();
         while self.knows() != expected {
             changes.changed().await.unwrap();
+        }
+    }
+}
+
+/// A client that speaks the wire by hand.
+pub(super) struct Hand(Connection);
+
+impl Hand {
+    /// Links as the ensemble `hand`.
+    pub(super) async fn new(wires: &Wires, to: &str) -> Hand {
+        Hand::saying(wires, to, json!({ "type": "peer_hello", "ensemble": "hand" })).await
+    }
+
+    /// Links with these words.
+    pub(super) async fn saying(wires: &Wires, to: &str, hello: Value) -> Hand {
+        let address = Address { url: to.to_owned(), key: None };
+        let mut hand = Hand(wires.from("hand").dial(&address).await.unwrap());
+        hand.say(hello).await;
+        hand
+    }
+
+    pub(super) async fn say(&mut self, frame: Value) {
+        self.0.outgoing.send(frame.to_string()).await.unwrap();
+    }
+
+    /// Sends what may be no frame at all.
+    pub(super) async fn babble(&mut self, text: &str) {
+        self.0.outgoing.send(text.to_owned()).await.unwrap();
+    }
+
+    /// Returns when the other side has hung up.
+    pub(super) async fn cut_off(&mut self) {
+        while self.0.incoming.next().await.is_some() {}
+    }
+
+    /// The next frame that is not a pulse or a hello.
+    pub(super) async fn hear(&mut self) -> Value {
+        loop {
+            let frame: Value = serde_json::from_str(&self.0.incoming.next().await.unwrap()).unwrap();
+            if !["capacity_update", "hello"].contains(&frame["type"].as_str().unwrap()) {
+                return frame;
+            }
         }
     }
 }

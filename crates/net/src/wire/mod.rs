@@ -121,6 +121,9 @@ pub struct Hello {
     /// How often it says that it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// Bytes of one frame that it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_frame_bytes: Option<u64>,
 }
 
 /// What the dialling side says about itself.
@@ -141,12 +144,22 @@ pub struct PeerHello {
     /// How often it says that it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// Bytes of one frame that it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_frame_bytes: Option<u64>,
+}
+
+impl PeerHello {
+    /// Why nobody of this name can be linked with.
+    pub fn refusal(&self) -> Option<String> {
+        Hello { ensemble: Some(self.ensemble.clone()), ..Hello::default() }.refusal()
+    }
 }
 
 impl From<PeerHello> for Hello {
     fn from(hello: PeerHello) -> Hello {
-        let PeerHello { ensemble, realm, version, shared_capabilities, lease_ms } = hello;
-        Hello { ensemble: Some(ensemble), realm, version, shared_capabilities, lease_ms }
+        let PeerHello { ensemble, realm, version, shared_capabilities, lease_ms, max_frame_bytes } = hello;
+        Hello { ensemble: Some(ensemble), realm, version, shared_capabilities, lease_ms, max_frame_bytes }
     }
 }
 

@@ -210,6 +210,11 @@ impl Response {
         Response { error: Some(why.into()), ..Response::new(request_id, Status::Rejected) }
     }
 
+    /// The id belongs to another request.
+    pub(crate) fn taken(request_id: &str) -> Response {
+        Response::rejected(request_id, format!("the request id {request_id} was used for another request"))
+    }
+
     /// The work was not done.
     pub fn failed(request_id: &str, why: impl Into<String>) -> Response {
         Response { error: Some(why.into()), ..Response::new(request_id, Status::Failed) }

@@ -80,7 +80,8 @@ fn head(site: &Site, traces: &[Arc<Trace>]) -> Map<String, Value> {
     let newest = traces.iter().find_map(|trace| trace.started.clone());
     let (id, started) = newest.map_or((None, None), |(id, started)| (Some(id), Some(started)));
     let told = json!({ "ensemble": about.ensemble, "realm": about.realm, "version": about.version,
-        "sharedCapabilities": about.shared_capabilities, "leaseMs": about.lease_ms });
+        "sharedCapabilities": about.shared_capabilities, "leaseMs": about.lease_ms,
+        "maxFrameBytes": server.sockets.max_frame_bytes });
     let mut head = Map::new();
     head.insert("type".to_owned(), "hello".into());
     head.extend(id.map(|id| ("ensembleId".to_owned(), id)));

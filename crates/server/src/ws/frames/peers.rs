@@ -31,6 +31,9 @@ const fn row(kind: &'static str) -> Row {
 /// From here on the socket is a link, and shown nothing else.
 async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let hello: PeerHello = serde_json::from_value(sent.0.clone()).map_err(unreadable)?;
+    if let Some(refusal) = hello.refusal() {
+        return Err(Problem::bad_request(refusal));
+    }
     session.turn_to(Wanted { types: Some(Vec::new()), run: None });
     session.link = Some(Link::with_peer(&session.site.server.network, hello));
     Ok(())

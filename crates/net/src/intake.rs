@@ -1,0 +1,85 @@
+//! What is believed of what a peer says about itself. Whatever it is, it costs
+//! a limited amount here, and what is left out is told.
+
+use std::time::Duration;
+
+use crate::wire::{Capability, Hello};
+
+/// Bytes of a name, of an ensemble or of what it shares.
+const NAME_MAX: usize = 128;
+/// Capabilities of one ensemble that are known here.
+const CAPABILITIES_MAX: usize = 1000;
+/// Tags of one capability.
+const TAGS_MAX: usize = 32;
+/// Bytes of a description: every model that may use it reads it.
+const DESCRIPTION_MAX: usize = 4096;
+/// Bytes of a schema.
+const SCHEMA_MAX: usize = 64 * 1024;
+/// How often a peer may want to hear from us, and how seldom it may be heard.
+const LEASE_MIN: Duration = Duration::from_millis(100);
+const LEASE_MAX: Duration = Duration::from_secs(10 * 60);
+/// Bytes of one frame to a peer that does not say how many it takes, and the
+/// fewest and most it may say.
+const FRAME_USUAL: u64 = 1024 * 1024;
+const FRAME_MIN: u64 = 16 * 1024;
+pub(crate) const FRAME_MAX: u64 = 8 * 1024 * 1024;
+
+impl Hello {
+    /// Why nobody of this name can be linked with.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        match self.ensemble.as_deref() {
+            Some(name) if name.trim().is_empty() => Some("`ensemble` must not be blank".to_owned()),
+            Some(name) if name.len() > NAME_MAX => Some(format!("`ensemble` has more than {NAME_MAX} bytes")),
+            Some(_) | None => None,
+        }
+    }
+
+    /// What is believed of it, and in words what is not.
+    pub(crate) fn believed(mut self, own_name: &str) -> (Hello, Option<String>) {
+        let mut complaints = Vec::new();
+        if self.ensemble.as_deref() == Some(own_name) {
+            complaints.push(format!(
+                "it calls itself `{own_name}` as this ensemble does: tasks between the two count as going round in circles"
+            ));
+        }
+        let said = self.shared_capabilities.len();
+        self.shared_capabilities.retain(is_sound);
+        self.shared_capabilities.truncate(CAPABILITIES_MAX);
+        self.shared_capabilities.iter_mut().for_each(cut);
+        let known = self.shared_capabilities.len();
+        if known < said {
+            complaints.push(format!(
+                "it says it shares {said}, of which {known} are known here: at most {CAPABILITIES_MAX}, with names of \
+                 at most {NAME_MAX} bytes and schemas of at most {SCHEMA_MAX}"
+            ));
+        }
+        (self, (!complaints.is_empty()).then(|| complaints.join("; ")))
+    }
+
+    /// How often it says that it is there.
+    pub(crate) fn lease(&self, usual: Duration) -> Duration {
+        self.lease_ms.map_or(usual, |lease| Duration::from_millis(lease).clamp(LEASE_MIN, LEASE_MAX))
+    }
+
+    /// Bytes of one frame that it takes.
+    pub(crate) fn frame_max(&self) -> usize {
+        let said = self.max_frame_bytes.unwrap_or(FRAME_USUAL).clamp(FRAME_MIN, FRAME_MAX);
+        usize::try_from(said).unwrap_or(usize::MAX)
+    }
+}
+
+fn is_sound(capability: &Capability) -> bool {
+    let fits = |schema: &serde_json::Value| schema.to_string().len() <= SCHEMA_MAX;
+    let name = capability.name.trim();
+    !name.is_empty() && name.len() <= NAME_MAX && capability.schema.as_deref().is_none_or(fits)
+}
+
+fn cut(capability: &mut Capability) {
+    capability.tags.retain(|tag| tag.len() <= NAME_MAX);
+    capability.tags.truncate(TAGS_MAX);
+    if capability.description.len() > DESCRIPTION_MAX {
+        let end = capability.description.floor_char_boundary(DESCRIPTION_MAX);
+        capability.description.truncate(end);
+        capability.description.push_str(" …");
+    }
+}

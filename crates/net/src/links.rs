@@ -1,0 +1,280 @@
+//! The links there are, by peer, and what was heard over them. What happens to
+//! one peer costs what that peer costs, whoever else there is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use consort_core::id::Millis;
+use consort_runtime::tool::Account;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::gone::{Departed, Gone};
+use crate::network::{PeerView, RequestView};
+use crate::roster::CapabilityRegistry;
+use crate::wire::{CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
+
+/// Requests under way that are listed for one peer.
+const LISTED_MAX: usize = 100;
+/// Cancels kept for a peer that is away; older ones have run into their deadlines.
+const OWED_MAX: usize = 1024;
+
+/// All links, and what is known by them.
+#[derive(Default)]
+pub(crate) struct Links {
+    pub(crate) registry: CapabilityRegistry,
+    links: BTreeMap<u64, Link>,
+    by_peer: HashMap<Arc<str>, BTreeSet<u64>>,
+    next: u64,
+    /// The names configured peers give themselves.
+    aliases: HashMap<String, Arc<str>>,
+    /// Requests to cancel when their peer is back.
+    owed: HashMap<Arc<str>, VecDeque<String>>,
+    /// Why a configured peer is not connected.
+    troubles: HashMap<String, String>,
+    departed: Departed,
+}
+
+/// One link.
+pub(crate) struct Link {
+    peer: Arc<str>,
+    pub(crate) side: Side,
+    pub(crate) hello: Hello,
+    since: Millis,
+    /// What was wrong with what the peer said about itself.
+    pub(crate) complaint: Option<String>,
+    pub(crate) outbox: mpsc::Sender<Parcel>,
+    /// Who waits for which answer.
+    pub(crate) pending: HashMap<String, Pending>,
+}
+
+/// A request somebody waits for.
+pub(crate) struct Pending {
+    /// What was asked for.
+    pub(crate) capability: String,
+    pub(crate) answered: oneshot::Sender<Response>,
+    /// Who is told how far it is.
+    pub(crate) account: Account,
+    pub(crate) progress: Option<Progress>,
+}
+
+/// Who opened a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// This ensemble did, to the peer of this name.
+    Dialled(String),
+    /// The other one did.
+    Accepted,
+}
+
+/// A frame on its way, and whether it may have arrived.
+pub(crate) struct Parcel {
+    pub(crate) text: String,
+    /// Told right before the frame is handed to the connection.
+    pub(crate) leaving: Option<oneshot::Sender<()>>,
+}
+
+impl From<String> for Parcel {
+    fn from(text: String) -> Parcel {
+        Parcel { text, leaving: None }
+    }
+}
+
+impl Link {
+    /// A new link, over which nobody has asked for anything yet.
+    pub(crate) fn new(side: Side, (hello, complaint): (Hello, Option<String>), outbox: mpsc::Sender<Parcel>) -> Link {
+        Link { peer: "".into(), side, hello, since: 0, complaint, outbox, pending: HashMap::new() }
+    }
+}
+
+impl Links {
+    /// Takes a new link in; what the peer shares is known from here on.
+    pub(crate) fn join(&mut self, link: Link, since: Millis) -> u64 {
+        let peer = self.name(&link.side, &link.hello);
+        self.troubles.remove(&*peer);
+        self.next += 1;
+        self.links.insert(self.next, Link { peer: peer.clone(), since, ..link });
+        self.departed.came(&peer);
+        self.by_peer.entry(peer.clone()).or_default().insert(self.next);
+        self.refresh(&peer);
+        self.pay(&peer);
+        self.next
+    }
+
+    /// A link is gone, and with it whatever only it told.
+    pub(crate) fn leave(&mut self, number: u64, at: Millis) {
+        let Some(link) = self.links.remove(&number) else { return };
+        self.forget(&link.peer, number);
+        self.refresh(&link.peer);
+        if self.best_number(&link.peer).is_none() {
+            self.departed.went(link.peer, at, link.hello);
+        }
+    }
+
+    /// Peers that went away and are not back, the newest first.
+    pub(crate) fn gone(&self) -> Vec<Gone> {
+        self.departed.list()
+    }
+
+    /// The link of this number.
+    pub(crate) fn get(&mut self, number: u64) -> Option<(&Arc<str>, &mut HashMap<String, Pending>)> {
+        self.links.get_mut(&number).map(|link| (&link.peer, &mut link.pending))
+    }
+
+    /// The link to use: one that was dialled knows whom it reached, and who
+    /// has a name first keeps it.
+    pub(crate) fn best(&mut self, peer: &str) -> Option<&mut Link> {
+        let number = self.best_number(peer)?;
+        self.links.get_mut(&number)
+    }
+
+    fn best_number(&self, peer: &str) -> Option<u64> {
+        let open = self.of(peer).filter(|(_, link)| !link.outbox.is_closed());
+        open.min_by_key(|(number, link)| (link.side == Side::Accepted, *number)).map(|(number, _)| number)
+    }
+
+    fn of(&self, peer: &str) -> impl Iterator<Item = (u64, &Link)> {
+        let numbers = self.by_peer.get(peer).into_iter().flatten();
+        numbers.filter_map(|number| Some((*number, self.links.get(number)?)))
+    }
+
+    fn forget(&mut self, peer: &Arc<str>, number: u64) {
+        if let Some(numbers) = self.by_peer.get_mut(peer) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.by_peer.remove(peer);
+            }
+        }
+    }
+
+    /// Everybody there is a link to.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &Arc<str>> {
+        // In the order of their first links.
+        let first = |link: &&(&u64, &Link)| self.of(&link.1.peer).next().is_some_and(|(first, _)| first == *link.0);
+        self.links.iter().filter(move |link| first(&link)).map(|(_, link)| &link.peer)
+    }
+
+    /// Where every link is written to.
+    pub(crate) fn outboxes(&self) -> impl Iterator<Item = &mpsc::Sender<Parcel>> {
+        self.links.values().map(|link| &link.outbox)
+    }
+
+    /// What the peer at the other end is called here: a configured name holds
+    /// for whoever gives itself the name that peer gave itself.
+    fn name(&mut self, side: &Side, hello: &Hello) -> Arc<str> {
+        match (side, &hello.ensemble) {
+            (Side::Dialled(name), Some(announced)) => {
+                let name: Arc<str> = name.as_str().into();
+                self.aliases.insert(announced.clone(), name.clone());
+                self.rename(&plain(announced), &name);
+                name
+            }
+            (Side::Dialled(name), None) => name.as_str().into(),
+            (Side::Accepted, Some(announced)) => {
+                self.aliases.get(announced).cloned().unwrap_or_else(|| plain(announced))
+            }
+            (Side::Accepted, None) => "unknown".into(),
+        }
+    }
+
+    /// Links a peer opened before it was known by its configured name.
+    fn rename(&mut self, from: &Arc<str>, to: &Arc<str>) {
+        let accepted = self.of(from).filter(|(_, link)| link.side == Side::Accepted);
+        let stale: Vec<u64> = accepted.map(|(number, _)| number).filter(|_| from != to).collect();
+        for number in stale {
+            self.forget(from, number);
+            self.by_peer.entry(to.clone()).or_default().insert(number);
+            if let Some(link) = self.links.get_mut(&number) {
+                link.peer = to.clone();
+            }
+        }
+        self.refresh(from);
+    }
+
+    /// What a peer shares is what its best link says; nothing without one.
+    fn refresh(&mut self, peer: &Arc<str>) {
+        match self.best(peer).map(|link| link.hello.clone()) {
+            Some(hello) => self.registry.register(peer, hello.realm.as_deref(), hello.shared_capabilities),
+            None => self.registry.unregister(peer),
+        }
+    }
+
+    /// Takes how busy a peer is, from the link that speaks for it.
+    pub(crate) fn heard(&mut self, number: u64, update: CapacityUpdate) {
+        let Some(peer) = self.links.get(&number).map(|link| link.peer.clone()) else { return };
+        if self.best_number(&peer) == Some(number) {
+            self.registry.capacity(&peer, update);
+        }
+    }
+
+    /// A request is to be cancelled, now or when its peer is back.
+    pub(crate) fn owe(&mut self, peer: &str, id: &str) {
+        let numbers: Vec<u64> = self.of(peer).map(|(number, _)| number).collect();
+        for number in numbers {
+            if let Some((_, pending)) = self.get(number) {
+                pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
+            }
+        }
+        let owed = self.owed.entry(peer.into()).or_default();
+        if owed.len() >= OWED_MAX {
+            owed.pop_front();
+        }
+        owed.push_back(id.to_owned());
+        self.pay(peer);
+    }
+
+    /// Sends the cancels a peer is owed, as far as there is room.
+    pub(crate) fn pay(&mut self, peer: &str) {
+        let Some((peer, mut owed)) = self.owed.remove_entry(peer) else { return };
+        if let Some(link) = self.best(&peer) {
+            while let Some(request_id) = owed.pop_front() {
+                let cancel = Frame::RequestCancel(RequestCancel { request_id: request_id.clone() });
+                if link.outbox.try_send(cancel.text().into()).is_err() {
+                    owed.push_front(request_id);
+                    break;
+                }
+            }
+        }
+        if !owed.is_empty() {
+            self.owed.insert(peer, owed);
+        }
+    }
+
+    /// Why there is no link to a configured peer.
+    pub(crate) fn trouble(&mut self, peer: &str, why: String) {
+        self.troubles.insert(peer.to_owned(), why);
+    }
+
+    /// What a peer has been asked for, those first whose ids are.
+    fn requests(&self, peer: &str) -> Vec<RequestView> {
+        let mut requests: Vec<_> = self.of(peer).flat_map(|(_, link)| &link.pending).collect();
+        requests.retain(|(_, pending)| !pending.answered.is_closed());
+        requests.sort_by_key(|(id, _)| *id);
+        let view = |(id, pending): (&String, &Pending)| RequestView {
+            id: id.clone(),
+            capability: pending.capability.clone(),
+            progress: pending.progress.clone(),
+        };
+        requests.into_iter().take(LISTED_MAX).map(view).collect()
+    }
+
+    /// A peer as others see it.
+    pub(crate) fn view(&self, name: &str) -> PeerView {
+        let best = self.best_number(name).and_then(|number| self.links.get(&number));
+        PeerView {
+            name: name.to_owned(),
+            connected: best.is_some(),
+            trouble: self.troubles.get(name).or(best.and_then(|link| link.complaint.as_ref())).cloned(),
+            since: best.map(|link| link.since),
+            dialled: best.is_some_and(|link| link.side != Side::Accepted),
+            hello: best.map(|link| link.hello.clone()),
+            capacity: self.registry.capacity_of(name).cloned(),
+            requests: self.requests(name),
+        }
+    }
+}
+
+/// A name as it can stand before the dot of a tool's name.
+fn plain(name: &str) -> Arc<str> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    name.chars().map(plain).collect::<String>().into()
+}
