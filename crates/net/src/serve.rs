@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use consort_core::compile::Compiled;
 use consort_core::decide::Command;
-use consort_core::event::CancelMode;
+use consort_core::event::{CancelMode, End};
 use consort_core::run::Run;
 use consort_core::spec::{Asked, Kind};
 use consort_runtime::admission::{Capacity, Keep, Pool};
@@ -364,6 +364,10 @@ fn told(id: &str, run: &Run) -> Response {
 
 /// Why a run gave nothing: what its task says, or what ended the run.
 fn reason(run: &Run) -> String {
-    let words = run.failures().last().map(str::to_owned);
-    words.or_else(|| run.error().map(str::to_owned)).unwrap_or_else(|| "Cancelled".to_owned())
+    let words = run.failures().last().map(str::to_owned).or_else(|| run.error().map(str::to_owned));
+    let ended = match run.end() {
+        Some(End::Completed { .. }) => "it was ended before it had an answer",
+        Some(End::Cancelled | End::Failed { .. }) | None => "Cancelled",
+    };
+    words.unwrap_or_else(|| ended.to_owned())
 }

@@ -10,7 +10,8 @@ use consort_core::decide::{Command, Refused};
 use consort_core::event::Decision;
 use consort_core::frame::parse_review_id;
 use consort_core::gate::Standing;
-use consort_runtime::engine;
+use consort_core::spec::Kind;
+use consort_runtime::engine::{self, Engine};
 use consort_runtime::log::{Order, Query};
 use serde_json::{Value, json};
 
@@ -22,6 +23,10 @@ use crate::query::Pairs;
 
 /// Runs looked through for open reviews; more are never under way at once.
 const RUNS_MAX: usize = 10_000;
+
+/// Whose reviews are decided here: work for peers is no run of this server's
+/// own, but nobody else can decide what it waits for.
+const REVIEWED: [Kind; 2] = [Kind::Run, Kind::Peer];
 
 /// What a reviewer can say.
 #[derive(Clone, Copy)]
@@ -45,22 +50,37 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
+    let mut reviews: Vec<Value> = Vec::new();
+    for kind in REVIEWED {
+        reviews.extend(open(&site.engine().only(kind), kind, pairs.first("runId")).await?);
+    }
+    Ok(Json(json!({ "total": reviews.len(), "reviews": reviews })))
+}
+
+/// What waits for a person in runs of a kind, the oldest run first.
+async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Value>, Problem> {
     let query = Query {
-        kind: Some("run".to_owned()),
-        stream: pairs.first("runId").map(str::to_owned),
+        kind: Some(kind.word().to_owned()),
+        stream: run.map(str::to_owned),
         ended: Some(false),
         order: Order::OldestStart,
         limit: RUNS_MAX,
         ..Query::default()
     };
-    let mut reviews: Vec<Value> = Vec::new();
-    for (run, row) in site.engine().list(query).await?.rows {
+    let mut reviews = Vec::new();
+    for (run, row) in engine.list(query).await?.rows {
         let row: Value = serde_json::from_str(&row.body).unwrap_or_default();
         if row.get("openReviews").is_some() {
-            reviews.extend(site.engine().run(&run).await?.pending_reviews(&run));
+            reviews.extend(engine.run(&run).await?.pending_reviews(&run));
         }
     }
-    Ok(Json(json!({ "total": reviews.len(), "reviews": reviews })))
+    Ok(reviews)
+}
+
+/// The engine as far as the reviews of this run are decided over HTTP.
+fn reviewing(site: &Site, run: &str) -> Engine {
+    let kind = REVIEWED.into_iter().find(|kind| run.starts_with(kind.word()));
+    site.engine().only(kind.unwrap_or(Kind::Run))
 }
 
 async fn decide(
@@ -89,7 +109,7 @@ pub(crate) async fn decided(
     }
     let sent = sent?;
     let decision = decision(sent)?;
-    let asked = site.engine().command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
+    let asked = reviewing(site, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
     asked.map_err(|error| match error {
         engine::Error::Refused(Refused::Decided { verdict }) => Problem::resolved(id, verdict),
         error => Problem::of_run(run, error),
@@ -98,7 +118,7 @@ pub(crate) async fn decided(
 }
 
 async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
-    match site.engine().run(run).await {
+    match reviewing(site, run).run(run).await {
         Ok(state) => Ok(state.review_standing(review)),
         Err(engine::Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),

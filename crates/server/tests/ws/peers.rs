@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_core::spec::ReviewRule;
 use consort_net::serve::Serve;
 use consort_net::share::{Kitchen, Share, What};
 use consort_runtime::admission::Capacity;
@@ -17,11 +18,16 @@ use crate::says;
 
 /// A server that shares the tool `stock` and the task `cook`.
 pub(super) fn sharing(model: ScriptedModel) -> Server {
+    sharing_as(model, |cook| cook)
+}
+
+/// The same with another `cook`.
+fn sharing_as(model: ScriptedModel, other: impl FnOnce(Draft) -> Draft) -> Server {
     let server = server(engine(model, Capacity { running: 1, queued: 0 }), vec![task("a")]);
     let (ensemble, catalog) = (server.ensemble.clone(), server.catalog.clone());
     let calculator = catalog.tools.iter().find(|tool| tool.name == "calculator").unwrap().clone();
-    let cook =
-        Draft { name: Some("cook".to_owned()), description: "Do cook with {context}".to_owned(), ..task("cook") };
+    let cook = Draft { description: "Do cook with {context}".to_owned(), ..task("cook") };
+    let cook = other(cook);
     let share = |name: &str, what, tags: &[&str]| Share {
         name: name.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
@@ -147,4 +153,43 @@ async fn a_server_that_is_told_to_stop_tells_its_peers_and_takes_nothing_more_fr
     assert_eq!(refused["error"], "Ensemble is DRAINING: test takes no more work on");
     gate.notify_one();
     here.ended().await;
+}
+#[tokio::test]
+async fn a_review_in_work_for_a_peer_is_decided_where_it_is_done() {
+    let required = |cook: Draft| Draft { review: Some(ReviewRule::Required), ..cook };
+    let here = start(sharing_as(says("soup"), required)).await;
+    let (mut socket, _) = here.greeted().await;
+    let request = |id: &str| json!({ "type": "task_request", "requestId": id, "from": "local", "task": "cook" });
+    for (id, decision, told) in [
+        ("w-1", json!({ "decision": "APPROVE" }), ("COMPLETED", json!("soup"))),
+        ("w-2", json!({ "decision": "EDIT", "revisedOutput": "salad" }), ("COMPLETED", json!("salad"))),
+    ] {
+        socket.say(request(id)).await;
+        let review = loop {
+            let open = here.get("/api/reviews").await.json();
+            if open["total"] == 1 {
+                break open["reviews"][0].clone();
+            }
+        };
+        assert!(review["runId"].as_str().unwrap().starts_with("peer-"), "{review}");
+        let review = review["reviewId"].as_str().unwrap();
+        let decided = here.post(&format!("/api/reviews/{review}"), decision).await;
+        assert_eq!(decided.status, 200, "{}", decided.body);
+        let answer = socket.until("task_response").await.pop().unwrap();
+        assert_eq!((&answer["status"], &answer["result"]), (&json!(told.0), &told.1));
+        let again = here.post(&format!("/api/reviews/{review}"), json!({ "decision": "APPROVE" })).await;
+        assert_eq!(again.status, 409);
+    }
+    assert_eq!(here.get("/api/runs").await.json()["total"], 0, "and still it is no run of this server's own");
+}
+
+#[tokio::test]
+async fn a_review_in_work_for_a_peer_that_nobody_decides_ends_by_the_rule() {
+    let required = |cook: Draft| Draft { review: Some(ReviewRule::Required), review_timeout_ms: Some(20), ..cook };
+    let here = start(sharing_as(says("soup"), required)).await;
+    let (mut socket, _) = here.greeted().await;
+    let request = json!({ "type": "task_request", "requestId": "w-1", "from": "local", "task": "cook" });
+    let told = answered(&mut socket, request).await;
+    assert_eq!((&told["status"], &told["result"]), (&json!("COMPLETED"), &json!("soup")));
+    assert_eq!(here.get("/api/reviews").await.json()["total"], 0);
 }
