@@ -20,9 +20,11 @@
 //!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
 //!   out of the record of another, with [`edit`]s
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event; [`voice`]:
-//!   what is only shown live; for reading afterwards a [`trace`], and a [`dag`] of the tasks
+//!   what is only shown live; for reading afterwards a [`trace`], and a [`dag`] of
+//!   the tasks; [`aloud`]: the lines of a verbose run in the log of its process
 
 pub mod agent;
+pub mod aloud;
 mod ask;
 pub mod budget;
 pub mod build;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::aloud::Line;
 use consort_core::catalog::{CancelClass, ToolInfo};
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
@@ -84,6 +85,8 @@ struct Batch {
     records: Vec<Record>,
     frames: Vec<Frame>,
     effects: Vec<Effect>,
+    /// What a verbose run says about it in the log of the process.
+    aloud: Vec<Line>,
     /// Keys this decision claims.
     claims: Vec<String>,
     /// Whether every event so far was rendered.
@@ -282,6 +285,7 @@ impl Runner {
             let text = self.run.frame(&self.id, seq, event).to_string().into();
             self.batch.frames.push(Frame::Event { seq, text });
         }
+        self.batch.aloud.extend(self.run.aloud(event));
         self.batch.records.push(codec::encode(event).map_err(unwritable)?);
         Ok(())
     }
@@ -296,6 +300,9 @@ impl Runner {
             self.append(&mut batch).await?;
             self.window.meters.time(Meter::Commit, &[], began.elapsed());
             self.count_end();
+            for Line { what, place, text } in batch.aloud {
+                tracing::info!(run = %self.id, place = %place, text, "{what}");
+            }
             self.publish(batch.rendered, batch.frames);
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
         }

@@ -113,6 +113,22 @@ fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_i
 }
 
 #[test]
+fn a_verbose_run_writes_what_is_said_into_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, address) = serve(folder.path());
+    let mut log = Lines::of(&mut server);
+    let told = post(&address, "/api/runs", r#"{"options":{"verbose":true,"toolLogTruncateLength":0}}"#);
+    assert!(told.starts_with("HTTP/1.1 202"), "{told}");
+    let prompt = log.find("prompt");
+    assert!(prompt["text"].as_str().unwrap().contains("## Task\n"), "{prompt}");
+    assert!(log.find("reply")["text"].is_string());
+    let tool = log.find("tool")["text"].clone();
+    assert_eq!(tool, "calculator {\"input\":\"3 * 25\"} -> … [2 characters]");
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_server_that_others_could_reach_needs_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, err) = run(folder.path(), &["serve", "--host", "0.0.0.0", "--port", "0"]);

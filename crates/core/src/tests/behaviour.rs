@@ -13,6 +13,7 @@ use crate::draft::{Draft, Ensemble};
 use crate::event::{End, Exit, Fact};
 use crate::id::Id;
 use crate::message::{FailureKind, Outcome};
+use crate::run::Run;
 use crate::spec::{OnError, Workflow};
 use crate::subtask;
 
@@ -452,4 +453,32 @@ fn a_wide_run_costs_per_task_what_a_narrow_one_does() {
     let narrow = rounds.iter().map(|(narrow, _)| *narrow).min().unwrap();
     let wide = rounds.iter().map(|(_, wide)| *wide).min().unwrap();
     assert!(wide < narrow * 6, "{narrow:?} per task at 100, {wide:?} at 10,000");
+}
+
+#[test]
+fn a_verbose_run_says_its_prompts_replies_and_calls_aloud_and_cuts_results() {
+    let aloud = |verbose: bool| {
+        let mut compiled = compiled(&ensemble(vec![task("a", &[])]));
+        (compiled.spec.options.verbose, compiled.spec.options.tool_log_truncate) = (verbose, Some(3));
+        let mut world = World::of(compiled);
+        world.calls("1", &[("look", r#"{"n":1}"#)]);
+        world.returns("1.0.0", "abcdef");
+        world.answers("1", "done");
+        let mut run = Run::default();
+        let said = |event| {
+            run.apply(event);
+            run.aloud(event).map(|line| (line.what, line.place.to_string(), line.text))
+        };
+        world.log.iter().filter_map(said).collect::<Vec<_>>()
+    };
+    assert!(aloud(false).is_empty());
+    let said = aloud(true);
+    assert!(said[0].0 == "prompt" && said[0].2.contains("## Task\nDo a"), "{said:?}");
+    let line = |what: &'static str, place: &str, text: &str| (what, place.to_owned(), text.to_owned());
+    let rest = [
+        line("reply", "1", r#"look {"n":1}"#),
+        line("tool", "1.0.0", r#"look {"n":1} -> abc… [6 characters]"#),
+        line("reply", "1", "done"),
+    ];
+    assert_eq!(said[1..], rest);
 }
