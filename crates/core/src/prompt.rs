@@ -169,8 +169,15 @@ pub(crate) fn repeated(tool: &str, times: u32) -> String {
 
 /// What stands where exchanges were dropped.
 pub(crate) fn dropped(exchanges: usize) -> String {
-    format!("[{exchanges} earlier exchanges of this conversation were left out to fit the model's context.]")
+    format!("[{exchanges}{LEFT_OUT}")
 }
+
+/// Whether a message stands where exchanges were dropped.
+pub(crate) fn is_dropped(message: &Message) -> bool {
+    matches!(message, Message::User { text } if text.as_str().starts_with('[') && text.as_str().ends_with(LEFT_OUT))
+}
+
+const LEFT_OUT: &str = " earlier exchanges of this conversation were left out to fit the model's context.]";
 
 fn context(inputs: &[Input<'_>]) -> String {
     let section = |Input { task, output }: &Input<'_>| {

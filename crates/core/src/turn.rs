@@ -543,16 +543,22 @@ impl Turn {
         }
     }
 
-    /// How many whole exchanges, oldest first, can be dropped: all but the last.
+    /// How many whole exchanges, oldest first, can be dropped: all but the one
+    /// the turn has just had. What was said before the turn can all go.
     pub(crate) fn droppable(&self) -> usize {
-        self.exchanges().len().saturating_sub(1)
+        self.droppable_of(&self.exchanges())
+    }
+
+    fn droppable_of(&self, exchanges: &[Range<usize>]) -> usize {
+        let own = exchanges.last().is_some_and(|last| last.start > self.asked_at);
+        exchanges.len() - usize::from(own)
     }
 
     /// How many of the oldest exchanges must go to bring the estimate down to `max`.
     pub(crate) fn excess(&self, max: u64) -> usize {
         let mut over = self.estimate().saturating_sub(max);
         let exchanges = self.exchanges();
-        let droppable = exchanges.len().saturating_sub(1);
+        let droppable = self.droppable_of(&exchanges);
         let mut count = 0;
         for exchange in exchanges.into_iter().take(droppable) {
             if over == 0 {
@@ -571,7 +577,7 @@ impl Turn {
     fn exchanges(&self) -> Vec<Range<usize>> {
         let starts = |(index, message): (usize, &Message)| match message {
             Message::Assistant(_) => index > self.asked_at,
-            Message::User { .. } => index < self.asked_at,
+            Message::User { .. } => index < self.asked_at && !prompt::is_dropped(message),
             Message::System { .. } | Message::Tool { .. } => false,
         };
         let starts: Vec<usize> =
@@ -586,7 +592,7 @@ impl Turn {
     /// Removes the oldest exchanges, each whole, and says so in their place.
     pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
         let pieces = self.exchanges();
-        if pieces.len() <= exchanges {
+        if self.droppable_of(&pieces) < exchanges {
             return;
         }
         let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();

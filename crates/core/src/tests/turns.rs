@@ -10,6 +10,7 @@ use crate::budget::Limits;
 use crate::catalog::{ModelInfo, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, Mode, Order};
 use crate::decide::Command;
+use crate::message::Message;
 use crate::subtask;
 
 fn only(world: &World, kind: &str) -> Value {
@@ -117,4 +118,27 @@ fn an_answer_that_says_nothing_is_stored_and_warned_about() {
     let last = frames(&world).into_iter().rfind(|frame| frame["type"] == "message").unwrap();
     assert_eq!((&last["content"], &last["warning"]), (&json!(""), &json!("the model gave no answer")));
     assert_eq!(world.status(), "COMPLETED");
+}
+
+#[test]
+fn whatever_was_said_before_can_be_dropped_to_make_room_for_what_is_said_now() {
+    let said = |text: String| Message::User { text: text.into() };
+    let before = |size: usize, exchanges: usize| {
+        let history = (0..exchanges).map(|_| said("x".repeat(size))).collect();
+        let turn = chat::Turn { thread: "t".to_owned(), content: "now".into(), history, ..Default::default() };
+        let limits = Limits { history_tokens: 2000, ..LIMITS };
+        World::of(chat::compile(Order { turn, ..Order::default() }, &rules(Mode::Auto, limits), &tools()).unwrap())
+    };
+    for exchanges in [1, 2, 5] {
+        let world = before(60_000, exchanges);
+        assert_eq!(world.places(), ["1"], "{:?}", story(&world));
+        let told = world.told("1");
+        assert_eq!((told.len(), told[1].as_str()), (2, "now"), "a note stands for the rest: {told:?}");
+    }
+    assert_eq!(before(10, 3).told("1").len(), 4, "what fits stays");
+    let turn = chat::Turn { thread: "t".to_owned(), content: "x".repeat(60_000).into(), ..Default::default() };
+    let limits = Limits { history_tokens: 2000, ..LIMITS };
+    let order = Order { turn, ..Order::default() };
+    let world = World::of(chat::compile(order, &rules(Mode::Auto, limits), &tools()).unwrap());
+    assert_eq!(only(&world, "budget_exceeded")["reason"], "tokens", "what is said now cannot be dropped");
 }
