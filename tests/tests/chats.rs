@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::chat::{Answer, Editor, Mode, Rules, Say};
+use consort_core::chat::{Answer, Editor, IfBusy, Mode, Rules, Say};
 use consort_core::compile::Catalog;
 use consort_runtime::chats::{Chats, Numbered, Presence, Settings, Start};
 use consort_runtime::log::{Log, MemoryLog};
@@ -16,6 +16,7 @@ use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{ScriptedTool, What};
 use futures::StreamExt;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::support::{Death, DyingLog, engine, models, toolbox};
@@ -225,4 +226,26 @@ async fn whoever_is_there_when_a_turn_begins_hears_every_word_however_late_they_
     engine.finished(&said.turn).await;
     assert_eq!(heard(follower).await, words.concat());
     assert_eq!(heard(chats.turn(&seat, &said.turn, 0).await.unwrap()).await, words.concat());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_waited_stops_like_any_other_when_nobody_has_stayed() {
+    let never = Arc::new(Notify::new());
+    let play =
+        Play { model: ScriptedModel::new().otherwise(Line::new().says("half").waits(&never)), tools: Vec::new() };
+    let (chats, _engine) = play.life(Arc::new(MemoryLog::default()));
+    let thread = chats.create("me", None).await.unwrap().id;
+    let stays = chats.attend("me", &thread);
+    chats.say("me", &thread, message(), Presence::Attended).await.unwrap();
+    let waits = Say { if_busy: IfBusy::Queue, ..message() };
+    let waiting = chats.say("me", &thread, waits, Presence::Attended).await.unwrap();
+    drop(stays);
+    let mut frames = chats.follow("me", &thread, Start::Seq(0)).await.unwrap();
+    loop {
+        let (_, text) = timeout(4 * PATIENCE, frames.next()).await.expect("it is stopped").unwrap().unwrap();
+        let frame: Value = serde_json::from_str(&text).unwrap();
+        if frame["done"] == true && frame["turn_id"] == *waiting.turn {
+            return assert_eq!(frame["status"], "CANCELLED");
+        }
+    }
 }

@@ -138,6 +138,21 @@ impl Conversation {
         state.attended.clone().filter(|_| state.attached == 0)
     }
 
+    /// Stops a turn that nobody attends, unless somebody comes in time.
+    pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
+        let Some(turn) = self.forsaken() else { return };
+        let (conversation, weak, owner) = (self.clone(), chats.downgrade(), owner.to_owned());
+        let grace = chats.settings().detach_grace;
+        chats.spawn(async move {
+            tokio::time::sleep(grace).await;
+            let Some(chats) = weak.upgrade().map(Chats) else { return };
+            if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
+                let stopped = chats.cancel(&turn, &owner).await;
+                tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
+            }
+        });
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -153,16 +168,6 @@ pub struct Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         self.conversation.state().attached -= 1;
-        let Some(turn) = self.conversation.forsaken() else { return };
-        let (conversation, weak, owner) = (self.conversation.clone(), self.chats.downgrade(), self.owner.clone());
-        let grace = self.chats.settings().detach_grace;
-        self.chats.spawn(async move {
-            tokio::time::sleep(grace).await;
-            let Some(chats) = weak.upgrade().map(Chats) else { return };
-            if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
-                let stopped = chats.cancel(&turn, &owner).await;
-                tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
-            }
-        });
+        self.conversation.watch_over(&self.chats, &self.owner);
     }
 }

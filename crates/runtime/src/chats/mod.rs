@@ -18,6 +18,7 @@ use consort_core::event::CancelMode;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::Kind;
 use consort_core::text::Text;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -73,9 +74,11 @@ struct Inner {
 }
 
 /// Whether somebody must stay for a turn to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Presence {
     /// It goes on by itself.
+    #[default]
     Free,
     /// It stops some time after its last client has left.
     Attended,
@@ -219,7 +222,7 @@ impl Chats {
         if let Some(running) = self.running(id).await? {
             match say.if_busy {
                 IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
-                IfBusy::Queue => return self.wait(thread, say).await,
+                IfBusy::Queue => return self.wait(thread, say, presence).await,
                 IfBusy::Interrupt => self.interrupt(id, owner).await?,
             }
         }
@@ -408,13 +411,13 @@ impl Chats {
         catalog
     }
 
-    async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
+    async fn wait(&self, mut thread: Thread, say: Say, presence: Presence) -> Result<Said, Error> {
         let position = thread.queue.len();
         if position >= QUEUE_MAX {
             return Err(Error::Full);
         }
         let turn = fresh_id(Kind::Turn);
-        thread.queue.push(Waiting { turn: turn.to_string(), say });
+        thread.queue.push(Waiting { turn: turn.to_string(), say, presence });
         thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
         self.tend(&thread.id, &thread.owner);
         Ok(Said { turn, place: Place::Waits { position } })
@@ -449,7 +452,7 @@ impl Chats {
             return Ok(Line::Waits(running.turn));
         }
         let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
-        let Some((mut thread, Waiting { turn, say })) =
+        let Some((mut thread, Waiting { turn, say, presence })) =
             thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
         else {
             conversation.untended();
@@ -467,7 +470,9 @@ impl Chats {
                 thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
             }
         }
-        conversation.begun(&turn, Presence::Free);
+        conversation.begun(&turn, presence);
+        // Whoever said it may have left before it began.
+        conversation.watch_over(self, owner);
         Ok(Line::Waits(turn.to_string()))
     }
 
