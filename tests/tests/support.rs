@@ -68,7 +68,7 @@ pub(crate) fn models(main: impl Model, spare: impl Model) -> ModelCatalog {
 }
 
 pub(crate) fn failure(kind: FailureKind) -> Failure {
-    Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: false }
+    Failure { kind, message: "no".to_owned(), retry_after_ms: None, status: None, charged: false }
 }
 
 /// An engine without limits on how much happens at once.

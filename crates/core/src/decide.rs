@@ -206,6 +206,7 @@ impl Run {
                     kind: FailureKind::Dropped,
                     message: "stopped".to_owned(),
                     retry_after_ms: None,
+                    status: None,
                     charged: true,
                 };
                 Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])

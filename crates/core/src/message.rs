@@ -203,6 +203,9 @@ pub struct Failure {
     /// How long the provider asked to be left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// The status of the provider's answer, when that was the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
     /// True when the provider may have charged for it: it had begun to answer.
     #[serde(default)]
     pub charged: bool,

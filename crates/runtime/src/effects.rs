@@ -79,7 +79,8 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
 async fn ask(question: Question, stage: &Stage) -> Report {
     let Some(model) = stage.seams.models.find(&question.model) else {
         let message = format!("there is no model '{}' any more", question.model);
-        let failure = Failure { kind: FailureKind::Refused, message, retry_after_ms: None, charged: false };
+        let failure =
+            Failure { kind: FailureKind::Refused, message, retry_after_ms: None, status: None, charged: false };
         return Report::Unanswered { turn: question.turn, failure, dice: 0, said: Text::default() };
     };
     let (turn, alias, began) = (question.turn.clone(), question.model.clone(), Instant::now());
@@ -130,7 +131,7 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
         }
     }
     let message = "the answer was cut off".to_owned();
-    Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, charged })
+    Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, status: None, charged })
 }
 
 async fn call(id: Id, tool: &str, (args, lent): (Value, Option<Claim>), stage: &Stage) -> Report {

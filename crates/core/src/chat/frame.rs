@@ -9,8 +9,7 @@ use crate::build;
 use crate::event::{AfterFailure, Event, Fact as Any};
 use crate::frame::merge;
 use crate::id::Id;
-use crate::message::FailureKind;
-use crate::message::Outcome;
+use crate::message::{Failure, FailureKind, Outcome};
 use crate::output;
 use crate::run::{How, Run};
 use crate::time::iso;
@@ -198,13 +197,13 @@ impl Run {
     }
 
     fn failed_fields(&self, reason: &str) -> Value {
-        let code = match (self.chat.breach, self.chat.error) {
-            (Some(breach), _) => return json!({ "code": "budget_exceeded", "message": breach.to_string() }),
-            _ if reason.starts_with("MAX_ITERATIONS") => "iteration_limit",
-            (None, Some(code)) => code,
-            (None, None) => "internal",
-        };
-        json!({ "code": code, "message": reason })
+        match (self.chat.breach, self.chat.error) {
+            (Some(breach), _) => json!({ "code": "budget_exceeded", "message": breach.to_string() }),
+            _ if reason.starts_with("MAX_ITERATIONS") => json!({ "code": "iteration_limit", "message": reason }),
+            (None, Some((code, Some(status)))) => json!({ "code": code, "message": reason, "status_code": status }),
+            (None, Some((code, None))) => json!({ "code": code, "message": reason }),
+            (None, None) => json!({ "code": "internal", "message": reason }),
+        }
     }
 
     fn cost_summary(&self) -> Value {
@@ -258,8 +257,9 @@ pub fn parse_approval_id(id: &str) -> Option<(&str, u32)> {
 }
 
 /// What kind of trouble a failed model call is, for the client.
-pub(super) fn failure_code(kind: FailureKind) -> &'static str {
-    match kind {
+pub(super) fn failure_code(failure: &Failure) -> &'static str {
+    match failure.kind {
+        _ if failure.status.is_some() => "http_status_error",
         FailureKind::Timeout | FailureKind::Network => "connection_error",
         FailureKind::RateLimited
         | FailureKind::Overloaded

@@ -40,8 +40,8 @@ pub(crate) struct State {
     partial: Text,
     /// What each model was used for.
     pub(super) by_model: BTreeMap<String, Used>,
-    /// What went wrong last, as a code.
-    pub(super) error: Option<&'static str>,
+    /// What went wrong last with the model: a code, and its status if it has one.
+    pub(super) error: Option<(&'static str, Option<u16>)>,
     /// The limit that ended the turn.
     pub(super) breach: Option<Breach>,
     /// How many events there are.
@@ -136,7 +136,7 @@ impl Run {
             }
             event::Fact::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
                 self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
-                self.chat.error = Some(super::frame::failure_code(failure.kind));
+                self.chat.error = Some((super::frame::failure_code(failure), failure.status));
             }
             event::Fact::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
             event::Fact::ToolReturned { call, outcome, duration_ms } => self.note_end(call, outcome, *duration_ms),

@@ -275,6 +275,7 @@ fn the_provider_s_own_wait_is_honoured_unless_it_is_absurd() {
             kind: FailureKind::RateLimited,
             message: String::new(),
             retry_after_ms: Some(wait),
+            status: None,
             charged: false,
         };
         world

@@ -262,8 +262,13 @@ fn report(effect: &Effect, by: u16) -> Report {
         }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
-            let failure =
-                Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: by.is_multiple_of(2) };
+            let failure = Failure {
+                kind,
+                message: "no".to_owned(),
+                retry_after_ms: None,
+                status: None,
+                charged: by.is_multiple_of(2),
+            };
             Report::Unanswered { turn: question.turn.clone(), failure, dice: u32::from(by), said: Default::default() }
         }
         Effect::Ask(question) => {

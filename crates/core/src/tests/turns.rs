@@ -10,7 +10,7 @@ use crate::budget::Limits;
 use crate::catalog::{ModelInfo, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, Mode, Order};
 use crate::decide::Command;
-use crate::message::Message;
+use crate::message::{Failure, FailureKind, Message};
 use crate::subtask;
 
 fn only(world: &World, kind: &str) -> Value {
@@ -141,4 +141,17 @@ fn whatever_was_said_before_can_be_dropped_to_make_room_for_what_is_said_now() {
     let order = Order { turn, ..Order::default() };
     let world = World::of(chat::compile(order, &rules(Mode::Auto, limits), &tools()).unwrap());
     assert_eq!(only(&world, "budget_exceeded")["reason"], "tokens", "what is said now cannot be dropped");
+}
+
+#[test]
+fn a_status_a_provider_answers_with_is_told() {
+    let mut world = turn(Mode::Auto, LIMITS);
+    let kind = FailureKind::Unauthorized;
+    for _model in ["big", "small"] {
+        let failure =
+            Failure { kind, message: "no".to_owned(), retry_after_ms: None, status: Some(401), charged: false };
+        world.fails_with("1", failure);
+    }
+    let error = only(&world, "error");
+    assert_eq!((&error["code"], &error["status_code"]), (&json!("http_status_error"), &json!(401)));
 }

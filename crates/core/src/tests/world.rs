@@ -223,8 +223,12 @@ impl World {
     }
 
     pub(super) fn fails(&mut self, turn: &str, kind: FailureKind) {
+        let failure = Failure { kind, message: "no".to_owned(), retry_after_ms: None, status: None, charged: false };
+        self.fails_with(turn, failure);
+    }
+
+    pub(super) fn fails_with(&mut self, turn: &str, failure: Failure) {
         self.end(turn);
-        let failure = Failure { kind, message: "no".to_owned(), retry_after_ms: None, charged: false };
         self.command(Command::Report(Report::Unanswered {
             turn: turn.into(),
             failure,

@@ -84,7 +84,7 @@ impl Complaint {
         if let Some(status) = status {
             message = format!("HTTP {status}: {message}");
         }
-        Failure { retry_after_ms: self.retry_after_ms, ..failure(kind, message) }
+        Failure { retry_after_ms: self.retry_after_ms, status, ..failure(kind, message) }
     }
 
     fn kind(&self, status: Option<u16>) -> FailureKind {

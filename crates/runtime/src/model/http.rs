@@ -136,5 +136,5 @@ fn broken(error: reqwest::Error) -> Failure {
 
 /// A failure nobody was charged for.
 pub(super) fn failure(kind: FailureKind, message: String) -> Failure {
-    Failure { kind, message, retry_after_ms: None, charged: false }
+    Failure { kind, message, retry_after_ms: None, status: None, charged: false }
 }

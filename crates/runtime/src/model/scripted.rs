@@ -211,7 +211,7 @@ impl What {
 
 fn unscripted(place: &str) -> Failure {
     let message = format!("the script has no line for {place}");
-    Failure { kind: FailureKind::Refused, message, retry_after_ms: None, charged: false }
+    Failure { kind: FailureKind::Refused, message, retry_after_ms: None, status: None, charged: false }
 }
 
 /// A question under way; says in the ledger how it ended, whoever ends it.
@@ -259,7 +259,13 @@ mod tests {
     }
 
     fn overloaded() -> Failure {
-        Failure { kind: FailureKind::Overloaded, message: "busy".to_owned(), retry_after_ms: None, charged: false }
+        Failure {
+            kind: FailureKind::Overloaded,
+            message: "busy".to_owned(),
+            retry_after_ms: None,
+            status: None,
+            charged: false,
+        }
     }
 
     async fn pieces(model: &ScriptedModel, ask: Ask) -> Vec<Result<Piece, Failure>> {

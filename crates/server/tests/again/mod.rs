@@ -16,7 +16,13 @@ use crate::client::{Here, engine_with, server, start, task};
 
 /// A reads nothing and pays, B fails when it is about `bad`.
 fn model() -> ScriptedModel {
-    let failure = Failure { kind: FailureKind::Refused, message: "no".into(), retry_after_ms: None, charged: false };
+    let failure = Failure {
+        kind: FailureKind::Refused,
+        message: "no".into(),
+        retry_after_ms: None,
+        status: None,
+        charged: false,
+    };
     let is_bad = |message: &Message| matches!(message, Message::User { text } if text.as_str().contains("b about bad"));
     ScriptedModel::new()
         .calls("1.0", "pay", &json!({ "input": "3" }))
