@@ -71,6 +71,8 @@ describe('a conversation', () => {
     await say('Order honey');
     const question = page.getByRole('alertdialog', { name: 'May order_honey be called?' });
     await question.getByText('jars: 3').waitFor();
+    await talk().getByRole('button', { name: /Waiting.*order_honey/ }).waitFor();
+    await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
     await question.getByRole('button', { name: 'Deny' }).click();
     await talk().getByText('It is settled.').waitFor();
     await talk().getByText('local denied it').waitFor();
@@ -83,6 +85,9 @@ describe('a conversation', () => {
   it('is stopped, and what was said while it ran takes its turn or its place', async () => {
     await say('[words 3000] [pace 30] Tell a long story');
     await talk().getByText(/word\d+ /).waitFor();
+    await page.getByRole('combobox', { name: 'Permission mode' }).click();
+    await page.getByRole('option', { name: 'Plan: no effects' }).click();
+    await talk().getByText('local changed the mode: no effects').waitFor();
     await page.getByRole('textbox', { name: 'Message' }).fill('[say Later.] And then?');
     await page.getByRole('button', { name: 'Queue' }).click();
     await talk().getByText('Waits for its turn').waitFor();

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launch, open } from './browser';
+import { launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
 
@@ -20,6 +20,8 @@ afterAll(async () => {
 });
 
 const NODES_MAX = 3_000;
+/** Bytes read to open a run, the page included; its events alone are many times that. */
+const READ_MAX = 10_000_000;
 const nodes = 'document.querySelectorAll("*").length';
 
 describe('a run of a hundred thousand events', () => {
@@ -30,12 +32,16 @@ describe('a run of a hundred thousand events', () => {
     expect(status).toBe('COMPLETED');
     expect(eventCount).toBeGreaterThan(100_000);
 
-    const { page, complaints } = await open(browser);
-    const began = Date.now();
+    const { page, context, complaints } = await open(browser);
+    page.setDefaultTimeout(60_000);
+    const session = await context.newCDPSession(page);
+    await session.send('Network.enable');
+    let bytes = 0;
+    session.on('Network.dataReceived', ({ dataLength }) => { bytes += dataLength; });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: /task 39/ }).waitFor();
-    expect(Date.now() - began).toBeLessThan(10_000);
     await page.getByText(/Details from event/).waitFor();
+    expect(bytes).toBeLessThan(READ_MAX);
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
 
     await page.goto(`${server.url}/runs/${run}/events?event=60000`);
@@ -56,19 +62,44 @@ describe('a run of a hundred thousand events', () => {
 });
 
 describe('an answer of a hundred thousand deltas', () => {
-  it('leaves the memory of the page flat', async () => {
-    const { page, context } = await open(browser);
+  const GROWTH_MAX_MB = 25;
+
+  /** Megabytes in use once what nobody needs is thrown away. */
+  async function heap({ page, context }: Opened): Promise<number> {
     const session = await context.newCDPSession(page);
-    const heap = async (): Promise<number> => {
-      await session.send('HeapProfiler.collectGarbage');
-      const { usedSize } = await session.send('Runtime.getHeapUsage');
-      return usedSize / 1e6;
-    };
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    await session.detach();
+    return usedSize / 1e6;
+  }
+
+  it('leaves the memory of a run\'s page flat while it is read', async () => {
+    const opened = await open(browser);
+    const { page } = opened;
     const run = await server.submit({ tasks: [{ name: 'flood', description: '[words 100000] Go' }] });
-    await page.goto(`${server.url}/runs/${run}/graph`);
-    await page.getByRole('button', { name: /flood/ }).waitFor();
-    const before = await heap();
+    await page.goto(`${server.url}/runs/${run}/conversation`);
+    await page.getByText(/word\d+ /).first().waitFor();
+    const before = await heap(opened);
     await page.getByText('Completed', { exact: true }).first().waitFor({ timeout: 200_000 });
-    expect((await heap()) - before).toBeLessThan(25);
+    await page.getByText('word100000').waitFor();
+    expect((await heap(opened)) - before).toBeLessThan(GROWTH_MAX_MB);
+    expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
+    await opened.context.close();
+  }, 300_000);
+
+  it('leaves the memory of a chat flat', async () => {
+    const opened = await open(browser);
+    const { page } = opened;
+    const { id } = (await server.call('POST', '/api/threads', { title: 'Flood' })) as { id: string };
+    await page.goto(`${server.url}/chat/${id}`);
+    await page.getByRole('textbox', { name: 'Message' }).fill('[words 100000] Go');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText(/word\d+ /).first().waitFor();
+    const before = await heap(opened);
+    await page.getByRole('log').locator('footer').waitFor({ timeout: 200_000 });
+    await page.getByText('word100000').waitFor();
+    expect((await heap(opened)) - before).toBeLessThan(GROWTH_MAX_MB);
+    expect(opened.complaints).toEqual([]);
+    await opened.context.close();
   }, 300_000);
 });

@@ -23,7 +23,7 @@ describe('a network of two servers', () => {
     await page.getByRole('button', { name: '#food 2' }).click();
     await page.waitForURL(/tag=food/);
 
-    await page.getByRole('button', { name: 'Try kitchen.check-inventory' }).click();
+    await page.getByRole('button', { name: 'Try it: kitchen.check-inventory' }).click();
     await page.getByLabel('input').fill('6 * 7');
     await page.getByRole('button', { name: 'Call kitchen.check-inventory' }).click();
     await page.getByRole('form', { name: 'Call kitchen.check-inventory' }).getByText('42', { exact: true }).waitFor();

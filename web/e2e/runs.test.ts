@@ -128,6 +128,7 @@ describe('a run', () => {
     const shown = await page.locator('[aria-label=Events] a span:first-child').allTextContents();
     expect(shown.map(Number)).toEqual(Array.from({ length: eventCount }, (_, seq) => seq));
     await page.getByRole('link', { name: 'Conversation' }).click();
+    await page.getByRole('log').getByRole('heading', { name: 'Task' }).waitFor();
     const live = await page.getByRole('log').innerText();
     await page.reload();
     await page.getByRole('log').waitFor();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parser } from '../api/sse';
 import type { Capabilities, Capability, Network } from '../api/types';
+import { blocks } from '../ui/blocks';
 import { lines } from '../ui/diff';
 import { count, countdown, duration, money } from '../ui/format';
 import { fields, toArguments } from '../ui/schema';
@@ -119,6 +120,15 @@ describe('a diff', () => {
     const found = lines(before, before.replace('line 10', 'row 10'));
     expect(found.map(({ kind }) => kind)).toEqual(['skip', ' ', ' ', ' ', '-', '+', ' ', ' ', ' ', 'skip']);
     expect(found[5]).toMatchObject({ parts: [{ text: 'row', isChanged: true }, { text: ' 10', isChanged: false }] });
+  });
+});
+
+describe('a text that is still coming', () => {
+  it('is cut at blank lines, never within code', () => {
+    const text = '# Title\n\nOne\ntwo\n\n\n```py\na\n\nb\n```\n\n~~~\n```\n\n~~~\nend';
+    expect(blocks(text)).toEqual(['# Title', 'One\ntwo', '```py\na\n\nb\n```', '~~~\n```\n\n~~~\nend']);
+    expect(blocks(text.slice(0, text.indexOf('b')))).toEqual(['# Title', 'One\ntwo', '```py\na\n\n']);
+    expect([blocks(''), blocks('\n\n')]).toEqual([[], []]);
   });
 });
 

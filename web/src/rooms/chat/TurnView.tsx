@@ -3,7 +3,7 @@ import { memo } from 'react';
 import type { CostSummary } from '../../chat/frame';
 import type { Call, Item, Turn } from '../../chat/state';
 import { count, duration, money } from '../../ui/format';
-import { Markdown } from '../../ui/Markdown';
+import { Growing, Markdown } from '../../ui/Markdown';
 import { Text } from '../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
 import { ApprovalCard } from './ApprovalCard';
@@ -33,7 +33,7 @@ function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) 
         return item.text || item.hasGap ? (
           <div key={item.id}>
             {item.hasGap && item.isStreaming ? <p className={css.gap}>Its first words were said before this page listened; the whole comes at its end.</p> : null}
-            <Markdown text={item.text} />
+            {item.isStreaming ? <Growing text={item.text} /> : <Markdown text={item.text} />}
           </div>
         ) : null;
       case 'call': return <CallView key={item.id} call={item} asked={asked} />;

@@ -6,7 +6,7 @@ import type { Quoted } from '../../../run/frame';
 import type { Chore, Gate, Item, Round, RunState } from '../../../run/state';
 import { count, duration } from '../../../ui/format';
 import { Json, parsed } from '../../../ui/Json';
-import { Markdown } from '../../../ui/Markdown';
+import { Growing, Markdown } from '../../../ui/Markdown';
 import { Countdown, Took } from '../../../ui/Time';
 import { CallCard } from './CallCard';
 import css from './Conversation.module.css';
@@ -55,7 +55,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
         {failures.map((failure) => <p key={failure.seq} className={css.failure}>{failure.message}; {failure.then}</p>)}
         {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
         {text === undefined && round.isPartial && !endedAt ? <p className={css.waiting}>Its first words were said before this page listened; the whole answer comes at its end.</p> : null}
-        {text === undefined && streaming ? <div className={css.caret}><Markdown text={streaming} /></div> : null}
+        {text === undefined && streaming ? <div className={css.caret}><Growing text={streaming} /></div> : null}
         {text === undefined && !streaming && !endedAt && !round.isPartial ? <p className={css.waiting}>{round.model} has not said anything yet</p> : null}
         {calls.length > 0 ? <div className={css.calls}>{calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div> : null}
       </article>
