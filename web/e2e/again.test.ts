@@ -39,8 +39,12 @@ describe('a run that is over', () => {
 
     await page.goto(`${server.url}/runs/${run}/events?event=3`);
     await page.getByRole('button', { name: 'Fork before this event' }).click();
+    await page.getByRole('combobox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: 'deep' }).click();
+    await page.getByRole('button', { name: 'Fork', exact: true }).click();
     await page.getByRole('link', { name: new RegExp(`forked from ${run.slice(-6)}`) }).waitFor();
     await page.getByText('Completed', { exact: true }).first().waitFor();
+    expect(model.asked.at(-1)?.model).toBe('deep');
     expect(complaints).toEqual([]);
     await context.close();
   });

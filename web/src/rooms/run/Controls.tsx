@@ -1,11 +1,13 @@
 import { ActionIcon, Button, Group, Menu } from '@mantine/core';
 import { useClipboard, useDisclosure } from '@mantine/hooks';
 import { IconDots, IconDownload, IconGitFork, IconLink, IconMessageForward, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh, IconSwitchHorizontal, IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { download, post, remove } from '../../api/client';
 import type { Accepted, CancelMode, RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
 import { useAction } from '../../ui/useAction';
+import { Again } from './Again';
 import { ConfirmDelete, Inject, SwitchModel } from './Dialogs';
 
 const MODES: { mode: CancelMode; title: string; means: string }[] = [
@@ -15,7 +17,7 @@ const MODES: { mode: CancelMode; title: string; means: string }[] = [
 ];
 
 /** What can be done about a run. */
-export function Controls({ run }: { run: RunState; detail: RunDetail }) {
+export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) {
   const path = `/api/runs/${run.runId}`;
   const active = !run.endedAt;
   const navigate = useNavigate();
@@ -27,7 +29,7 @@ export function Controls({ run }: { run: RunState; detail: RunDetail }) {
   const resume = useAction('Resuming', () => post(`${path}/resume`));
   const open = ({ runId }: Accepted): void => void navigate(`/runs/${runId}/graph`);
   const retry = useAction('Retrying', () => post<Accepted>(`${path}/retry`), open);
-  const fork = useAction('Forking', () => post<Accepted>(`${path}/fork`), open);
+  const [again, setAgain] = useState<'retry' | 'fork'>();
   const trace = useAction('Downloading', () => download(`${path}/trace`, `${run.runId}.trace.json`));
   const failed = !active && run.tasks.some((task) => task.status !== 'COMPLETED');
   const erase = useAction('Deleting', () => remove(path), () => navigate('/runs'));
@@ -55,7 +57,8 @@ export function Controls({ run }: { run: RunState; detail: RunDetail }) {
               <Menu.Divider />
             </>
           ) : null}
-          <Menu.Item leftSection={<IconGitFork size={15} />} onClick={() => fork.mutate()}>Fork: a new run from here</Menu.Item>
+          <Menu.Item leftSection={<IconGitFork size={15} />} onClick={() => setAgain('fork')}>Fork: a new run from here</Menu.Item>
+          {failed ? <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => setAgain('retry')}>Retry with changes</Menu.Item> : null}
           <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => trace.mutate()}>Download the trace</Menu.Item>
           <Menu.Item leftSection={<IconLink size={15} />} onClick={() => clipboard.copy(location.href)}>Copy the link to this page</Menu.Item>
           {active ? null : <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={confirm.open}>Delete the run</Menu.Item>}
@@ -63,6 +66,7 @@ export function Controls({ run }: { run: RunState; detail: RunDetail }) {
       </Menu>
       <Inject run={run} opened={injecting} close={inject.close} />
       <SwitchModel run={run} opened={switching} close={switchModel.close} />
+      {again ? <Again detail={detail} kind={again} opened close={() => setAgain(undefined)} /> : null}
       <ConfirmDelete opened={deleting} close={confirm.close} confirm={() => erase.mutate()} />
     </Group>
   );

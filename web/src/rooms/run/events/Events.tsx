@@ -1,16 +1,17 @@
 import { ActionIcon, CloseButton, CopyButton, Tooltip } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { IconCheck, IconGitFork, IconLink } from '@tabler/icons-react';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
-import { Link, useNavigate, useSearchParams } from 'react-router';
-import { get, post } from '../../../api/client';
-import type { Accepted } from '../../../api/types';
+import { Link, useSearchParams } from 'react-router';
+import { get } from '../../../api/client';
+import type { RunDetail } from '../../../api/types';
 import type { StoredFrame } from '../../../run/frame';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
-import { useAction } from '../../../ui/useAction';
+import { Again } from '../Again';
 import type { TabProps } from '../Run';
 import { about, toneOf } from './about';
 import css from './Events.module.css';
@@ -20,7 +21,7 @@ const PAGE = 200;
 const KEPT_MS = 20_000;
 
 /** The run's log as it is stored: any event is at hand, whatever its number, and has an address. */
-export default function Events({ run }: TabProps) {
+export default function Events({ run, detail }: TabProps) {
   const [params] = useSearchParams();
   const chosen = params.has('event') ? Number(params.get('event')) : undefined;
   const scroller = useRef<HTMLDivElement>(null);
@@ -37,7 +38,7 @@ export default function Events({ run }: TabProps) {
           {items.map(({ index, start }) => <Row key={index} seq={index} top={start} frame={pages(index)} began={run.acceptedAt} isChosen={index === chosen} />)}
         </div>
       </div>
-      {chosen === undefined ? null : <Chosen runId={run.runId} seq={chosen} />}
+      {chosen === undefined ? null : <Chosen detail={detail} seq={chosen} />}
     </div>
   );
 }
@@ -78,10 +79,10 @@ function Row({ seq, top, frame, began, isChosen }: RowProps) {
   );
 }
 
-function Chosen({ runId, seq }: { runId: string; seq: number }) {
+function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
+  const { runId } = detail;
   const [, setParams] = useSearchParams();
-  const navigate = useNavigate();
-  const fork = useAction('Forking', () => post<Accepted>(`/api/runs/${runId}/fork`, { seq }), (forked) => navigate(`/runs/${forked.runId}/graph`));
+  const [forking, fork] = useDisclosure(false);
   const { data, error } = useQuery({
     queryKey: ['event', runId, seq],
     queryFn: ({ signal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${seq}&limit=1`, signal),
@@ -94,7 +95,7 @@ function Chosen({ runId, seq }: { runId: string; seq: number }) {
       <header>
         <h2>#{seq} {frame?.type}</h2>
         <Tooltip label="A new run with everything before this event">
-          <ActionIcon variant="default" aria-label="Fork before this event" loading={fork.isPending} onClick={() => fork.mutate()}><IconGitFork size={15} /></ActionIcon>
+          <ActionIcon variant="default" aria-label="Fork before this event" onClick={fork.open}><IconGitFork size={15} /></ActionIcon>
         </Tooltip>
         <CopyButton value={location.href}>
           {({ copied, copy }) => (
@@ -108,6 +109,7 @@ function Chosen({ runId, seq }: { runId: string; seq: number }) {
       {error ? <ProblemNote what="The event could not be read" error={error} /> : null}
       {data && !frame ? <p>There is no event {seq} yet.</p> : null}
       {frame ? <Json value={frame} openTo={3} /> : null}
+      <Again key={seq} detail={detail} kind="fork" seq={seq} opened={forking} close={fork.close} />
     </aside>
   );
 }
