@@ -40,6 +40,21 @@ describe('a server with keys', () => {
   });
 });
 
+describe('the API', () => {
+  it('is described and tried on a page of its own', async () => {
+    const server = await Consort.start();
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/reference`);
+    await page.getByRole('textbox', { name: 'Search requests' }).fill('how the server is');
+    await page.getByRole('button', { name: /GET\s+\/api\/status/ }).click();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('form', { name: 'Try /api/status' }).getByText('status: running').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await server.stop();
+  });
+});
+
 describe('the first paint', () => {
   it('takes less than 400 kB, fetches nothing from elsewhere and obeys a strict policy', async () => {
     const server = await Consort.start();

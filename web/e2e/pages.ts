@@ -98,6 +98,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
     { name: 'network-ensemble', path: '/network?ensemble=peer+kitchen', ready: 'What it shares' },
     { name: 'tools', path: '/tools', ready: 'calculator' },
     { name: 'models', path: '/models', ready: 'swift' },
+    { name: 'api', path: '/reference', ready: 'Everything about a run' },
     { name: 'not-found', path: '/nowhere', ready: 'There is no page here' },
   ] };
 }

@@ -15,6 +15,7 @@ const Models = lazy(() => import('../rooms/catalog/Models'));
 const New = lazy(() => import('../rooms/new/New'));
 const Overview = lazy(() => import('../rooms/overview/Overview'));
 const Network = lazy(() => import('../rooms/network/Network'));
+const Reference = lazy(() => import('../rooms/reference/Reference'));
 const Reviews = lazy(() => import('../rooms/reviews/Reviews'));
 const Tools = lazy(() => import('../rooms/catalog/Tools'));
 const Run = lazy(() => import('../rooms/run/Run'));
@@ -37,6 +38,7 @@ const router = createBrowserRouter([
       { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
       { path: '/network', element: <Suspense><Network /></Suspense> },
       { path: '/tools', element: <Suspense><Tools /></Suspense> },
+      { path: '/reference', element: <Suspense><Reference /></Suspense> },
       { path: '/models', element: <Suspense><Models /></Suspense> },
       { path: '*', element: <NotFound /> },
     ],

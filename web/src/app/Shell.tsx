@@ -17,6 +17,7 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
   { to: '/network', name: 'Network', icon: IconAffiliate, isMinor: true },
   { to: '/tools', name: 'Tools', icon: IconTool, isMinor: true },
   { to: '/models', name: 'Models', icon: IconCpu, isMinor: true },
+  { to: '/reference', name: 'API', icon: IconApi, isMinor: true },
 ];
 
 /** The rail with every room, and the room. */
@@ -44,7 +45,6 @@ export function Shell() {
         </nav>
         <More />
         <div className={css.foot}>
-          <a className={css.api} href="/api/docs" title="The API, described"><IconApi size={18} stroke={1.8} aria-hidden /><span className={css.label}>API</span></a>
           <Connection />
           <SchemeSwitch />
         </div>
@@ -66,7 +66,6 @@ function More() {
         {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
           <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>{name}</Menu.Item>
         ))}
-        <Menu.Item component="a" href="/api/docs" leftSection={<IconApi size={16} stroke={1.8} />}>API</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
