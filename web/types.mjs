@@ -46,8 +46,12 @@ function typeOf(schema) {
   if (schema.$ref) return named(schema.$ref.split('/').at(-1));
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return union(schema.enum.map(literal));
-  if (schema.anyOf) return union(schema.anyOf.map(typeOf));
-  if (schema.allOf) return schema.allOf.map(part).join(' & ');
+  const { anyOf, allOf = [], ...own } = schema;
+  const parts = [...(own.properties ? [own] : []), ...allOf, ...(anyOf ? [{ anyOf }] : [])];
+  // A choice of which fields are needed has no type.
+  if (parts.length > 1) return parts.map(part).filter((type) => type !== '(unknown)').join(' & ');
+  if (anyOf) return union(anyOf.map(typeOf));
+  if (allOf.length > 0) return typeOf(allOf[0]);
   if (schema.type === undefined) return 'unknown';
   return union([schema.type].flat().map((type) => plain(type, schema)));
 }
@@ -75,7 +79,7 @@ function object({ properties, required = [], additionalProperties }) {
 /** @param {string} name @param {Schema} schema */
 function declaration(name, schema) {
   const type = typeOf(schema);
-  return `${about(schema)}export ${type.startsWith('{') && schema.type === 'object' ? `interface ${named(name)} ${type}` : `type ${named(name)} =${type.startsWith('\n') ? '' : ' '}${type};`}\n`;
+  return `${about(schema)}export ${schema.properties && !schema.anyOf && !schema.allOf ? `interface ${named(name)} ${type}` : `type ${named(name)} =${type.startsWith('\n') ? '' : ' '}${type};`}\n`;
 }
 
 /** @param {Record<string, Schema>} schemas */

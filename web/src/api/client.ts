@@ -3,6 +3,8 @@
 import { key } from './key';
 import type { Mistake } from './types';
 
+export type { Mistake } from './types';
+
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;

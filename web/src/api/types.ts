@@ -25,7 +25,8 @@ export type PreconfiguredTask = api.Capabilities['preconfiguredTasks'][number];
 
 export type TaskDraft = api.TaskRequest;
 export type TaskOverride = api.Override;
-export type RunOptions = api.Options;
+/** Spelt as the server answers; it takes them in any case. */
+export type RunOptions = api.Options & { workflow?: Workflow };
 
 export type Mistake = NonNullable<api.Problem['mistakes']>[number];
 

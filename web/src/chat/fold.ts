@@ -1,7 +1,7 @@
 // The reducer of a thread. Stored rows give turns that are over; frames give every turn from its first one on. Both
 // lay a turn out alike: what was said, then the calls it asked for, subtasks with what they did inside.
 
-import { breachText } from '../run/words';
+import { breachText, progressText } from '../run/words';
 import { grouped } from '../ui/grouped';
 import type { ChatFrame, ChunkFrame, Frame, Mode, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
@@ -67,6 +67,11 @@ export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState 
       if (turn) heard(turn, frame);
       continue;
     }
+    if (frame.type === 'tool_progress') {
+      const call = find(change(frame.turn_id)?.items ?? [], frame.tool_call_id);
+      if (call && !call.isOver) call.progress = progressText(frame);
+      continue;
+    }
     if (frame.chat_seq < next) continue;
     next = frame.chat_seq + 1;
     if (frame.type === 'message' && frame.role === 'user') {
@@ -88,6 +93,7 @@ function apply(turn: Turn, frame: ChatFrame): void {
   switch (frame.type) {
     case 'message':
       settle(turn, null, frame.call_id, frame.content, frame.id);
+      if (frame.warning) say(turn.items, frame, 'warn', frame.warning);
       return;
     case 'turn_started':
       turn.model = frame.model;

@@ -1,6 +1,6 @@
 // The frames of a thread, as the server describes them: one for each stored event, plus chunks of what is being said.
 
-import type { ChatEvent, ServerChunk, ServerFrame } from '../api/generated/frames';
+import type { ChatEvent, ServerChunk, ServerFrame, ServerToolProgress } from '../api/generated/frames';
 import type { Message } from '../api/types';
 
 export type { Approval, Message as Row } from '../api/types';
@@ -13,7 +13,9 @@ export type TreeNode = Tree['nodes'][number];
 export type ChatFrame = Exclude<Extract<ServerFrame, ChatEvent>, ChunkFrame>;
 /** Words of a model that is still talking, or thinking; `offset` counts UTF-8 bytes. */
 export type ChunkFrame = Exclude<ServerChunk, { done: true }>;
-export type Frame = ChatFrame | ChunkFrame;
+/** How far a call is that somebody else does. */
+export type ProgressFrame = Extract<ServerToolProgress, { thread_id: string }>;
+export type Frame = ChatFrame | ChunkFrame | ProgressFrame;
 
 /** The frame of that type. */
 export type Of<T extends ChatFrame['type']> = Extract<ChatFrame, { type: T }>;

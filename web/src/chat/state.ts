@@ -49,6 +49,8 @@ export interface Call {
   isOver: boolean;
   startedAt?: string;
   durationMs?: number;
+  /** How far it is, while it runs. */
+  progress?: string;
   items: Item[];
 }
 

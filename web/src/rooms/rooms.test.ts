@@ -162,9 +162,9 @@ describe('the network', () => {
   const NETWORK: Network = {
     ensemble: 'room', realm: 'downtown', version: '1', leaseMs: 1, status: 'available', currentLoad: 0, maxConcurrent: 4, sharedCapabilities: [tool('clean')], capabilities: 2,
     peers: [
-      { name: 'laundry', connected: false, dialled: false, sharedCapabilities: [], error: 'refused' },
-      { name: 'cellar', connected: false, dialled: false, sharedCapabilities: [], error: 'refused' },
-      { name: 'kitchen', connected: true, dialled: true, ensemble: 'cook', realm: 'downtown', status: 'busy', currentLoad: 1, maxConcurrent: 2, sharedCapabilities: [tool('stock', 'food'), tool('cook', 'food', 'hot')] },
+      { name: 'laundry', connected: false, dialled: false, sharedCapabilities: [], requests: [], error: 'refused' },
+      { name: 'cellar', connected: false, dialled: false, sharedCapabilities: [], requests: [], error: 'refused' },
+      { name: 'kitchen', connected: true, dialled: true, ensemble: 'cook', realm: 'downtown', status: 'busy', currentLoad: 1, maxConcurrent: 2, requests: [], sharedCapabilities: [tool('stock', 'food'), tool('cook', 'food', 'hot')] },
     ],
     gone: [
       { name: 'bar', at: '2026-01-01T00:00:05Z', sharedCapabilities: [tool('mix', 'drinks')] },
@@ -187,7 +187,7 @@ describe('the network', () => {
   });
 
   it('places a hundred ensembles apart, each within its realm', () => {
-    const peers = Array.from({ length: 100 }, (_, number) => ({ name: `e${number}`, connected: true, dialled: true, realm: `r${number % 7}`, sharedCapabilities: [] }));
+    const peers = Array.from({ length: 100 }, (_, number) => ({ name: `e${number}`, connected: true, dialled: true, realm: `r${number % 7}`, requests: [], sharedCapabilities: [] }));
     const crowd = ensembles({ ...NETWORK, peers, gone: [] });
     const { places, realms } = placed(crowd);
     expect(new Set([...places.values()].map(({ x, y }) => `${x},${y}`)).size).toBe(101);

@@ -96,6 +96,13 @@ describe('the fold', () => {
     expect(fold(answered, [words('late')]).turns.get('1')?.items[0]).toMatchObject({ streaming: '' });
   });
 
+  it('tells how far a call is that somebody else does, until it is over', () => {
+    const far: Frame = { type: 'tool_progress', runId: 'run-1', taskIndex: 1, agentRole: 'Writer', taskDescription: 'Do one', turnId: '1', callId: '1.0.0', toolName: 'calculator', sentAt: at(9), message: 'Adds', percentComplete: 40 };
+    const calling = fold(fold(emptyRun('run-1'), RUN.slice(0, 9)), [far]);
+    expect(calling.turns.get('1')?.items[0]).toMatchObject({ calls: [{ progress: 'Adds, 40 %' }] });
+    expect(fold(whole, [far])).toEqual(whole);
+  });
+
   it('keeps a bounded amount of an endless answer', () => {
     const many = Array.from({ length: 100_000 }, () => words('ten chars '));
     const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), many).turns.get('1')?.items[0];

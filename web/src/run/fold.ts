@@ -5,7 +5,7 @@ import type { RunDetail } from '../api/types';
 import { type Frame, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
-  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, retried, say, startTurn, taskOf,
+  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, progressed, retried, say, startTurn, taskOf,
 } from './steps';
 import { breachText, choreText, decisionText, stopText, timeoutText } from './words';
 import type { Directive, RunState, Task, Totals } from './state';
@@ -101,6 +101,7 @@ export function fold(state: RunState, frames: readonly Frame[]): RunState {
   for (const frame of frames) {
     if (!isStored(frame)) {
       if (frame.type === 'token') token(draft, frame);
+      if (frame.type === 'tool_progress') progressed(draft, frame);
     } else if (frame.seq >= draft.run.next) {
       apply(draft, frame);
       draft.run.at = frame.at;

@@ -1,11 +1,13 @@
 // The frames of a run, as the server describes them: one for each stored event, plus tokens and the result.
 
-import type { RunEvent, ServerFrame, ServerLlmIterationStarted, ServerRunResult, ServerToken } from '../api/generated/frames';
+import type { RunEvent, ServerFrame, ServerLlmIterationStarted, ServerRunResult, ServerToken, ServerToolProgress } from '../api/generated/frames';
 import type { TaskStatus } from '../api/types';
 
 export type StoredFrame = Extract<ServerFrame, RunEvent>;
 export type TokenFrame = ServerToken;
-export type Frame = StoredFrame | TokenFrame | ServerRunResult;
+/** How far a call is that somebody else does. */
+export type ProgressFrame = Extract<ServerToolProgress, { runId: string }>;
+export type Frame = StoredFrame | TokenFrame | ProgressFrame | ServerRunResult;
 
 /** The frame of that type. */
 export type Of<T extends StoredFrame['type']> = Extract<StoredFrame, { type: T }>;

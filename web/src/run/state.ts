@@ -155,6 +155,8 @@ export interface Call {
   outcome?: 'SUCCESS' | 'FAILURE';
   result?: string;
   data?: unknown;
+  /** How far it is, while it runs. */
+  progress?: string;
   /** What another ensemble used for it. */
   charged?: { tokens: number; costUsd: number };
   /** The call became a conversation of its own, under the same id. */

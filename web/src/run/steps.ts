@@ -2,8 +2,9 @@
 
 import type { Review } from '../api/types';
 import type { Draft } from './draft';
-import type { Of, StoredFrame } from './frame';
+import type { Of, ProgressFrame, StoredFrame } from './frame';
 import type { Call, Task, Tone, Turn } from './state';
+import { progressText } from './words';
 
 /** The number of the task a turn belongs to; a manager's comes after all others. */
 export function taskOf(turnId: string): number {
@@ -181,6 +182,12 @@ export function charged(draft: Draft, { turnId, callId, tokens, cost }: Of<'call
   if (call) call.charged = { tokens, costUsd: cost };
 }
 
+/** How far it is, as whoever does it says. */
+export function progressed(draft: Draft, frame: ProgressFrame): void {
+  const call = draft.call(draft.turn(frame.turnId), frame.callId);
+  if (call && !call.endedAt) call.progress = progressText(frame);
+}
+
 export function called(draft: Draft, frame: Of<'tool_called'>): void {
   const turn = draft.turn(frame.turnId);
   let call = draft.call(turn, frame.callId);
@@ -203,7 +210,7 @@ export function called(draft: Draft, frame: Of<'tool_called'>): void {
 
 export function opened(draft: Draft, frame: Of<'review_requested'>): void {
   const { type: _type, seq, at, ...told } = frame;
-  const review: Review = { ...told, taskName: told.taskName ?? told.taskDescription, expiresAt: told.expiresAt ?? null };
+  const review = given<Review>({ ...told, taskName: told.taskName ?? told.taskDescription });
   draft.reviews().set(frame.reviewId, review);
   const turn = whose(draft, frame.turnId);
   turn?.items.push({ kind: 'gate', seq, reviewId: frame.reviewId, review });

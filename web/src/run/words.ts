@@ -41,3 +41,9 @@ export function breachText({ reason, limit, observed }: { reason: string; limit:
 export function errorText(error: string): string {
   return error === 'BUDGET_EXCEEDED' ? 'The budget is used up' : error;
 }
+
+/** How far something is that somebody else does. */
+export function progressText({ status, message, percentComplete }: { status?: string; message?: string; percentComplete?: number }): string {
+  const words = message ?? status?.toLowerCase().replaceAll('_', ' ') ?? 'under way';
+  return percentComplete === undefined ? words : `${words}, ${percentComplete} %`;
+}

@@ -227,6 +227,17 @@ export interface TaskRequest {
   description: string;
   name?: string | null;
   expectedOutput?: string | null;
+  /** Who does it; derived from the description when absent. */
+  agent?:
+    | {
+      role: string;
+      /** What it wants; the description when absent. */
+      goal?: string | null;
+      background?: string | null;
+      /** Whether it may hand work to the agents of other tasks. */
+      allowDelegation?: boolean | null;
+    }
+    | null;
   additionalContext?: string | null;
   /** An alias. */
   model?: string | null;
@@ -325,7 +336,8 @@ export interface Review {
   timeoutMs: number;
   onTimeout: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
   createdAt: string;
-  expiresAt: string | null;
+  /** Absent when it waits for ever. */
+  expiresAt?: string;
   /** What an agent asks. */
   prompt?: string;
   /** Answers to choose from. */
@@ -453,6 +465,15 @@ export interface Peer {
   status?: 'available' | 'busy' | 'draining';
   currentLoad?: number;
   maxConcurrent?: number;
+  /** What it was asked for and has not answered, at most 100. */
+  requests: {
+    requestId: string;
+    capability: string;
+    /** As the peer says, like the rest. */
+    status?: string;
+    message?: string;
+    percentComplete?: number;
+  }[];
 }
 
 /** How the server is. */
@@ -827,7 +848,10 @@ export interface Requests {
   };
   /** Rename a conversation, or change what its turn may do unasked */
   'PATCH /api/threads/{id}': {
-    body: unknown;
+    body: {
+      title?: string | null;
+      permission_mode?: 'plan' | 'default' | 'auto' | null;
+    };
     answer: Thread;
   };
   /** Erase a conversation */
@@ -845,9 +869,11 @@ export interface Requests {
     body: Say;
     answer: Said;
   };
-  /** A conversation's frames, as they come */
+  /** A conversation's frames, as they come or page by page */
   'GET /api/threads/{id}/events': {
-    answer: unknown;
+    answer: {
+      events: Frame[];
+    };
   };
   /** Stop the turn that runs */
   'POST /api/threads/{id}/stop': {

@@ -15,6 +15,7 @@ export type ServerFrame =
   | ServerCapabilityResponse
   | ServerRunResult
   | ServerToken
+  | ServerToolProgress
   | ServerRunAccepted
   | ServerRunAdopted
   | ServerRunForked
@@ -352,6 +353,36 @@ export interface ServerToken {
   token: string;
   sentAt: string;
 }
+
+/** How far a call is that somebody else does, in a run or in a chat; not stored. */
+export type ServerToolProgress = {
+  type: 'tool_progress';
+  status?: string;
+  message?: string;
+  percentComplete?: number;
+} & (
+  | {
+    runId: string;
+    /** From 1 on. */
+    taskIndex: number;
+    agentRole: string;
+    taskDescription: string;
+    turnId: string;
+    callId: string;
+    toolName: string;
+    sentAt: string;
+  }
+  | {
+    thread_id: string;
+    turn_id: string;
+    /** The subtask it belongs to. */
+    parent_id: string | null;
+    depth: number;
+    tool_call_id: string;
+    name: string;
+    /** The event it follows. */
+    chat_seq: number;
+  });
 
 /** A run was submitted. */
 export type ServerRunAccepted = RunEvent & {
@@ -892,6 +923,8 @@ export type ServerMessage = ChatEvent & {
   id: string;
   role: 'user' | 'assistant' | 'tool';
   content: string;
+  /** What is odd about an answer. */
+  warning?: string;
   tool_calls: {
     id: string;
     name: string;

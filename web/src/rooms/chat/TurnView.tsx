@@ -46,7 +46,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   const isSubtask = call.name === 'run_subtask';
   const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
   const live = call.isOver ? undefined : status(call.items);
-  const line = isSubtask ? live ?? inOneLine('', call.result) : inOneLine(args, call.result);
+  const line = isSubtask ? live ?? inOneLine('', call.result) : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`;
   return (
     <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
       {() => (

@@ -1,4 +1,5 @@
 import { CloseButton } from '@mantine/core';
+import { progressText } from '../../run/words';
 import { Ago, Took } from '../../ui/Time';
 import { CapabilityCard } from './CapabilityCard';
 import { type Ensemble, isAway, key, provided, tags } from './ensembles';
@@ -24,6 +25,12 @@ export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: ()
         {ensemble.error ? <><dt>Why no link</dt><dd>{ensemble.error}</dd></> : null}
         {ensemble.version ? <><dt>Version</dt><dd>{ensemble.version}</dd></> : null}
       </dl>
+      {ensemble.requests.length > 0 ? (
+        <section className={css.section}>
+          <h3>At work for this ensemble</h3>
+          {ensemble.requests.map((request) => <p key={request.requestId} className={css.request}><code>{request.capability}</code> {progressText(request)}</p>)}
+        </section>
+      ) : null}
       <section className={css.section}>
         <h3>{isAway(ensemble) ? 'What it shared' : 'What it shares'}</h3>
         {capabilities.length === 0 ? <p className={css.quiet}>Nothing{isAway(ensemble) ? ' that is known' : ''}.</p> : null}

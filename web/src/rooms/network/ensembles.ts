@@ -1,6 +1,6 @@
 // The network as ensembles on a map: this one, those linked with it, and those that are away.
 
-import type { Capability, Network } from '../../api/types';
+import type { Capability, Network, Peer } from '../../api/types';
 import { grouped } from '../../ui/grouped';
 
 export type Presence = 'here' | 'available' | 'busy' | 'draining' | 'gone' | 'unreached';
@@ -22,6 +22,8 @@ export interface Ensemble {
   /** Why there is no link. */
   error?: string;
   isDialled: boolean;
+  /** What it was asked for from here and has not answered. */
+  requests: Peer['requests'];
 }
 
 export const isAway = ({ presence }: Ensemble): boolean => presence === 'gone' || presence === 'unreached';
@@ -30,7 +32,7 @@ export const isAway = ({ presence }: Ensemble): boolean => presence === 'gone' |
 export function ensembles(network: Network): Ensemble[] {
   const here: Ensemble = {
     name: network.ensemble, presence: 'here', realm: network.realm, capabilities: network.sharedCapabilities, version: network.version,
-    load: { share: network.currentLoad, max: network.maxConcurrent }, isDialled: false,
+    load: { share: network.currentLoad, max: network.maxConcurrent }, isDialled: false, requests: [],
   };
   const gone = new Map(network.gone.map((each) => [each.name, each]));
   const peers = network.peers.map((peer): Ensemble => {
@@ -39,7 +41,7 @@ export function ensembles(network: Network): Ensemble[] {
     return {
       name: peer.name, ...named(peer.name, peer.ensemble ?? before?.ensemble), realm: peer.realm ?? before?.realm ?? (peer.connected || before ? null : undefined),
       presence: peer.connected ? (peer.status ?? 'available') : before ? 'gone' : 'unreached',
-      capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities, isDialled: peer.dialled,
+      capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities, isDialled: peer.dialled, requests: peer.requests,
       ...(peer.version ? { version: peer.version } : {}),
       ...(peer.connected && peer.currentLoad !== undefined ? { load: { share: peer.currentLoad, max: peer.maxConcurrent ?? 0 } } : {}),
       ...(peer.since ? { since: peer.since } : {}),
@@ -49,7 +51,7 @@ export function ensembles(network: Network): Ensemble[] {
   });
   const strangers = [...gone.values()].map((each): Ensemble => ({
     name: each.name, ...named(each.name, each.ensemble), presence: 'gone', realm: each.realm ?? null, capabilities: each.sharedCapabilities,
-    goneAt: each.at, isDialled: false, ...(each.version ? { version: each.version } : {}),
+    goneAt: each.at, isDialled: false, requests: [], ...(each.version ? { version: each.version } : {}),
   }));
   const others = [...peers, ...strangers];
   return [here, ...others.filter((each) => !isAway(each)), ...others.filter(isAway)];

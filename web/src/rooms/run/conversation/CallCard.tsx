@@ -10,7 +10,7 @@ import { ItemView } from './ItemView';
 /** A tool call of a run; a subtask opens into its own conversation. */
 export function CallCard({ run, call }: { run: RunState; call: Call }) {
   const turn = call.isTurn ? run.turns.get(call.id) : undefined;
-  const line = turn ? (turn.phase.is === 'over' ? turn.title : `${turn.title}: ${doing(turn)}`) : inOneLine(call.args, call.result);
+  const line = turn ? (turn.phase.is === 'over' ? turn.title : `${turn.title}: ${doing(turn)}`) : `${inOneLine(call.args, call.result)}${call.progress && !call.endedAt ? ` · ${call.progress}` : ''}`;
   return (
     <ToolCard name={call.tool} line={line} standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'} isSubtask={call.isTurn} startedAt={call.startedAt} durationMs={call.durationMs}>
       {() => (
