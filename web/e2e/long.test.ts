@@ -54,6 +54,11 @@ describe('a run of a hundred thousand events', () => {
     await list.getByText('run_accepted').waitFor();
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
 
+    await page.setViewportSize({ width: 390, height: 844 });
+    await list.getByText('run_accepted').waitFor();
+    expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
+    await page.setViewportSize({ width: 1440, height: 900 });
+
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByRole('region', { name: 'Timeline' }).getByRole('link', { name: 'task 5', exact: true }).waitFor();
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
