@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
@@ -39,6 +40,8 @@ describe('a run that is over', () => {
 
     await page.goto(`${server.url}/runs/${run}/events?event=3`);
     await page.getByRole('button', { name: 'Fork before this event' }).click();
+    await page.getByRole('dialog', { name: 'Fork this run' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
     await page.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('option', { name: 'deep' }).click();
     await page.getByRole('button', { name: 'Fork', exact: true }).click();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open } from './browser';
 import { fakeModel } from './model';
 import { config, Consort } from './server';
@@ -20,6 +21,8 @@ describe('a server with keys', () => {
     const server = await Consort.start(config(model.url, `[[server.api_key]]\nname = "me"\nkey_sha256 = "${digest}"\nscopes = ["read", "run"]\n`));
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs`);
+    await page.getByLabel('API key', { exact: true }).waitFor();
+    expect(await barriers(page)).toEqual([]);
     await page.getByLabel('API key', { exact: true }).fill('wrong');
     await page.keyboard.press('Enter');
     await page.getByText('The key was not accepted.').waitFor();

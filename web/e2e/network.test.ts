@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open } from './browser';
 import { Consort, kitchen, room } from './server';
 
@@ -50,6 +51,7 @@ describe('a network of two servers', () => {
     const { page, context } = await open(browser);
     await page.goto(`${server.url}/network`);
     await page.getByRole('heading', { name: 'No other ensembles yet' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
     await context.close();
     await server.stop();
   });

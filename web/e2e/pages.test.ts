@@ -1,21 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { SCRIPT, stage, type Stage } from './pages';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 /** Long enough for what is loaded after the page, such as charts. */
 const SETTLED_MS = 500;
-
-interface Finding {
-  id: string;
-  impact: string;
-  nodes: { target: string[] }[];
-}
 
 let browser: Browser;
 let model: FakeModel;
@@ -46,12 +37,7 @@ describe('every page', () => {
       await page.waitForTimeout(SETTLED_MS);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (overflow > 0) found.push(`${name}: ${overflow} pixels too wide`);
-      // Evaluated over the debugging protocol, which the page's policy does not bind.
-      await page.evaluate(AXE);
-      const findings = await page.evaluate(async () => (await (window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }).axe.run()).violations);
-      for (const { id, impact, nodes } of findings) {
-        if (impact === 'serious' || impact === 'critical') found.push(`${name}: ${id} at ${nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')}`);
-      }
+      for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
     }
     expect(found).toEqual([]);
     expect(complaints).toEqual([]);

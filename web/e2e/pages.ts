@@ -17,7 +17,7 @@ export interface Stage {
   stop: () => Promise<void>;
 }
 
-const MCP_SERVER = resolve(import.meta.dirname, '../../tests/mcp_server.py');
+const MCP_SERVER = resolve(import.meta.dirname, 'ledger.mjs');
 
 const ARTICLE = `# The waggle dance
 
@@ -57,7 +57,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
   const neighbours = await Promise.all([Consort.start(kitchen()), Consort.start(kitchen('bakery', 'harbour')), Consort.start(kitchen('cellar', 'harbour'))]);
   const [near, far, short] = neighbours.map(({ url }) => url);
   const links = peers({ kitchen: near ?? '', bakery: far ?? '', cellar: short ?? '', laundry: 'http://127.0.0.1:1' });
-  const mcp = `[mcp.ledger]\ncommand = "python3"\nargs = ["${MCP_SERVER}", "ledger"]\n\n[mcp.archive]\ncommand = "no-such-program"\n\n[mcp.archive.tools.fetch_page]\neffect = "read"\n`;
+  const mcp = `[mcp.ledger]\ncommand = "${process.execPath}"\nargs = ["${MCP_SERVER}"]\n\n[mcp.archive]\ncommand = "no-such-program"\n\n[mcp.archive.tools.fetch_page]\neffect = "read"\n`;
   const server = await Consort.start(config(model.url, budget + tool + mcp + links));
   const finished = await server.finish(article());
   await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
@@ -79,7 +79,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
     await Promise.all([server, ...neighbours].map((each) => each.stop()));
   };
   return { server, stop, pages: [
-    { name: 'overview', path: '/', ready: 'What runs used over time' },
+    { name: 'overview', path: '/', ready: 'Used by runs over time' },
     { name: 'runs', path: '/runs', ready: 'Started' },
     { name: 'new-run', path: '/runs/new', ready: 'Tags and options' },
     { name: 'run-graph', path: run(live, 'graph'), ready: 'write the report' },

@@ -82,9 +82,9 @@ function Spending({ runs, isCut }: { runs: RunRow[]; isCut: boolean }) {
   const tokens = data.reduce((sum, bucket) => sum + bucket.tokens, 0);
   const cost = data.reduce((sum, bucket) => sum + bucket.cost, 0);
   return (
-    <section className={css.section} aria-label="What runs used over time">
+    <section className={css.section} aria-label="Used by runs over time">
       <header>
-        <h2>What runs used over time</h2>
+        <h2>Used by runs over time</h2>
         {isCut ? <span className={css.quiet} style={{ padding: 0 }}>the newest {LOOKED_AT} runs</span> : null}
         <SegmentedControl size="xs" ml="auto" aria-label="Span of time" data={RANGES.map(({ value, label }) => ({ value, label }))} value={range.value} onChange={(value) => setParams({ range: value }, { replace: true })} />
       </header>

@@ -1,0 +1,21 @@
+// What axe-core finds wrong with a page that keeps somebody from using it.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Finding {
+  id: string;
+  impact: string;
+  nodes: { target: string[] }[];
+}
+
+/** What is serious or worse, with where it is. */
+export async function barriers(page: Page): Promise<string[]> {
+  // Evaluated over the debugging protocol, which the page's policy does not bind.
+  await page.evaluate(AXE);
+  const findings = await page.evaluate(async () => (await (window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }).axe.run()).violations);
+  return findings.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => `${id} at ${nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')}`);
+}
