@@ -1,6 +1,6 @@
 import { Menu } from '@mantine/core';
 import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
-import { Link, NavLink, Outlet } from 'react-router';
+import { Link, NavLink, Outlet, useLocation } from 'react-router';
 import { useApprovals, useReviews } from '../api/queries';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
@@ -59,9 +59,11 @@ export function Shell() {
 
 /** The rooms a narrow screen has no place for. */
 function More() {
+  const { pathname } = useLocation();
+  const isHere = ROOMS.some(({ to, isMinor }) => isMinor && pathname.startsWith(to));
   return (
     <Menu position="top-end">
-      <Menu.Target><button type="button" className={css.more}><IconDots size={18} stroke={1.8} aria-hidden />More</button></Menu.Target>
+      <Menu.Target><button type="button" className={css.more} data-here={isHere || undefined}><IconDots size={18} stroke={1.8} aria-hidden />More</button></Menu.Target>
       <Menu.Dropdown>
         {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
           <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>{name}</Menu.Item>
