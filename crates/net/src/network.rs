@@ -46,6 +46,20 @@ pub struct Options {
     pub peers: Vec<(String, Address)>,
 }
 
+impl Options {
+    /// An ensemble of this name with no peers of its own.
+    pub fn new(name: &str) -> Options {
+        Options {
+            name: name.to_owned(),
+            realm: None,
+            lease: Duration::from_secs(15),
+            max_hops: 8,
+            shareable: true,
+            peers: Vec::new(),
+        }
+    }
+}
+
 /// A handle to the network.
 #[derive(Clone)]
 pub struct Network {

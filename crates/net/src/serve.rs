@@ -39,6 +39,9 @@ const NOBODY: &str = "nobody waits for it any more";
 /// the log once more: another process may own the run.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// Work for peers at the same time, unless told.
+pub const MAX_CONCURRENT: usize = 32;
+
 /// What holds for work for peers, so much of it at once.
 pub fn pool(max_concurrent: usize) -> Pool {
     Pool { capacity: Capacity { running: max_concurrent, queued: QUEUED_MAX }, keep: Keep::Newest(KEPT) }

@@ -34,6 +34,13 @@ pub enum Reach {
     Network,
 }
 
+impl Reach {
+    /// Who can reach a server that listens here.
+    pub fn of(address: IpAddr) -> Reach {
+        if address.is_loopback() { Reach::Loopback } else { Reach::Network }
+    }
+}
+
 /// A key somebody may connect with.
 #[derive(Clone, Debug)]
 pub struct Key {
@@ -43,6 +50,13 @@ pub struct Key {
     pub sha256: [u8; 32],
     /// What it allows.
     pub scopes: Vec<Scope>,
+}
+
+impl Key {
+    /// This key, of which only the SHA-256 is kept.
+    pub fn new(name: &str, key: &str, scopes: &[Scope]) -> Key {
+        Key { name: name.to_owned(), sha256: Sha256::digest(key).into(), scopes: scopes.to_vec() }
+    }
 }
 
 /// What a key allows.

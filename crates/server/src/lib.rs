@@ -37,19 +37,31 @@ use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
-use consort_net::network::Network;
-use consort_runtime::chats::Chats;
-use consort_runtime::engine::Engine;
+use consort_net::network::{Dialling, Network};
+use consort_runtime::chats::{self, Chats};
+use consort_runtime::engine::{self, Engine};
 use consort_runtime::tool::{SearchCollections, Workspace};
 use consort_runtime::workflows::Workflows;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::access::{Access, Pass};
+use crate::access::{Access, Pass, Reach};
 use crate::once::Keys;
 
 /// How long requests under way may take to end once the server is told to stop.
 const LINGER: Duration = Duration::from_secs(3);
+
+/// Bytes of a request's body at most, unless told.
+pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+
+/// How long what is under way may take to end when the server stops, unless told.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// How long somebody who calls a tool directly waits for its answer.
+const TOOL_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Classes of tools that may be called directly, unless told.
+pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Permission::Network];
 
 /// Notices kept for sockets that are busy: there are a few in a minute.
 const NOTICES_MAX: usize = 64;
@@ -81,6 +93,17 @@ pub struct Server {
     pub sockets: ws::Sockets,
     /// Other ensembles, and what they may use.
     pub network: Network,
+}
+
+/// Why a server cannot go on with what was left unfinished.
+#[derive(Debug, thiserror::Error)]
+pub enum OpeningError {
+    /// Runs.
+    #[error(transparent)]
+    Runs(#[from] engine::Error),
+    /// Conversations.
+    #[error(transparent)]
+    Chats(#[from] chats::Error),
 }
 
 /// What may change while a server listens.
@@ -154,6 +177,40 @@ impl Site {
 }
 
 impl Server {
+    /// A server on this machine alone, with the usual limits.
+    pub fn new(engine: Engine, ensemble: Ensemble, catalog: Catalog, chats: Chats, network: Network) -> Server {
+        Server {
+            engine,
+            ensemble,
+            catalog,
+            chats,
+            direct: DIRECT.to_vec(),
+            workspace: None,
+            access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
+            max_body_bytes: MAX_BODY_BYTES,
+            drain_timeout: DRAIN_TIMEOUT,
+            tool_patience: TOOL_PATIENCE,
+            sockets: ws::Sockets::default(),
+            network,
+        }
+    }
+
+    /// What comes before a server answers: everything that was left unfinished
+    /// goes on, and links to peers are opened, which last as long as what this
+    /// gives.
+    pub fn opening(&self) -> impl Future<Output = Result<Dialling, OpeningError>> + Send + 'static {
+        let (engine, chats, network) = (self.engine.clone(), self.chats.clone(), self.network.clone());
+        async move {
+            // What is damaged was said already.
+            let recovery = engine.recover().await?;
+            if recovery.resumed > 0 {
+                tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
+            }
+            chats.resume().await?;
+            Ok(network.dial())
+        }
+    }
+
     /// Answers until `stop`, or until a client says so. From then on no run is
     /// taken and what is under way may end; then streams end, other requests
     /// may finish, and this returns.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use consort_runtime::clock::Clock;
-use consort_runtime::engine::Engine;
 use consort_runtime::tool::mcp::Servers;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
@@ -25,9 +24,6 @@ use crate::exit::Exit;
 
 /// How fast the demo model speaks: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
-
-/// How long somebody who calls a tool directly waits for its answer.
-const TOOL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -103,23 +99,19 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
     let catalog = assemble::catalog(config, &tools);
     let engine = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
     assemble::offer(config, &network, &engine, &catalog);
+    let chats = assemble::chats(config, engine.clone(), catalog.clone());
     Ok(Server {
-        chats: assemble::chats(config, engine.clone(), catalog.clone()),
-        engine,
-        ensemble: assemble::ensemble(config),
-        catalog,
         direct: config.tools.direct.clone(),
         workspace: assemble::workspace(config)?,
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
         drain_timeout: config.server.drain_timeout,
-        tool_patience: TOOL_PATIENCE,
         sockets: Sockets {
             retained_runs: config.server.max_retained_runs,
             snapshot_iterations: config.server.max_snapshot_iterations,
             max_frame_bytes: config.server.max_frame_bytes,
         },
-        network,
+        ..Server::new(engine, assemble::ensemble(config), catalog, chats, network)
     })
 }
 
@@ -137,7 +129,7 @@ async fn serve(
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };
     let engine = server.engine.clone();
-    let (chats, network) = (server.chats.clone(), server.network.clone());
+    let opening = server.opening();
     let address = listener.local_addr()?;
     let (done, started) = watch::channel(false);
     let starting = async {
@@ -145,9 +137,7 @@ async fn serve(
         for warning in assemble::warnings(&servers) {
             writeln!(output.err, "{warning}")?;
         }
-        recover(&engine).await?;
-        chats.resume().await?;
-        let _links = network.dial();
+        let _links = opening.await?;
         done.send_replace(true);
         writeln!(output.out, "consort listening on http://{address}")?;
         output.out.flush()?;
@@ -161,15 +151,6 @@ async fn serve(
     engine.stop().await;
     servers.stop().await;
     Ok(Exit::Done)
-}
-
-async fn recover(engine: &Engine) -> anyhow::Result<()> {
-    // What is damaged was said already.
-    let recovery = engine.recover().await?;
-    if recovery.resumed > 0 {
-        tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
-    }
-    Ok(())
 }
 
 /// Returns when the process has been asked so often to end: the first time it

@@ -6,22 +6,6 @@ use super::fields::Fields;
 use super::tools::millis;
 use super::values::{at_least, duration_or_zero, usd};
 
-/// What a turn of a chat may use when the file does not say.
-pub(super) const CHAT: Limits = Limits {
-    depth: 3,
-    iterations_per_level: 20,
-    parallel_per_turn: 8,
-    subtasks: 32,
-    llm_calls: 60,
-    tool_calls: 200,
-    wall_clock_ms: 180_000,
-    tool_result_bytes: 50_000,
-    history_tokens: 128_000,
-    schema_retries: 3,
-    tokens: 0,
-    cost: 0,
-};
-
 /// Reads a budget.
 pub(super) fn read(fields: &mut Fields<'_>, default: &Limits) -> Limits {
     let wall_clock = fields.read("max_wall_clock", duration_or_zero);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::Permission;
-use consort_core::chat::Mode;
+use consort_core::chat::{Mode, Rules};
+use consort_runtime::chats::{DETACH_GRACE, MAX_CONCURRENT_TURNS};
 
 use super::budget;
 use super::fields::Fields;
@@ -51,23 +52,22 @@ pub(crate) struct Embeddings {
 
 const PERMISSION_MODES: &[(&str, Mode)] = &[("plan", Mode::Plan), ("default", Mode::Default), ("auto", Mode::Auto)];
 
-const CLASSES: &[Permission] =
-    &[Permission::Safe, Permission::Knowledge, Permission::Subagent, Permission::Network, Permission::WorkspaceWrite];
-
 /// Reads `[chat]`; without a model the catalog's first is asked.
 pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
-    let ten_minutes = Duration::from_mins(10);
+    let usual = Rules::default();
     Chat {
         model: fields.read("model", text).or(first_model.map(str::to_owned)),
         permission_mode: fields.read("permission_mode", word(PERMISSION_MODES)).unwrap_or_default(),
-        classes: fields.each("classes", word(PERMISSIONS)).unwrap_or_else(|| CLASSES.to_vec()),
+        classes: fields.each("classes", word(PERMISSIONS)).unwrap_or(usual.classes),
         mcp: fields.names("mcp", text),
-        workflow_registry: fields.read("workflow_registry", flag).unwrap_or(true),
-        approval_timeout: fields.read("approval_timeout", duration).unwrap_or(ten_minutes),
-        detach_grace: fields.read("detach_grace", duration_or_zero).unwrap_or(ten_minutes),
-        max_concurrent_turns: fields.read("max_concurrent_turns", at_least(1)).unwrap_or(64),
+        workflow_registry: fields.read("workflow_registry", flag).unwrap_or(usual.workflow_registry),
+        approval_timeout: fields
+            .read("approval_timeout", duration)
+            .unwrap_or(Duration::from_millis(usual.approval_timeout_ms)),
+        detach_grace: fields.read("detach_grace", duration_or_zero).unwrap_or(DETACH_GRACE),
+        max_concurrent_turns: fields.read("max_concurrent_turns", at_least(1)).unwrap_or(MAX_CONCURRENT_TURNS),
         embeddings: fields.table("embeddings", embeddings),
-        limits: fields.section("budget", |fields| budget::read(fields, &budget::CHAT)),
+        limits: fields.section("budget", |fields| budget::read(fields, &usual.limits)),
     }
 }
 

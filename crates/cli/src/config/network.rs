@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use consort_core::dynamic::is_plain;
+use consort_net::network::Options;
+use consort_net::serve::MAX_CONCURRENT;
 
 use super::fields::Fields;
 use super::secret::{Address, Secret};
@@ -40,13 +42,14 @@ pub(crate) struct Peer {
 
 /// Reads `[network]`; without a name the ensemble's is used.
 pub(super) fn read(fields: &mut Fields<'_>, ensemble: &str) -> Network {
+    let usual = Options::new(ensemble);
     Network {
-        name: fields.read("name", text).unwrap_or_else(|| ensemble.to_owned()),
+        name: fields.read("name", text).unwrap_or(usual.name),
         realm: fields.read("realm", text),
-        lease: fields.read("lease", duration).unwrap_or(Duration::from_secs(15)),
-        max_hops: fields.read("max_hops", at_least(1)).unwrap_or(8),
-        max_concurrent: fields.read("max_concurrent", at_least(1)).unwrap_or(32),
-        shareable: fields.read("shareable", flag).unwrap_or(true),
+        lease: fields.read("lease", duration).unwrap_or(usual.lease),
+        max_hops: fields.read("max_hops", at_least(1)).unwrap_or(usual.max_hops),
+        max_concurrent: fields.read("max_concurrent", at_least(1)).unwrap_or(MAX_CONCURRENT),
+        shareable: fields.read("shareable", flag).unwrap_or(usual.shareable),
         peers: fields.entries_or_text("peers", "url", peer),
     }
 }

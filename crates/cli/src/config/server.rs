@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::spec::OnTimeout;
+use consort_server::ws::Sockets;
+use consort_server::{DRAIN_TIMEOUT, MAX_BODY_BYTES};
 
 use super::fields::Fields;
 use super::typed::Typed;
@@ -102,22 +104,25 @@ impl Server {
 
 /// Reads `[server]`.
 pub(super) fn read(fields: &mut Fields<'_>) -> Server {
+    let sockets = Sockets::default();
     Server {
         host: fields.read("host", text).unwrap_or_else(|| "127.0.0.1".to_owned()),
         port: fields.read("port", whole(0..=u16::MAX)).unwrap_or(7329),
         max_concurrent_runs: fields.read("max_concurrent_runs", at_least(1)).unwrap_or(5),
         max_queued_runs: fields.read("max_queued_runs", at_least(0)).unwrap_or(0),
         max_retained_completed_runs: fields.read("max_retained_completed_runs", at_least(1)).unwrap_or(100),
-        max_retained_runs: fields.read("max_retained_runs", at_least(1)).unwrap_or(10),
-        max_snapshot_iterations: fields.read("max_snapshot_iterations", at_least(0)).unwrap_or(5),
+        max_retained_runs: fields.read("max_retained_runs", at_least(1)).unwrap_or(sockets.retained_runs),
+        max_snapshot_iterations: fields
+            .read("max_snapshot_iterations", at_least(0))
+            .unwrap_or(sockets.snapshot_iterations),
         review_timeout: fields.read("review_timeout", duration_or_zero).unwrap_or(Duration::from_mins(5)),
         on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)).unwrap_or_default(),
         workspace: fields.path("workspace"),
         trace_dir: fields.path("trace_dir"),
         allowed_origins: fields.each("allowed_origins", origin).unwrap_or_default(),
-        max_body_bytes: fields.read("max_body_bytes", at_least(1024)).unwrap_or(1_048_576),
-        max_frame_bytes: fields.read("max_frame_bytes", at_least(1024)).unwrap_or(1_048_576),
-        drain_timeout: fields.read("drain_timeout", duration).unwrap_or(Duration::from_mins(5)),
+        max_body_bytes: fields.read("max_body_bytes", at_least(1024)).unwrap_or(MAX_BODY_BYTES),
+        max_frame_bytes: fields.read("max_frame_bytes", at_least(1024)).unwrap_or(sockets.max_frame_bytes),
+        drain_timeout: fields.read("drain_timeout", duration).unwrap_or(DRAIN_TIMEOUT),
         cancel_grace: fields.read("cancel_grace", duration_or_zero).unwrap_or(Duration::from_secs(5)),
         api_keys: fields.tables("api_key", api_key),
     }

@@ -14,6 +14,8 @@ use consort_runtime::tool::{
     self, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WriteFile,
 };
 
+use consort_server::DIRECT;
+
 use super::fields::Fields;
 use super::models::WEB;
 use super::pipelines::{self, Pipeline};
@@ -169,7 +171,6 @@ impl Tools {
 /// Reads `[tools]`.
 pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     let all = || BUILTIN.iter().map(|(_, builtin)| *builtin).collect();
-    let direct = || vec![Permission::Safe, Permission::Knowledge, Permission::Network];
     let builtin: Vec<Builtin> = fields.each("builtin", word(BUILTIN)).unwrap_or_else(all);
     let taken = |name: &str| {
         let reserved = GIVEN.contains(&name) || CHAT_ONLY.contains(&name);
@@ -188,7 +189,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         pipelines::read(name, fields)
     });
     Tools {
-        direct: fields.each("direct", word(PERMISSIONS)).unwrap_or_else(direct),
+        direct: fields.each("direct", word(PERMISSIONS)).unwrap_or_else(|| DIRECT.to_vec()),
         allow_private_addresses: fields.read("allow_private_addresses", flag).unwrap_or(false),
         web_search: fields.table("web_search", web_search),
         pipelines: pipelines::sorted(pipelines),

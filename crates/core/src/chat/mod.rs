@@ -48,6 +48,21 @@ use crate::text::Text;
 pub const CLIENT_PREFIX: &str = "ui_";
 /// What is odd about a turn in an editor that cannot build.
 const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";
+/// What a turn may use unless told.
+const LIMITS: Limits = Limits {
+    depth: 3,
+    iterations_per_level: 20,
+    parallel_per_turn: 8,
+    subtasks: 32,
+    llm_calls: 60,
+    tool_calls: 200,
+    wall_clock_ms: 180_000,
+    tool_result_bytes: 50_000,
+    history_tokens: 128_000,
+    schema_retries: 3,
+    tokens: 0,
+    cost: 0,
+};
 /// How long a client has to answer a call.
 pub(crate) const CLIENT_TIMEOUT_MS: Millis = 300_000;
 
@@ -118,6 +133,20 @@ pub struct Rules {
     pub mode: Mode,
     /// How long a question for permission stays open.
     pub approval_timeout_ms: Millis,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        use Permission::{Knowledge, Network, Safe, Subagent, WorkspaceWrite};
+        Rules {
+            model: None,
+            classes: vec![Safe, Knowledge, Subagent, Network, WorkspaceWrite],
+            workflow_registry: true,
+            limits: LIMITS,
+            mode: Mode::Default,
+            approval_timeout_ms: 600_000,
+        }
+    }
 }
 
 /// What one turn adds to that.

@@ -44,6 +44,11 @@ const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
 /// Passages of documents a message is answered with.
 const PASSAGES_MAX: usize = 8;
+/// How long a turn goes on after its last client has left, unless told.
+pub const DETACH_GRACE: Duration = Duration::from_mins(10);
+/// Turns at the same time, unless told.
+pub const MAX_CONCURRENT_TURNS: usize = 64;
+
 /// What holds for all conversations.
 #[derive(Clone)]
 pub struct Settings {

@@ -65,6 +65,12 @@ pub struct Sockets {
     pub max_frame_bytes: usize,
 }
 
+impl Default for Sockets {
+    fn default() -> Sockets {
+        Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 1024 * 1024 }
+    }
+}
+
 pub(crate) fn routes() -> Router<Arc<Site>> {
     Router::new().route(PATH, get(upgrade))
 }

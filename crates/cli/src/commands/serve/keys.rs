@@ -14,10 +14,9 @@ use crate::config::{self, ApiKey, Config, Env};
 
 /// What the configuration says.
 pub(super) fn access(server: &config::Server) -> Access {
-    let address = server.host.trim_matches(['[', ']']).parse::<IpAddr>();
-    let is_local = address.map_or(server.host == "localhost", |address| address.is_loopback());
+    let named = if server.host == "localhost" { Reach::Loopback } else { Reach::Network };
     Access {
-        reach: if is_local { Reach::Loopback } else { Reach::Network },
+        reach: server.host.trim_matches(['[', ']']).parse::<IpAddr>().map_or(named, Reach::of),
         origins: server.allowed_origins.clone(),
         keys: keys(&server.api_keys),
     }
