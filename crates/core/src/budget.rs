@@ -221,6 +221,14 @@ impl Budget {
         }
     }
 
+    /// These limits for a model call that comes after everything else: what is
+    /// left of calls, tokens and money; none when there is nothing of one.
+    pub fn rest(&self, limits: &Limits) -> Option<Limits> {
+        let rest = |pool: &Pool| if pool.limit == 0 { Some(0) } else { Some(pool.left()).filter(|left| *left > 0) };
+        let (llm_calls, tokens, cost) = (rest(&self.llm_calls)?, rest(&self.tokens)?, rest(&self.cost)?);
+        Some(Limits { llm_calls, tokens, cost, ..*limits })
+    }
+
     /// Takes one model call.
     pub fn claim_call(&mut self) -> Result<(), Breach> {
         self.llm_calls.check(1, Reason::LlmCalls)?;
@@ -272,6 +280,17 @@ mod tests {
         budget.settle(&claim, &Claim { tokens: 4, cost: 0 });
         assert_eq!(budget.claim(&claim), Ok(()));
         assert_eq!(budget.tokens_committed(), 10);
+    }
+
+    #[test]
+    fn what_comes_after_may_use_what_is_left() {
+        let limits = Limits { llm_calls: 3, cost: 10, ..Limits::default() };
+        let mut budget = Budget::new(&limits);
+        budget.claim_call().unwrap();
+        budget.settle(&Claim::default(), &Claim { tokens: 5, cost: 4 });
+        assert_eq!(budget.rest(&limits), Some(Limits { llm_calls: 2, cost: 6, ..Limits::default() }));
+        budget.settle(&Claim::default(), &Claim { tokens: 5, cost: 6 });
+        assert_eq!(budget.rest(&limits), None);
     }
 
     #[test]

@@ -92,11 +92,13 @@ pub enum Kind {
     Turn,
     /// Work for another ensemble.
     Peer,
+    /// Looking for what is worth remembering of a turn.
+    Mining,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Run, Kind::Turn, Kind::Peer];
+    pub const ALL: [Kind; 4] = [Kind::Run, Kind::Turn, Kind::Peer, Kind::Mining];
 
     /// The word for it, in ids and in lists.
     pub fn word(self) -> &'static str {
@@ -104,6 +106,7 @@ impl Kind {
             Kind::Run => "run",
             Kind::Turn => "turn",
             Kind::Peer => "peer",
+            Kind::Mining => "mining",
         }
     }
 }

@@ -60,6 +60,8 @@ pub struct Pools {
     pub turns: Pool,
     /// Work for peers.
     pub peers: Pool,
+    /// What looks for facts in turns that have ended.
+    pub minings: Pool,
 }
 
 impl Pools {
@@ -69,6 +71,7 @@ impl Pools {
             Kind::Run => self.runs,
             Kind::Turn => self.turns,
             Kind::Peer => self.peers,
+            Kind::Mining => self.minings,
         }
     }
 }

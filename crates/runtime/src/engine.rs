@@ -445,7 +445,7 @@ impl Engine {
     fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
         match kind {
             Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
-            Kind::Turn | Kind::Peer => Ring::default(),
+            Kind::Turn | Kind::Peer | Kind::Mining => Ring::default(),
         }
     }
 

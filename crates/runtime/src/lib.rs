@@ -17,8 +17,9 @@
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
 //! - [`traces`]: ended runs as files, for reading afterwards
-//! - [`memory`]: what runs remember for later ones; [`collections`]: documents
-//!   to be searched
+//! - [`memory`]: what runs remember for later ones; [`facts`]: what is known of
+//!   people who chat; `words`: how both are found; [`collections`]: documents to
+//!   be searched
 //! - [`workflows`]: task graphs that are saved, version by version
 //! - [`engine`]: the only public handle
 
@@ -29,6 +30,7 @@ mod codec;
 pub mod collections;
 pub mod effects;
 pub mod engine;
+pub mod facts;
 pub mod feed;
 pub mod limits;
 pub mod log;
@@ -45,4 +47,5 @@ pub mod tool;
 pub mod trace;
 pub mod traces;
 mod watcher;
+mod words;
 pub mod workflows;

@@ -3,13 +3,14 @@
 //! record, because nothing else could be lost by that; its text is erased with
 //! its name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use consort_core::id::Millis;
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Append, Error, Log, Query, Record, Row, Seq};
+use crate::words::scores;
 
 /// The kind of a memory's stream, and how its name starts.
 pub const KIND: &str = "memory";
@@ -21,8 +22,6 @@ const EMPTY: &str = "EMPTY";
 const ENTRIES_MAX: usize = 1000;
 /// How often an entry is written again when somebody else wrote meanwhile.
 const TRIES_MAX: usize = 16;
-/// How quickly further mentions of a word stop mattering.
-const SATURATION: f64 = 1.2;
 
 /// One remembered text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -201,34 +200,12 @@ fn append(scope: &str, before: Size, fact: &Fact) -> Result<Append, Error> {
     Ok(Append { stream: stream(scope).into(), expected: before.records, epoch: 0, records, row, claims: Vec::new() })
 }
 
-/// Words that are rare among the entries count for more, and each further
-/// mention for less; of two alike the newer wins.
+/// The entries that fit, the best first; of two alike the newer wins.
 fn best(entries: Vec<Entry>, query: &str, max: usize) -> Vec<Entry> {
-    let bags: Vec<HashMap<String, f64>> = entries.iter().map(|entry| bag(&entry.text)).collect();
-    let count = bags.len() as f64;
-    let mut wanted: Vec<String> = bag(query).into_keys().collect();
-    wanted.sort();
-    let weight = |word: &String| {
-        let holding = bags.iter().filter(|bag| bag.contains_key(word)).count() as f64;
-        (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln()
-    };
-    let weights: Vec<f64> = wanted.iter().map(weight).collect();
-    let score = |bag: &HashMap<String, f64>| -> f64 {
-        let mention = |(word, weight): (&String, &f64)| bag.get(word).map_or(0.0, |n| weight * n / (n + SATURATION));
-        wanted.iter().zip(&weights).map(mention).sum()
-    };
-    let mut scored: Vec<(f64, Entry)> = bags.iter().map(score).zip(entries).collect();
+    let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+    let mut scored: Vec<(f64, Entry)> = scores(&texts, query).into_iter().zip(entries).collect();
     scored.sort_by(|(a, left), (b, right)| b.total_cmp(a).then(right.at.cmp(&left.at)));
     scored.into_iter().take(max).map(|(_, entry)| entry).collect()
-}
-
-fn bag(text: &str) -> HashMap<String, f64> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-    let mut bag = HashMap::new();
-    for word in words {
-        *bag.entry(word.to_lowercase()).or_insert(0.0) += 1.0;
-    }
-    bag
 }
 
 #[cfg(test)]

@@ -38,6 +38,9 @@ use crate::config::{Config, Model};
 
 /// The file that holds everything, in the store's folder.
 const FILE: &str = "consort.db";
+/// Turns that are looked through at the same time for what is worth remembering:
+/// few, because nobody waits for it.
+const MININGS_MAX: usize = 4;
 
 /// Where runs are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +134,9 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
     let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
     let turns = Capacity { running: config.chat.max_concurrent_turns, queued: usize::MAX };
     let turns = Pool { capacity: turns, keep: Keep::All };
-    let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent) };
+    let minings = Capacity { running: MININGS_MAX, queued: usize::MAX };
+    let minings = Pool { capacity: minings, keep: Keep::All };
+    let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent), minings };
     let engine = Engine::limited(seams(config, config.models.iter(), store, with)?, pools);
     if let Some(folder) = &server.trace_dir {
         let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };

@@ -2,10 +2,12 @@
 //! page says what a turn is made of; `state` is what the fold keeps beside a
 //! run, `record` the rows and the tree it leaves, `permission` which calls wait
 //! for a person, `steering` what clients ask of it, `prompt` what the model is
-//! told, `frame` what watchers see and `redact` what they must not.
+//! told, `mining` what is kept of it for later turns, `frame` what watchers see
+//! and `redact` what they must not.
 
 mod flow;
 mod frame;
+mod mining;
 mod permission;
 mod prompt;
 mod record;
@@ -21,8 +23,10 @@ use serde::{Deserialize, Serialize};
 
 pub use flow::{Flow, compile_workflow};
 pub use frame::{approval_id, parse_approval_id};
+pub use mining::{FACTS_MAX, Unmined, facts};
 pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
+pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
@@ -88,6 +92,9 @@ pub struct Turn {
     /// The saved workflow that answers instead of the chat agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Flow>,
+    /// Whether what is known of the user is recalled and added to.
+    #[serde(default)]
+    pub remembers: bool,
     /// What may be done without asking.
     pub mode: Mode,
     /// Tools the user has allowed for the rest of the thread.

@@ -12,6 +12,9 @@ use crate::text::Text;
 
 use super::Turn;
 
+/// The heading above what is known of the user.
+pub const REMEMBERED: &str = "Remembered about the user";
+
 /// The system message of a turn's root.
 pub(crate) fn system(run: &Run, chat: &Turn) -> String {
     let has = |name: &str| run.belt.get(name);
@@ -27,6 +30,9 @@ pub(crate) fn system(run: &Run, chat: &Turn) -> String {
             "`{}`, `{}` and `{}` share notes between the model calls of this turn and its subtasks; nothing of them is left when the turn has ended.",
             memory::LIST, memory::READ, memory::WRITE
         ));
+    }
+    if chat.remembers {
+        sections.push(format!("What stands under \"{REMEMBERED}\" was noted in earlier conversations with this user; it may be out of date, and what the user says now comes first. What is worth it of this conversation is noted once you have answered: there is nothing you need to call for that."));
     }
     if chat.editor.is_some() {
         sections.push(editor(has(build::BUILD)));

@@ -29,6 +29,11 @@ pub(super) fn preview(text: &str) -> String {
     clean.chars().take(PREVIEW_MAX - 1).chain(['…']).collect()
 }
 
+/// Whether something in a text looks like a secret.
+pub(super) fn holds_secrets(text: &str) -> bool {
+    words(text) != text
+}
+
 fn hide(value: &mut Value) {
     match value {
         Value::Object(fields) => {

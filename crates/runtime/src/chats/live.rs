@@ -28,6 +28,7 @@ struct State {
     /// What the user set for turns to come.
     mode: Option<Mode>,
     tended: bool,
+    mined: bool,
     /// Who listens for turns to come.
     seats: Vec<Weak<Seat>>,
 }
@@ -124,6 +125,15 @@ impl Conversation {
 
     pub(super) fn untended(&self) {
         self.state().tended = false;
+    }
+
+    /// Whether the caller is the one to look through turns.
+    pub(super) fn mined(&self) -> bool {
+        !std::mem::replace(&mut self.state().mined, true)
+    }
+
+    pub(super) fn unmined(&self) {
+        self.state().mined = false;
     }
 
     /// Counts somebody who stays.

@@ -5,6 +5,7 @@
 mod flow;
 mod follow;
 mod live;
+mod mining;
 mod thread;
 
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use tokio::task::JoinSet;
 use follow::Line;
 pub use follow::{Numbered, Start};
 pub use live::{Attachment, Seat};
-pub use thread::{Thread, Waiting};
+pub use thread::{Mined, Thread, Waiting};
 
 use crate::collections::{self, Collections, Hit};
 use crate::engine::{self, Engine, fresh_id};
@@ -163,11 +164,17 @@ impl Chats {
         &self.0.collections
     }
 
-    /// Starts what waited when the process before this one ended.
+    /// Starts what waited when the process before this one ended, and goes on
+    /// looking through what was said.
     pub async fn resume(&self) -> Result<(), Error> {
-        for thread in Thread::list(self.log(), None).await? {
+        let threads = Thread::list(self.log(), None).await?;
+        self.clear_mined(&threads).await?;
+        for thread in threads {
             if !thread.queue.is_empty() {
                 self.tend(&thread.id, &thread.owner);
+            }
+            if !thread.unmined.is_empty() {
+                self.mine(&thread.id, &thread.owner);
             }
         }
         Ok(())
@@ -206,10 +213,14 @@ impl Chats {
     pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
-        self.thread(owner, id).await?;
+        let mut thread = self.thread(owner, id).await?;
         self.interrupt(id, owner).await?;
-        let turns = self.turn_ids(id).await?;
-        let streams = turns.into_iter().chain([id.into()]).collect();
+        self.stop_mining(&mut thread, owner).await?;
+        let minings = self.mining_ids(id).await?;
+        for mining in &minings {
+            self.0.engine.finished(mining).await;
+        }
+        let streams = self.turn_ids(id).await?.into_iter().chain(minings).chain([id.into()]).collect();
         self.0.engine.seams().log.erase(streams).await?;
         self.0.live.forget(id);
         Ok(())
@@ -237,12 +248,16 @@ impl Chats {
         Ok(Said { turn, place: Place::Begun { seq } })
     }
 
-    /// Stops the turn that runs.
+    /// Stops the turn that runs, and looking through those before it; says
+    /// which turn that was about.
     pub async fn stop(&self, owner: &str, id: &str) -> Result<String, Error> {
-        self.thread(owner, id).await?;
-        let running = self.running(id).await?.ok_or(Error::Idle)?;
-        self.cancel(&running.turn, owner).await?;
-        Ok(running.turn)
+        let thread = self.thread(owner, id).await?;
+        let running = self.running(id).await?;
+        if let Some(running) = &running {
+            self.cancel(&running.turn, owner).await?;
+        }
+        let mined = if thread.unmined.is_empty() { None } else { self.stop_listening(owner, id).await? };
+        running.map(|running| running.turn).or(mined).ok_or(Error::Idle)
     }
 
     /// Everything that was said, turn by turn.
@@ -347,10 +362,14 @@ impl Chats {
     }
 
     /// What is known for this turn only: what the workspace says about itself,
-    /// and what the documents hold that the message names.
-    async fn context(&self, say: &Say) -> Result<Vec<(String, Text)>, Error> {
+    /// what the documents hold that the message names, and, if it wants that,
+    /// what is remembered about the user.
+    async fn context(&self, owner: &str, say: &Say) -> Result<Vec<(String, Text)>, Error> {
         let mut context = self.about_workspace().await;
         context.extend(self.documents(say).await?);
+        if say.remembers && say.workflow.is_none() {
+            context.extend(self.recall(owner, say.content.as_str()).await?);
+        }
         Ok(context)
     }
 
@@ -382,8 +401,9 @@ impl Chats {
                 thread: thread.id.clone(),
                 base,
                 history: chat::history(turns.iter().flat_map(|turn| &turn.rows)),
-                context: self.context(&say).await?,
+                context: self.context(&thread.owner, &say).await?,
                 editor: say.editor.clone(),
+                remembers: say.remembers && say.workflow.is_none(),
                 mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
                 allowed: turns.last().map(|turn| turn.allowed.clone()).unwrap_or_default(),
                 approval_timeout_ms: rules.approval_timeout_ms,
@@ -391,9 +411,13 @@ impl Chats {
                 ..chat::Turn::default()
             },
         };
+        let remembers = order.turn.remembers;
         let compiled = self.compiled(order, say.workflow.as_deref()).await?;
         // Whoever claims the number first has the thread's next turn.
         let claim = format!("{}/{base}", thread.id);
+        if remembers {
+            self.will_mine(thread, turn).await?;
+        }
         let ring = self.0.live.conversation(&thread.id).begins(turn);
         self.0.engine.submit_heard((turn, ring), compiled, vec![claim]).await?;
         thread.name_after(say.content.as_str());

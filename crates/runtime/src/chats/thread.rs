@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use consort_core::chat::Say;
 use consort_core::id::Millis;
+use consort_core::run::Run;
 use consort_core::time::iso;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,6 +37,12 @@ pub struct Thread {
     pub updated_at: Millis,
     /// Messages that wait for the turn before them.
     pub queue: Vec<Waiting>,
+    /// Turns that are yet to be looked through for what is worth remembering.
+    #[serde(default)]
+    pub unmined: Vec<String>,
+    /// What came of that the last time.
+    #[serde(default)]
+    pub mined: Option<Mined>,
     /// Length of its stream.
     len: Seq,
 }
@@ -64,6 +71,48 @@ pub(super) enum Fact<'a> {
     Queued { turn: &'a str },
     /// A turn began.
     Begun { turn: &'a str, title: &'a str },
+    /// A turn is about to begin that is to be looked through when it has ended.
+    Remembers { turn: &'a str },
+    /// It was looked through, or is not going to be.
+    Mined { mined: &'a Mined },
+}
+
+/// What came of looking through a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mined {
+    /// The turn.
+    pub turn: String,
+    /// How the looking ended.
+    pub status: String,
+    /// Why nothing is remembered, if nothing could be.
+    pub reason: Option<String>,
+    /// Facts that are from it.
+    pub facts: usize,
+    /// What it took, which is not part of what the turn took.
+    pub cost: Value,
+}
+
+impl Mined {
+    /// Nothing was looked for.
+    pub(super) fn without(turn: &str, status: &str, reason: &str) -> Mined {
+        let cost = Run::default().mining_cost();
+        Mined { turn: turn.to_owned(), status: status.to_owned(), reason: Some(reason.to_owned()), facts: 0, cost }
+    }
+
+    pub(super) fn of(turn: &str, run: &Run, facts: usize) -> Mined {
+        let status = run.status();
+        let reason = match run.error() {
+            Some(error) => Some(error.to_owned()),
+            None if status == "CANCELLED" => Some("it was stopped".to_owned()),
+            None => None,
+        };
+        Mined { turn: turn.to_owned(), status: status.to_owned(), reason, facts, cost: run.mining_cost() }
+    }
+
+    fn view(&self) -> Value {
+        json!({ "turnId": self.turn, "status": self.status, "reason": self.reason, "facts": self.facts,
+            "cost": self.cost })
+    }
 }
 
 impl Thread {
@@ -76,6 +125,8 @@ impl Thread {
             created_at: now,
             updated_at: now,
             queue: Vec::new(),
+            unmined: Vec::new(),
+            mined: None,
             len: 0,
         }
     }
@@ -93,9 +144,10 @@ impl Thread {
 
     /// The thread as clients see it, with what its turns add.
     pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> Value {
+        let memory = json!({ "pending": self.unmined, "last": self.mined.as_ref().map(Mined::view) });
         json!({ "id": self.id, "title": self.title, "model": self.model, "createdAt": iso(self.created_at),
             "updatedAt": iso(self.updated_at), "running": running.is_some(), "turnId": running,
-            "chatSeq": chat_seq, "queued": self.queue.len() })
+            "chatSeq": chat_seq, "queued": self.queue.len(), "memory": memory })
     }
 
     /// Stores what happened, and with it where the thread stands.

@@ -6,6 +6,7 @@ pub(crate) mod capabilities;
 mod collections;
 pub(crate) mod describe;
 mod events;
+mod facts;
 mod memory;
 pub(crate) mod metrics;
 mod network;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(collections::routes())
         .merge(describe::routes())
         .merge(events::routes())
+        .merge(facts::routes())
         .merge(memory::routes())
         .merge(metrics::routes())
         .merge(network::routes())

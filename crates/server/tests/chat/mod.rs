@@ -1,5 +1,7 @@
 //! Conversations through real sockets.
 
+mod memory;
+
 use std::sync::Arc;
 
 use consort_core::message::Message;
