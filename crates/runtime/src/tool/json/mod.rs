@@ -121,8 +121,17 @@ impl<'a> HasLut<'a, Query> for Metered<'a> {
     }
 }
 
+/// The path in jq's spelling that `$.a.b[0]` or `a.b[0]` means elsewhere. A
+/// single word is none: it may be a filter that is not known here.
+fn path(query: &str) -> Option<String> {
+    let rooted = query.strip_prefix('$').filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+    let names = rooted.or_else(|| Some(query).filter(|query| query.contains(['.', '['])))?.trim_start_matches('.');
+    let plain = |letter: char| letter.is_alphanumeric() || "_.[]\"-".contains(letter);
+    names.chars().all(plain).then(|| format!(".{names}"))
+}
+
 fn results(query: &str, input: &Value) -> Result<Vec<Value>, String> {
-    let filter = compiled(query)?;
+    let filter = compiled(query).or_else(|refused| path(query).and_then(|path| compiled(&path).ok()).ok_or(refused))?;
     let context = Ctx::<Query>::new(Metered(&filter.lut), Vars::new([]));
     let (mut found, mut size) = (Vec::new(), 0);
     for result in filter.id.run((context, Val::from(input))) {

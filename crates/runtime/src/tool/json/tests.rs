@@ -83,6 +83,17 @@ async fn the_queries_people_write_have_the_answers_they_expect() {
 }
 
 #[tokio::test]
+async fn a_path_as_others_spell_it_is_understood() {
+    for query in ["$.items[1].name", "items[1].name", ".items[1].name"] {
+        assert_eq!(text(SHOP, query).await, "cup", "{query}");
+    }
+    assert_eq!(text("[1,2]", "$[1]").await, "2");
+    assert_eq!(text("7", "$").await, "7");
+    assert_eq!(text(SHOP, "length").await, "3", "what jq knows is jq's");
+    assert!(refusal(SHOP, "items | nope").await.contains("not known here"));
+}
+
+#[tokio::test]
 async fn json_may_be_given_as_text_or_as_it_is_and_comes_back_as_data() {
     let answer = ask(json!({ "a": [1, 2] }), ".a").await;
     assert_eq!(answer, Answer::Done { text: "[1,2]".to_owned(), data: Some(json!([1, 2])) });
