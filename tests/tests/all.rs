@@ -16,6 +16,7 @@ mod examples;
 mod laws;
 mod mcp;
 mod remote;
+mod serving;
 mod smoke;
 mod steering;
 mod storage;

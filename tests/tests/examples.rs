@@ -17,6 +17,8 @@ mod parallel_dag;
 mod research_and_write;
 #[path = "../../crates/consort/examples/review_gate.rs"]
 mod review_gate;
+#[path = "../../crates/consort/examples/serve.rs"]
+mod served;
 #[path = "../../crates/consort/examples/structured_output.rs"]
 mod structured_output;
 #[path = "../../crates/consort/examples/tool_pipeline.rs"]
@@ -25,6 +27,8 @@ mod tool_pipeline;
 use axum::serve;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::serving::ask;
 
 #[tokio::test]
 async fn the_writer_is_given_what_the_researcher_found() {
@@ -81,6 +85,17 @@ async fn tools_share_the_pantry_and_say_what_is_missing() {
 #[tokio::test]
 async fn a_chain_of_tools_is_one_call_to_the_model() {
     assert_eq!(tool_pipeline::run().await.unwrap(), "The kitchen was asked once: 35");
+}
+
+#[tokio::test]
+async fn a_served_ensemble_answers_clients_and_says_what_it_shares() {
+    let (ensemble, served) = served::start("127.0.0.1:0").await.unwrap();
+    let (status, run) = ask(served.address(), "POST /api/runs", "prefer: wait=30\r\n", "{}").await;
+    assert_eq!((status, run["status"].as_str()), (200, Some("COMPLETED")), "{run}");
+    let (_, capabilities) = ask(served.address(), "GET /api/capabilities", "", "").await;
+    assert_eq!(capabilities["sharedTasks"][0]["name"], "write");
+    assert!(ensemble.find(run["runId"].as_str().unwrap()).await.is_ok());
+    served.stop().await.unwrap();
 }
 
 #[tokio::test]

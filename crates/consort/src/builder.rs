@@ -12,13 +12,24 @@ use consort_core::draft;
 use consort_core::dynamic::{NETWORK, is_plain};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
+#[cfg(feature = "serve")]
+use consort_net::serve::{MAX_CONCURRENT, pool};
+#[cfg(feature = "serve")]
+use consort_net::share::Kitchen;
+use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
+#[cfg(feature = "serve")]
+use consort_runtime::chats::MAX_CONCURRENT_TURNS;
 use consort_runtime::clock::Clock;
+#[cfg(feature = "serve")]
+use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{self, Rate};
 use consort_runtime::log::{Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
 use consort_runtime::model;
+#[cfg(feature = "serve")]
+use consort_runtime::tool::SearchCollections;
 use consort_runtime::tool::{DynamicToolProvider, Tool, Toolbox, memory_tools};
 
 use crate::catalog::ToolCatalog;
@@ -62,6 +73,9 @@ pub struct EnsembleBuilder {
     rate: Option<Rate>,
     file: Option<PathBuf>,
     cancel_grace: Option<Duration>,
+    capacity: Option<Capacity>,
+    #[cfg(feature = "serve")]
+    pub(crate) sharing: crate::share::Sharing,
 }
 
 impl EnsembleBuilder {
@@ -100,6 +114,41 @@ impl EnsembleBuilder {
 
     /// Adds tools that come and go while the program runs. A task lists one by
     /// its name, all as `<provider>:*`, those with a tag as `<provider>:#tag`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use consort::seam::Tool;
+    /// use consort::{DynamicToolProvider, Ensemble, Model, Task, tool};
+    ///
+    /// /// The oven can be used while it is hot.
+    /// #[derive(Clone, Default)]
+    /// struct Kitchen(Arc<AtomicBool>);
+    ///
+    /// impl DynamicToolProvider for Kitchen {
+    ///     fn name(&self) -> &str {
+    ///         "kitchen"
+    ///     }
+    ///
+    ///     fn resolve(&self) -> Vec<Arc<dyn Tool>> {
+    ///         let bake = tool("bake", "Bakes bread", |(): ()| async { Ok::<_, String>("a loaf") }).tag("bread");
+    ///         if self.0.load(Ordering::Relaxed) { vec![Arc::new(bake)] } else { Vec::new() }
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), consort::Error> {
+    /// let kitchen = Kitchen::default();
+    /// let ensemble = Ensemble::builder()
+    ///     .model("demo", Model::demo())
+    ///     .tool_provider(kitchen.clone())
+    ///     .task(Task::builder("Make breakfast").tool("kitchen:#bread"))
+    ///     .build()?;
+    /// // From now on, tasks that begin find the oven.
+    /// kitchen.0.store(true, Ordering::Relaxed);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn tool_provider(mut self, provider: impl DynamicToolProvider) -> EnsembleBuilder {
         self.providers.push(Arc::new(provider));
@@ -185,34 +234,75 @@ impl EnsembleBuilder {
         self
     }
 
+    /// Limits how many runs work at the same time, and how many more may wait
+    /// for their turn; one too many is refused. There is no limit unless told.
+    #[must_use]
+    pub fn max_concurrent_runs(mut self, running: usize, waiting: usize) -> EnsembleBuilder {
+        self.capacity = Some(Capacity { running, queued: waiting });
+        self
+    }
+
     /// The ensemble, or everything that is wrong with it. Template variables
     /// without a value are no mistake yet: a run may bring them.
-    pub fn build(self) -> Result<Ensemble, Error> {
+    pub fn build(mut self) -> Result<Ensemble, Error> {
         let clock = Clock::system();
-        let log = open(self.file)?;
+        let log = open(self.file.take())?;
         let limit = |(alias, model): &(String, Model)| Some((alias.clone(), model.limit()?));
         let limits = limits::Limits::new(self.models.iter().filter_map(limit), self.rate);
-        let (models, mut mistakes) = ready(self.models);
-        let plan = Plan::new(self.tasks);
+        let (models, mut mistakes) = ready(std::mem::take(&mut self.models));
+        let plan = Plan::new(std::mem::take(&mut self.tasks));
         mistakes.extend(plan.mistakes);
         let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
         let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
+        #[cfg(feature = "serve")]
+        let own = own.with(SearchCollections::new(Collections::new(log.clone())));
         let (tools, Mistakes(unfit)) = own.toolbox();
         mistakes.extend(unfit);
         mistakes.extend(misnamed(&self.providers));
-        let tools = self.providers.into_iter().fold(tools, Toolbox::with_provider);
-        let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
-        let engine = Engine::new(Seams { log, models, tools, limits, clock, cancel_grace });
-        let mut template = draft::Ensemble { tasks: plan.drafts, ..self.template };
+        let mut template = draft::Ensemble { tasks: plan.drafts, ..std::mem::take(&mut self.template) };
         if template.name.is_empty() {
             template.name = NAMELESS.to_owned();
         }
+        let tools = std::mem::take(&mut self.providers).into_iter().fold(tools, Toolbox::with_provider);
+        #[cfg(feature = "serve")]
+        let (network, tools) = {
+            let network = self.sharing.network(&template.name);
+            let tools = tools.with_provider(network.tools());
+            (network, tools)
+        };
+        let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
+        let engine = Engine::limited(Seams { log, models, tools, limits, clock, cancel_grace }, self.pools());
         mistakes.extend(wrong(&template, engine.seams()));
-        if mistakes.is_empty() {
-            Ok(Ensemble { engine, template: Arc::new(template), tools: self.tools })
-        } else {
-            Err(Mistakes(mistakes).into())
+        #[cfg(feature = "serve")]
+        match self.sharing.shares(&template, &catalog(engine.seams())) {
+            Ok(shares) => {
+                let kitchen = Kitchen { ensemble: template.clone(), catalog: catalog(engine.seams()), shares };
+                crate::share::offer(&network, kitchen, &engine);
+            }
+            Err(unshared) => mistakes.extend(unshared),
         }
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes).into());
+        }
+        Ok(Ensemble {
+            engine,
+            template: Arc::new(template),
+            tools: self.tools,
+            #[cfg(feature = "serve")]
+            network,
+        })
+    }
+
+    /// How many runs of each kind there may be.
+    fn pools(&self) -> Pools {
+        let runs = Pool { capacity: self.capacity.unwrap_or(Capacity::UNLIMITED), keep: Keep::All };
+        let pools = Pools { runs, ..Pools::default() };
+        #[cfg(feature = "serve")]
+        let pools = {
+            let turns = Capacity { running: MAX_CONCURRENT_TURNS, queued: usize::MAX };
+            Pools { turns: Pool { capacity: turns, keep: Keep::All }, peers: pool(MAX_CONCURRENT), ..pools }
+        };
+        pools
     }
 
     fn with(mut self, change: impl FnOnce(&mut draft::Ensemble)) -> EnsembleBuilder {

@@ -24,6 +24,20 @@ pub struct Unknown {
 }
 
 /// The models of an ensemble, by alias.
+///
+/// ```
+/// use consort::{Ensemble, Model, Task};
+///
+/// # fn main() -> Result<(), consort::Error> {
+/// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write")).build()?;
+/// let models = ensemble.models();
+/// assert!(models.contains("demo") && models.find("gpt").is_none());
+/// assert_eq!(models.list()[0].provider, "demo");
+/// let error = models.resolve("gpt").err().map(|error| error.to_string());
+/// assert_eq!(error.as_deref(), Some("there is no model 'gpt'. Available: [demo]"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct ModelCatalog(pub(crate) model::ModelCatalog);
 

@@ -49,6 +49,8 @@ pub struct Ensemble {
     pub(crate) engine: Engine,
     pub(crate) template: Arc<draft::Ensemble>,
     pub(crate) tools: ToolCatalog,
+    #[cfg(feature = "serve")]
+    pub(crate) network: consort_net::network::Network,
 }
 
 /// What [`Ensemble::resume_unfinished`] found.

@@ -24,6 +24,10 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// It cannot be served there, or not any more.
+    #[cfg(feature = "serve")]
+    #[error("cannot serve: {0}")]
+    Serve(String),
     /// Tools that do not make a chain.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
@@ -59,13 +63,13 @@ pub enum Error {
 ///
 /// let ensemble = Ensemble::builder()
 ///     .model("demo", Model::demo())
-///     .task(Task::builder("Count").tool("abacus").model("gpt"))
+///     .tasks([Task::builder("Count").model("gpt"), Task::builder(" ")])
 ///     .build();
 /// let Err(Error::Mistakes(mistakes)) = ensemble else { panic!("it was built") };
 /// assert_eq!(
 ///     mistakes.to_string(),
 ///     "tasks[0].model: Unknown model 'gpt'. Available: [demo]\n\
-///      tasks[0].tools[0]: Unknown tool 'abacus'. Available: []"
+///      tasks[1].description: must not be blank"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,6 +26,8 @@
 //! - `model`, `function`: who is asked, what is called; `catalog`: both by name
 //! - `request`: what one run is given; `run`: a run under way; `event`: what
 //!   it shows; `outcome`: what came of it
+//! - `serve`: all of it over HTTP, and `share`: what other ensembles may use,
+//!   both with the feature `serve`
 //! - `error`: what can go wrong
 //! - [`seam`]: the traits behind models and tools, to write your own
 
@@ -39,6 +41,10 @@ mod model;
 mod outcome;
 mod request;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod share;
 mod task;
 mod work;
 
@@ -52,6 +58,8 @@ pub use model::Model;
 pub use outcome::{Outcome, Status, TaskOutcome};
 pub use request::Request;
 pub use run::Run;
+#[cfg(feature = "serve")]
+pub use serve::{Served, ServerBuilder};
 pub use task::{Task, TaskBuilder};
 pub use work::Work;
 
@@ -67,6 +75,8 @@ pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};
 pub use consort_runtime::tool::{
     Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step,
 };
+#[cfg(feature = "serve")]
+pub use consort_server::access::Scope;
 
 /// The traits behind models and tools, for those you write yourself.
 pub mod seam {

@@ -1,0 +1,219 @@
+//! An ensemble over HTTP: the control API, chat, the network and the web UI,
+//! as `consort serve` has them, in your own program.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use consort_core::catalog::Permission;
+use consort_core::chat::Rules;
+use consort_runtime::chats::{Chats, DETACH_GRACE, Settings};
+use consort_runtime::tool::SearchCollections;
+use consort_server::access::{Access, Key, Reach, Scope};
+use consort_server::{DIRECT, Server, Terms};
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::ensemble::{Ensemble, catalog};
+use crate::error::Error;
+
+/// A server in the making.
+///
+/// ```
+/// use consort::{Ensemble, Model, Scope, Task};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+/// let served = ensemble
+///     .server()
+///     .api_key("ci", "a secret of your own", &[Scope::Run])
+///     .allowed_origin("https://app.example.org")
+///     .serve("127.0.0.1:0")
+///     .await?;
+/// assert!(served.url().starts_with("http://127.0.0.1:"));
+/// served.stop().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct ServerBuilder {
+    ensemble: Ensemble,
+    keys: Vec<Key>,
+    origins: Vec<String>,
+    direct: Vec<Permission>,
+    drain_timeout: Option<Duration>,
+}
+
+/// A server that answers. Dropping it ends it at once; [`Served::stop`] lets
+/// what is under way end first.
+#[must_use = "dropping it ends the server"]
+pub struct Served {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: Owned,
+}
+
+/// The task that serves; dropped, it is over.
+struct Owned(JoinHandle<Result<(), Error>>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Ensemble {
+    /// Serves it over HTTP: runs are submitted, watched and steered by REST,
+    /// WebSocket and the web UI, beside those the program starts itself. Returns
+    /// once it answers; runs that an earlier process left unfinished go on then,
+    /// and links to peers are opened.
+    ///
+    /// The address must be this machine's own unless [`Ensemble::server`] is
+    /// given keys. In chat the first model answers, with the ensemble's tools.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+    /// let served = ensemble.serve("127.0.0.1:0").await?;
+    /// println!("watch at {}", served.url());
+    /// let run = ensemble.start(()).await?;
+    /// run.finished().await?;
+    /// served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn serve(&self, address: impl ToSocketAddrs) -> Result<Served, Error> {
+        self.server().serve(address).await
+    }
+
+    /// The same with more to say about who may do what.
+    pub fn server(&self) -> ServerBuilder {
+        let (keys, origins) = (Vec::new(), Vec::new());
+        ServerBuilder { ensemble: self.clone(), keys, origins, direct: DIRECT.to_vec(), drain_timeout: None }
+    }
+}
+
+impl ServerBuilder {
+    /// Lets somebody in who shows this key; once there is one, everybody needs one.
+    pub fn api_key(mut self, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
+        self.keys.push(Key::new(name, key, scopes));
+        self
+    }
+
+    /// Lets web pages of this origin talk to it, besides its own.
+    pub fn allowed_origin(mut self, origin: &str) -> ServerBuilder {
+        self.origins.push(origin.to_owned());
+        self
+    }
+
+    /// Says which classes of tools may be called without an agent; `Safe`,
+    /// `Knowledge` and `Network` unless told.
+    pub fn direct(mut self, classes: impl IntoIterator<Item = Permission>) -> ServerBuilder {
+        self.direct = classes.into_iter().collect();
+        self
+    }
+
+    /// Says how long what is under way may take to end when the server stops;
+    /// five minutes unless told.
+    pub fn drain_timeout(mut self, limit: Duration) -> ServerBuilder {
+        self.drain_timeout = Some(limit);
+        self
+    }
+
+    /// Begins to answer at this address; port 0 is any free one.
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<Served, Error> {
+        let failed = |error: std::io::Error| Error::Serve(error.to_string());
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let server = self.over(address)?;
+        let opening = server.opening();
+        let (_unchanging, access) = watch::channel(server.access.clone());
+        let (started, terms) = watch::channel(false);
+        let (stop, stopped) = oneshot::channel();
+        let (opened, open) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let opening = async {
+                let links = opening.await.map_err(|error| Error::Serve(error.to_string()))?;
+                started.send_replace(true);
+                let _gone = opened.send(());
+                let _links = links;
+                std::future::pending::<Result<(), Error>>().await
+            };
+            let stop = async { _ = stopped.await };
+            tokio::select! {
+                ended = server.serve_as(Terms { access, started: terms }, listener, stop) => ended.map_err(failed),
+                failed = opening => failed,
+            }
+        });
+        let mut served = Served { address, stop, task: Owned(task) };
+        match open.await {
+            Ok(()) => Ok(served),
+            // It ended before it began, and says why.
+            Err(_) => Err((&mut served.task.0)
+                .await
+                .map_err(|error| Error::Serve(error.to_string()))?
+                .err()
+                .unwrap_or_else(|| Error::Serve("it ended before it answered".to_owned()))),
+        }
+    }
+
+    /// The server, unless anybody at all could use it.
+    fn over(self, address: SocketAddr) -> Result<Server, Error> {
+        let Ensemble { engine, template, network, .. } = &self.ensemble;
+        let mut catalog = catalog(engine.seams());
+        // It comes with the store, and is added there.
+        catalog.tools.retain(|tool| tool.name != SearchCollections::NAME);
+        let models = engine.seams().models.infos();
+        let rules = Rules { model: models.map(|model| model.alias.clone()).next(), ..Rules::default() };
+        let settings = Settings {
+            rules,
+            catalog: catalog.clone(),
+            providers: catalog.providers.clone(),
+            workspace: None,
+            detach_grace: DETACH_GRACE,
+        };
+        let chats = Chats::new(engine.clone(), settings);
+        let access = Access { reach: Reach::of(address.ip()), origins: self.origins, keys: self.keys };
+        if access.is_open() {
+            let reason =
+                format!("other machines could connect to {address}: give it an api_key, or listen on 127.0.0.1");
+            return Err(Error::Serve(reason));
+        }
+        let mut server = Server::new(engine.clone(), (**template).clone(), catalog, chats, network.clone());
+        server.drain_timeout = self.drain_timeout.unwrap_or(server.drain_timeout);
+        Ok(Server { access, direct: self.direct, ..server })
+    }
+}
+
+impl Served {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The same as a browser wants it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Stops it: nothing new is begun, also not by the program itself, what is
+    /// under way may end, and then streams and links are closed.
+    pub async fn stop(self) -> Result<(), Error> {
+        let _ended_already = self.stop.send(());
+        ended(self.task).await
+    }
+
+    /// Waits until a client drains it, which is also the end of the ensemble.
+    pub async fn finished(self) -> Result<(), Error> {
+        let _kept = self.stop;
+        ended(self.task).await
+    }
+}
+
+async fn ended(mut task: Owned) -> Result<(), Error> {
+    (&mut task.0).await.map_err(|error| Error::Serve(error.to_string()))?
+}
