@@ -211,6 +211,20 @@ impl EnsembleBuilder {
         self.with(|template| template.max_delegation_depth = Some(depth))
     }
 
+    /// Says how often work may be handed out in one run, by a manager or from
+    /// agent to agent; ten times for each task unless told.
+    #[must_use]
+    pub fn max_delegations(self, times: u32) -> EnsembleBuilder {
+        self.with(|template| template.max_delegations = Some(times))
+    }
+
+    /// Says how often work may be handed to the same agent in one run; as often
+    /// as to all together unless told.
+    #[must_use]
+    pub fn max_delegations_per_agent(self, times: u32) -> EnsembleBuilder {
+        self.with(|template| template.max_delegations_per_agent = Some(times))
+    }
+
     /// Limits how many questions all its runs ask over time.
     #[must_use]
     pub fn rate(mut self, rate: Rate) -> EnsembleBuilder {

@@ -27,6 +27,8 @@ const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
 const MAX_ITERATIONS: u32 = 25;
 /// How often work may be handed on when the ensemble does not say.
 const MAX_DELEGATION_DEPTH: u32 = 3;
+/// How often work may be handed out for each task when the ensemble does not say.
+const DELEGATIONS_PER_TASK: u32 = 10;
 /// Characters of a description an override may be keyed by.
 const KEY_CHARS: usize = 50;
 /// Words and characters of a name made from a description.
@@ -136,6 +138,9 @@ impl Compiler<'_> {
         let first = self.catalog.models.first().map(|model| model.alias.clone()).unwrap_or_default();
         let mut review = ensemble.review;
         review.policy = request.options.review_policy.unwrap_or(review.policy);
+        let count = u32::try_from(drafts.len()).unwrap_or(u32::MAX);
+        let usual = count.saturating_mul(DELEGATIONS_PER_TASK);
+        let max_delegations = ensemble.max_delegations.unwrap_or(usual);
         let mut spec = Spec {
             kind: Kind::Run,
             name: ensemble.name,
@@ -149,6 +154,8 @@ impl Compiler<'_> {
             inputs,
             tags: request.tags,
             max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
+            max_delegations,
+            max_delegations_per_agent: ensemble.max_delegations_per_agent.unwrap_or(max_delegations),
             chat: None,
             traceparent: None,
             origin: None,

@@ -98,7 +98,7 @@ impl Run {
                 return Ok(());
             }
         };
-        let worker = match self.colleague(turn, &agent_role) {
+        let worker = match self.colleague(turn, &agent_role).and_then(|worker| self.spare(worker, plan)) {
             Ok(worker) => worker,
             Err(reason) => {
                 refuse(agent_role, reason, plan);
@@ -113,6 +113,27 @@ impl Run {
         let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());
         plan.record(Fact::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
         Ok(())
+    }
+
+    /// The same agent, unless it or all together have been asked often enough;
+    /// what was handed out in this pass counts.
+    fn spare(&self, worker: usize, plan: &Plan) -> Result<usize, String> {
+        let handed = || self.errands.iter().copied().chain(plan.errands());
+        let (all, own) = (handed().count(), handed().filter(|other| *other == worker).count());
+        let reached = |count: usize, max: u32| u32::try_from(count).map_or(true, |count| count >= max);
+        let (max, max_own) = (self.spec.max_delegations, self.spec.max_delegations_per_agent);
+        if reached(all, max) {
+            return Err(format!(
+                "work has been handed out {max} times, which is the limit of this run; finish with what you have"
+            ));
+        }
+        if reached(own, max_own) {
+            let role = self.spec.team().get(worker).map_or("", |task| &task.agent.role);
+            return Err(format!(
+                "'{role}' has been given work {max_own} times, which is its limit; ask another agent, or finish with what you have"
+            ));
+        }
+        Ok(worker)
     }
 
     /// The position of the agent with this role, unless it may not be asked.

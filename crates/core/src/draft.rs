@@ -30,6 +30,12 @@ pub struct Ensemble {
     pub inputs: BTreeMap<String, String>,
     /// How often work may be handed on from agent to agent; 3 when absent.
     pub max_delegation_depth: Option<u32>,
+    /// How often work may be handed out in one run; ten times for each task
+    /// when absent.
+    pub max_delegations: Option<u32>,
+    /// How often work may be handed to the same agent in one run; as often as
+    /// to all together when absent.
+    pub max_delegations_per_agent: Option<u32>,
     /// The tasks.
     pub tasks: Vec<Draft>,
 }

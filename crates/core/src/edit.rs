@@ -87,6 +87,8 @@ fn drafted(spec: &Spec) -> Ensemble {
         limits: spec.limits,
         inputs: spec.inputs.clone(),
         max_delegation_depth: Some(spec.max_delegation_depth),
+        max_delegations: Some(spec.max_delegations),
+        max_delegations_per_agent: Some(spec.max_delegations_per_agent),
         tasks: spec.team().iter().map(draft).collect(),
     }
 }

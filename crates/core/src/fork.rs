@@ -257,6 +257,7 @@ impl Run {
         (self.totals, self.clock) = (Used::default(), Stopwatch::default());
         self.unpriced.clear();
         self.lent.clear();
+        self.errands.clear();
         (self.accepted_at, self.began_at, self.epoch) = (self.at, None, 0);
         (self.paused, self.cancel, self.stop) = (false, None, None);
         self.graph = self.graph_left();

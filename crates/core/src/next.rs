@@ -154,6 +154,14 @@ impl Plan {
         self.needs.locks.insert(name.to_owned());
     }
 
+    /// Who was handed work in this pass.
+    pub(crate) fn errands(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().filter_map(|step| {
+            let Fact::DelegationStarted { worker, .. } = &step.event.fact else { return None };
+            Some(*worker)
+        })
+    }
+
     pub(crate) fn recorded(&self, is: fn(&Fact) -> bool) -> usize {
         self.steps.iter().filter(|step| is(&step.event.fact)).count()
     }

@@ -37,6 +37,8 @@ pub struct Run {
     pub(crate) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
     /// Names of the tools it was accepted with, whatever they look like.
     pub(crate) own: BTreeSet<String>,
+    /// Who was handed work, in order.
+    pub(crate) errands: Vec<usize>,
     pub(crate) graph: Graph,
     /// Turns under way, tasks and subtasks alike: recursion is data.
     pub(crate) turns: BTreeMap<Id, Turn>,
@@ -358,6 +360,7 @@ impl Run {
     }
 
     fn delegated(&mut self, call: &Id, worker: usize, task: &str) {
+        self.errands.push(worker);
         self.subtask(call, task, &[]);
         let tools = self.spec.tasks.get(worker).map(|task| self.tools_of(worker, task)).unwrap_or_default();
         self.change(call, |turn| {

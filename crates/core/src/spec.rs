@@ -43,6 +43,12 @@ pub struct Spec {
     pub tags: BTreeMap<String, String>,
     /// How often work may be handed on from agent to agent.
     pub max_delegation_depth: u32,
+    /// How often work may be handed out.
+    #[serde(default = "unlimited")]
+    pub max_delegations: u32,
+    /// How often work may be handed to the same agent.
+    #[serde(default = "unlimited")]
+    pub max_delegations_per_agent: u32,
     /// What makes it a turn of a chat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<chat::Turn>,
@@ -52,6 +58,11 @@ pub struct Spec {
     /// Where it comes from, when another ensemble asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<Origin>>,
+}
+
+/// Runs of earlier versions have no such limit.
+fn unlimited() -> u32 {
+    u32::MAX
 }
 
 /// How a run came here from other ensembles.

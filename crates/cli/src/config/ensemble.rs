@@ -63,6 +63,8 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Template {
         review: Review { policy, ..Review::default() },
         inputs: fields.map("inputs", scalar),
         max_delegation_depth: fields.read("max_delegation_depth", at_least(1)),
+        max_delegations: fields.read("max_delegations", at_least(1)),
+        max_delegations_per_agent: fields.read("max_delegations_per_agent", at_least(1)),
         tasks: fields.tables("task", task),
         ..Ensemble::default()
     };

@@ -116,7 +116,7 @@ pub(crate) fn ended(view: &View, result: &RunResult) -> String {
         Status::Failed => "failed",
         Status::Cancelled => "cancelled",
     };
-    let tasks = format!("{} of {}", result.finished, counted(view.tasks.len() as u64, "task"));
+    let tasks = format!("{} of {}", result.finished, counted(view.declared.len() as u64, "task"));
     let tokens = result.tokens.map(|tokens| counted(tokens, "token"));
     let used = [tokens, result.cost.map(dollars)];
     let used: String = used.into_iter().flatten().map(|used| format!(", {used}")).collect();

@@ -260,3 +260,18 @@ fn plain_lines_name_the_task_and_what_happened() {
 ";
     assert_eq!(shown, expected);
 }
+
+#[test]
+fn a_manager_s_answer_is_not_counted_among_the_tasks() {
+    let mut accepted = accepted();
+    accepted["workflow"] = json!("HIERARCHICAL");
+    let output = |name: &str| json!({ "taskName": name, "output": "x" });
+    let outputs = [output("research"), output("program"), output("Manager")];
+    let result = json!({ "type": "run_result", "status": "COMPLETED", "durationMs": 3000, "outputs": outputs });
+    let mut view = View::default();
+    for frame in [accepted, result] {
+        view.apply(&Frame::parse(&frame.to_string()).unwrap(), Duration::ZERO);
+    }
+    let ended = plain::ended(&view, view.result.as_ref().unwrap());
+    assert_eq!(ended, "completed after 3.0s, 2 of 3 tasks done");
+}

@@ -23,6 +23,8 @@ pub(crate) struct View {
     pub(crate) tasks: Vec<Task>,
     /// The number of the first of them.
     pub(crate) first: usize,
+    /// The names of all tasks, as declared.
+    pub(crate) declared: Vec<String>,
     /// What keeps the whole run from going on as usual.
     pub(crate) hold: Option<String>,
     /// Reviews nobody has decided yet, the oldest first.
@@ -229,7 +231,7 @@ impl View {
             "run_paused" => self.hold = Some("paused".to_owned()),
             "run_resumed" => self.hold = None,
             "budget_exceeded" => self.breach = Some(breach(frame)),
-            "run_result" => self.over(result(frame)),
+            "run_result" => self.over(result(frame, &self.declared)),
             _ => {}
         }
     }
@@ -279,6 +281,8 @@ impl View {
             let reads = if workflow == "SEQUENTIAL" { before.collect() } else { reads(task) };
             Task { turn: Turn::new(&(position + 1).to_string(), name), reads, subtasks: Vec::new() }
         };
+        let name = |task: &Value| task.get("name").and_then(Value::as_str).map(str::to_owned);
+        self.declared = declared.iter().filter_map(name).collect();
         (self.first, self.tasks) = match workflow {
             "HIERARCHICAL" => {
                 let number = declared.len() + 1;
@@ -466,8 +470,13 @@ fn failed(frame: &Frame) -> State {
     if cancelled { State::Cancelled } else { State::Failed(one_line(frame.text("reason"))) }
 }
 
-fn result(frame: &Frame) -> RunResult {
+fn result(frame: &Frame, declared: &[String]) -> RunResult {
     let outputs = frame.list("outputs");
+    // A manager's output is not that of a task.
+    let of_task = |output: &&Value| {
+        let name = output.get("taskName").and_then(Value::as_str);
+        name.is_none_or(|name| declared.iter().any(|known| known == name))
+    };
     let (read, written) =
         (frame.dollars("metrics/costEstimate/inputCost"), frame.dollars("metrics/costEstimate/outputCost"));
     RunResult {
@@ -478,7 +487,7 @@ fn result(frame: &Frame) -> RunResult {
         },
         answer: outputs.last().and_then(|last| last.get("output")?.as_str()).map(str::to_owned),
         error: frame.value("error").and_then(Value::as_str).map(str::to_owned),
-        finished: outputs.len(),
+        finished: outputs.iter().filter(of_task).count(),
         took: frame.span("durationMs").unwrap_or_default(),
         tokens: frame.count("metrics/totalTokens"),
         cost: read.zip(written).map(|(read, written)| read + written),

@@ -83,7 +83,7 @@ fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
 }
 
 fn finished(result: &RunResult, view: &View) -> String {
-    format!("{} of {} finished", result.finished, counted(view.tasks.len() as u64, "task"))
+    format!("{} of {} finished", result.finished, counted(view.declared.len() as u64, "task"))
 }
 
 fn outputs(finished: usize, kept: &Kept, run: &str) -> String {
@@ -124,7 +124,8 @@ mod tests {
             tokens: None,
             cost: None,
         };
-        View { tasks: vec![Task::default(); 3], result: Some(result), ..View::default() }
+        let declared = ["a", "b", "c"].map(str::to_owned).to_vec();
+        View { tasks: vec![Task::default(); 3], declared, result: Some(result), ..View::default() }
     }
 
     fn told(status: Status, finished: usize, kept: &Kept) -> (Option<String>, Option<String>, Exit) {

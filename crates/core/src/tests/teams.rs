@@ -117,6 +117,46 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
 }
 
 #[test]
+fn a_manager_that_hands_out_too_much_is_told_to_finish_with_what_it_has() {
+    let capped = |all, own| Ensemble {
+        workflow: Some(Workflow::Hierarchical),
+        max_delegations: all,
+        max_delegations_per_agent: own,
+        ..team()
+    };
+    let (waiter, cook) = (errand("Waiter"), errand("Cook"));
+    let calls = [
+        ("delegateTask", waiter.as_str()),
+        ("delegateTask", &waiter),
+        ("delegateTask", &cook),
+        ("delegateTask", &cook),
+    ];
+    for (ensemble, begun, refused) in [
+        (capped(Some(3), Some(1)), 2, [1, 3].as_slice()),
+        (capped(Some(3), None), 3, &[3]),
+        (capped(None, None), 4, &[]),
+    ] {
+        let mut world = World::new(&ensemble);
+        world.calls("3", &calls);
+        assert_eq!(world.kinds(0).iter().filter(|kind| *kind == "delegation_started").count(), begun);
+        let open: Vec<String> = world.places().iter().map(ToString::to_string).collect();
+        open.iter().for_each(|place| world.answers(place, "done"));
+        let results = world.results("3");
+        for (index, result) in results.iter().enumerate() {
+            assert_eq!(result.contains("finish with what you have"), refused.contains(&index), "{index}: {result}");
+        }
+        world.calls("3", &[("delegateTask", &waiter)]);
+        let failed = world.kinds(0).iter().filter(|kind| *kind == "delegation_failed").count();
+        assert_eq!(failed, refused.len() + usize::from(!refused.is_empty()), "what was handed out before counts");
+        if refused.is_empty() {
+            world.answers("3.1.0", "done");
+        }
+        world.answers("3", "all done");
+        assert_eq!(world.run.answer(), Some("all done"));
+    }
+}
+
+#[test]
 fn in_a_hierarchy_every_agent_has_a_role_of_its_own() {
     let clash = ensemble(vec![member("a", "Cook"), member("b", "cook"), member("c", "manager")]);
     let clash = Ensemble { workflow: Some(Workflow::Hierarchical), ..clash };
