@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::message::{Failure, Part, Reply, Stop, Usage};
+use consort_core::message::{Call, Failure, Message, Part, Reply, Stop, Usage};
 use consort_runtime::model::{Ask, Model, Piece};
 use consort_runtime::tool::{Answer, Invocation, Tool};
 use futures::future::{BoxFuture, ready};
 use futures::stream::{self, BoxStream, StreamExt};
+
+use crate::stage::TOOL;
 
 /// Says the same short thing to everybody.
 pub(crate) struct InstantModel;
@@ -16,6 +18,31 @@ impl Model for InstantModel {
     fn stream(&self, _ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         let part = Part::Text { text: "It will be sunny.".into(), native: None };
         let reply = Reply { wire: "instant".to_owned(), parts: vec![part], stop: Stop::End };
+        let usage = Usage { input: 120, output: 9, ..Usage::default() };
+        stream::iter([Ok(Piece::Done(reply, Some(usage)))]).boxed()
+    }
+}
+
+/// Calls the tool it is offered in so many rounds, then says the same short thing.
+#[derive(Clone, Copy)]
+pub(crate) struct TalkativeModel {
+    /// Rounds with a call.
+    pub(crate) rounds: usize,
+}
+
+impl Model for TalkativeModel {
+    fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+        let said = ask.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
+        if said >= self.rounds {
+            return InstantModel.stream(ask);
+        }
+        let call = Call {
+            provider_id: format!("call-{said}"),
+            tool: TOOL.to_owned(),
+            args: format!(r#"{{"input":"the weather of day {said}"}}"#).into(),
+            native: None,
+        };
+        let reply = Reply { wire: "instant".to_owned(), parts: vec![Part::Call(call)], stop: Stop::End };
         let usage = Usage { input: 120, output: 9, ..Usage::default() };
         stream::iter([Ok(Piece::Done(reply, Some(usage)))]).boxed()
     }

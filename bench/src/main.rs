@@ -1,11 +1,12 @@
 //! `make bench`: what a run costs beside the bare model calls it makes, measured
 //! in turn on the same machine. `--quick` measures less; `--check` exits with 1
-//! when a target is missed.
+//! when a target is missed; names of parts measure those alone.
 
 mod bare;
 mod child;
 mod crowd;
 mod effort;
+mod growth;
 mod instant;
 mod machine;
 mod meter;
@@ -24,7 +25,9 @@ use anyhow::bail;
 use crate::effort::Effort;
 use crate::table::Table;
 
-const USAGE: &str = "usage: consort-bench [--quick] [--check]";
+const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth]";
+/// What can be measured.
+const PARTS: [&str; 4] = ["three", "thousand", "wide", "growth"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,15 +42,27 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
-    if let Some(unknown) = flags.iter().find(|flag| !["--quick", "--check"].contains(flag)) {
+    let (options, parts): (Vec<&str>, Vec<&str>) = flags.iter().partition(|flag| flag.starts_with("--"));
+    let is_known = |flag: &&&str| ["--quick", "--check"].contains(*flag) || PARTS.contains(*flag);
+    if let Some(unknown) = options.iter().chain(&parts).find(|flag| !is_known(flag)) {
         bail!("unknown argument `{unknown}`\n{USAGE}");
     }
+    let wanted = |part: &str| parts.is_empty() || parts.contains(&part);
     let effort = if flags.contains(&"--quick") { Effort::QUICK } else { Effort::FULL };
     println!("{}", machine::facts());
     let mut table = Table::default();
-    three::measure(effort, &mut table).await?;
-    thousand::measure(effort, &mut table)?;
-    wide::measure(effort, &mut table).await?;
+    if wanted("three") {
+        three::measure(effort, &mut table).await?;
+    }
+    if wanted("thousand") {
+        thousand::measure(effort, &mut table)?;
+    }
+    if wanted("wide") {
+        wide::measure(effort, &mut table).await?;
+    }
+    if wanted("growth") {
+        growth::measure(effort, &mut table).await?;
+    }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -38,8 +38,18 @@ impl Stage {
         model: impl Model,
         slots: NonZeroU32,
     ) -> anyhow::Result<Stage> {
+        Stage::with_tools(ensemble, log, model, slots, Toolbox::default().with(InstantTool::new(TOOL))?)
+    }
+
+    /// The same with other tools.
+    pub(crate) fn with_tools(
+        ensemble: Ensemble,
+        log: Arc<dyn Log>,
+        model: impl Model,
+        slots: NonZeroU32,
+        tools: Toolbox,
+    ) -> anyhow::Result<Stage> {
         let models = ModelCatalog::default().with(ModelInfo::new(ALIAS, "openai"), model)?;
-        let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
         let catalog = Catalog {
             models: models.infos().cloned().collect(),
             tools: tools.infos().cloned().collect(),
@@ -91,6 +101,7 @@ pub(crate) fn wide(width: usize) -> Ensemble {
     Ensemble { name: "wide".to_owned(), tasks, ..Ensemble::default() }
 }
 
-fn task(name: &str, description: &str) -> Draft {
+/// A task of this name.
+pub(crate) fn task(name: &str, description: &str) -> Draft {
     Draft { name: Some(name.to_owned()), description: description.to_owned(), ..Draft::default() }
 }

@@ -133,8 +133,12 @@ fn takes((step, Link { tool, args }): (usize, &Link)) -> Result<Option<String>, 
     let json = tool.schema.json();
     let required = json.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let open: Vec<&str> = required.filter(|name| !args.contains_key(*name)).collect();
+    let takes_text = |name: &str| {
+        let property = json.get("properties").and_then(|properties| properties.get(name));
+        property.is_some_and(takes_text)
+    };
     match open.as_slice() {
-        [only] if takes_text(&json["properties"][only]) => Ok(Some((*only).to_owned())),
+        [only] if takes_text(only) => Ok(Some((*only).to_owned())),
         _ => Err(PipelineError::NoText { step, tool: tool.name.clone() }),
     }
 }
