@@ -141,7 +141,11 @@ impl Model {
 
     /// The model under its alias, ready to be asked, or why it cannot be.
     pub(crate) fn ready(self, alias: &str) -> Result<(ModelInfo, Arc<dyn seam::Model>), String> {
-        let info = ModelInfo { alias: alias.to_owned(), ..self.info };
+        let model = match &self.source {
+            Source::Ready(_) => String::new(),
+            Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => options.model.clone(),
+        };
+        let info = ModelInfo { alias: alias.to_owned(), model, ..self.info };
         let client = || model::client().map_err(|error| error.to_string());
         let model: Arc<dyn seam::Model> = match self.source {
             Source::Ready(model) => model,

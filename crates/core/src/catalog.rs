@@ -23,6 +23,9 @@ pub struct ModelInfo {
     pub alias: String,
     /// Who serves it (`openai`, `anthropic`, `gemini`, `demo`, …).
     pub provider: String,
+    /// What the provider calls it; empty: as people do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// Tokens it can read, its answer included.
     pub context_tokens: u64,
     /// Tokens it may write in one answer.
@@ -45,6 +48,7 @@ impl ModelInfo {
         ModelInfo {
             alias: alias.to_owned(),
             provider: provider.to_owned(),
+            model: String::new(),
             context_tokens: 200_000,
             max_output_tokens: 8_192,
             tools: true,
@@ -53,6 +57,11 @@ impl ModelInfo {
             fallback: Vec::new(),
             price: None,
         }
+    }
+
+    /// The name it is served under.
+    pub fn served_as(&self) -> &str {
+        if self.model.is_empty() { &self.alias } else { &self.model }
     }
 }
 

@@ -21,7 +21,8 @@
 //!   out of the record of another, with [`edit`]s
 //! - [`view`]: a run as others see it; [`frame`]: one frame per event; [`voice`]:
 //!   what is only shown live; for reading afterwards a [`trace`], and a [`dag`] of
-//!   the tasks; [`aloud`]: the lines of a verbose run in the log of its process
+//!   the tasks; [`aloud`]: the lines of a verbose run in the log of its process;
+//!   [`span`]: what took how long, for systems that collect that
 
 pub mod agent;
 pub mod aloud;
@@ -61,6 +62,7 @@ pub mod result;
 pub mod run;
 pub mod schema;
 mod settling;
+pub mod span;
 pub mod spec;
 mod stopwatch;
 pub mod submission;

@@ -399,7 +399,8 @@ impl Run {
         let _fits = self.budget.claim(claim);
         self.in_flight += 1;
         self.clear_retry(id);
-        self.change(id, |turn| (turn.phase, turn.claim) = (Phase::Asked, *claim));
+        let at = self.at;
+        self.change(id, |turn| (turn.phase, turn.claim, turn.since) = (Phase::Asked, *claim, at));
     }
 
     fn clear_retry(&mut self, id: &Id) {

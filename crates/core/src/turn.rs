@@ -57,6 +57,8 @@ pub struct Turn {
     pub(crate) fallback: usize,
     /// The alias that is being or was last asked.
     pub(crate) model: String,
+    /// When the model was asked last.
+    pub(crate) since: Millis,
     /// What was set aside for the call under way.
     pub(crate) claim: Claim,
     /// Chores that are over in this attempt, and the one begun last.
@@ -217,6 +219,7 @@ impl Turn {
             attempt: 0,
             fallback: 0,
             model: String::new(),
+            since: at,
             claim: Claim::default(),
             chores: BTreeSet::new(),
             duty: None,
@@ -238,6 +241,11 @@ impl Turn {
             notice: None,
             size: Size::default(),
         }
+    }
+
+    /// Whether it waits for the model.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.phase == Phase::Asked
     }
 
     /// What it needs from outside before it can go on.

@@ -26,6 +26,7 @@ use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
+use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 use crate::watcher::{Source, Watcher, history, load, page};
 
@@ -57,6 +58,8 @@ struct Inner {
     meters: Meters,
     /// Where the traces of ended runs go, if anywhere.
     traces: OnceLock<Traces>,
+    /// Who is told what took how long, if anybody.
+    telemetry: OnceLock<Telemetry>,
     /// Whether nothing new is begun any more.
     draining: watch::Sender<bool>,
 }
@@ -150,6 +153,7 @@ impl Engine {
                 admissions,
                 meters: Meters::default(),
                 traces: OnceLock::new(),
+                telemetry: OnceLock::new(),
                 draining: watch::Sender::new(false),
             }),
             Sight::All,
@@ -455,7 +459,8 @@ impl Engine {
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let window = Window { ring, stalled: watch::Sender::new(None), meters: self.0.meters.clone() };
+        let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
+        let window = Window { ring, stalled: watch::Sender::new(None), meters, telemetry };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());

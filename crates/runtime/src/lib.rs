@@ -12,7 +12,7 @@
 //! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`:
 //!   what models say meanwhile; [`feed`]: the frames of all runs together
 //! - [`meters`]: what happens, counted
-//! - [`trace`]: which trace a call belongs to
+//! - [`trace`]: which trace a call belongs to; [`telemetry`]: spans for a collector
 //! - [`outbound`]: the one client for addresses a model or a client names
 //! - [`chats`]: conversations, whose turns are runs
 //! - [`admission`]: how many runs work at the same time, and who is next
@@ -43,6 +43,7 @@ pub mod ring;
 mod runner;
 pub mod script;
 mod speech;
+pub mod telemetry;
 pub mod tool;
 pub mod trace;
 pub mod traces;

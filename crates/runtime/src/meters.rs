@@ -31,6 +31,10 @@ pub enum Meter {
     Lag,
     /// Requests, by method, route and status.
     HttpRequests,
+    /// Spans a collector has taken.
+    SpansExported,
+    /// Spans that were lost, by reason.
+    SpansDropped,
 }
 
 impl Meter {
@@ -44,6 +48,8 @@ impl Meter {
             Meter::Commit => "consort_commit_seconds",
             Meter::Lag => "consort_watcher_lag_total",
             Meter::HttpRequests => "consort_http_requests_total",
+            Meter::SpansExported => "consort_spans_exported_total",
+            Meter::SpansDropped => "consort_spans_dropped_total",
         }
     }
 
@@ -57,6 +63,8 @@ impl Meter {
             Meter::Commit => "How long it took to store a decision.",
             Meter::Lag => "How often a watcher fell behind.",
             Meter::HttpRequests => "Requests answered.",
+            Meter::SpansExported => "Spans a collector has taken.",
+            Meter::SpansDropped => "Spans that were lost.",
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::log::{Append, Error, Record, Row, Seq};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
-use crate::trace::Trace;
+use crate::telemetry::{Recorder, Telemetry};
 
 /// How long a runner waits before it tries a full disk again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -46,6 +46,8 @@ pub(crate) struct Window {
     pub(crate) stalled: watch::Sender<Option<String>>,
     /// What happened, counted.
     pub(crate) meters: Meters,
+    /// Who is told what took how long, if anybody.
+    pub(crate) telemetry: Option<Telemetry>,
 }
 
 pub(crate) struct Runner {
@@ -71,6 +73,7 @@ pub(crate) struct Runner {
     /// Tells what is under way that it is to stop.
     halt: watch::Sender<bool>,
     draining: Draining,
+    recorder: Recorder,
 }
 
 struct UnderWay {
@@ -116,6 +119,7 @@ impl Runner {
         draining: Draining,
     ) -> Runner {
         Runner {
+            recorder: Recorder::new(id.clone(), window.telemetry.clone()),
             id,
             run: Run::default(),
             len: 0,
@@ -147,6 +151,8 @@ impl Runner {
         for event in events {
             self.take(event)?;
         }
+        // What a fork brings along has ended elsewhere.
+        self.recorder.forget();
         match place {
             Place::Slot(_) => self.adopt().await,
             Place::Queue(_) => self.commit().await,
@@ -277,6 +283,7 @@ impl Runner {
 
     /// Adds an event to the decision. Its frame shows the run right after it.
     fn take(&mut self, event: &Event) -> Result<(), Error> {
+        self.recorder.note(&self.run, event);
         self.run.apply(event);
         let watched = self.window.ring.is_watched();
         let seq = self.len + self.batch.records.len() as Seq;
@@ -303,6 +310,7 @@ impl Runner {
             for Line { what, place, text } in batch.aloud {
                 tracing::info!(run = %self.id, place = %place, text, "{what}");
             }
+            self.recorder.tell(&self.run);
             self.publish(batch.rendered, batch.frames);
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
         }
@@ -436,7 +444,7 @@ impl Runner {
             voice: Arc::new(voice),
             meters: self.window.meters.clone(),
             halt: self.halt.subscribe(),
-            trace: self.run.spec().traceparent.as_deref().and_then(Trace::parse),
+            trace: self.recorder.trace_of(&self.run, &effect),
         };
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));

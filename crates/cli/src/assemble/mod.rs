@@ -5,6 +5,7 @@ mod mcp;
 mod models;
 mod network;
 mod plan;
+mod telemetry;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{model_limit, models, shared_rate};
 pub(crate) use self::network::{network, offer};
 pub(crate) use self::plan::{catalog, ensemble, plan};
+pub(crate) use self::telemetry::flush;
 pub(crate) use self::tools::{tools, workspace};
 use crate::config::{Config, Model};
 
@@ -106,6 +108,9 @@ pub(crate) enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// The collector's entry.
+    #[error("telemetry: {0}")]
+    Telemetry(#[from] consort_runtime::telemetry::Error),
     /// The machine: nothing can be sent from it.
     #[error("no HTTP client: {0}")]
     Client(String),
@@ -124,7 +129,9 @@ pub(crate) struct Surroundings {
 /// The engine for one run.
 pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surroundings) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
-    Ok(Engine::new(seams(config, used, store, with)?))
+    let engine = Engine::new(seams(config, used, store, with)?);
+    telemetry::connect(config, &engine)?;
+    Ok(engine)
 }
 
 /// The engine for every run of a server.
@@ -142,6 +149,7 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
         let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };
         engine.export_to(Traces::open(folder).map_err(unusable)?);
     }
+    telemetry::connect(config, &engine)?;
     Ok(engine)
 }
 

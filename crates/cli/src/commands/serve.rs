@@ -150,6 +150,7 @@ async fn serve(
     }
     engine.stop().await;
     servers.stop().await;
+    assemble::flush(&engine).await;
     Ok(Exit::Done)
 }
 

@@ -105,6 +105,7 @@ fn traits(fields: &mut Fields<'_>) -> ToolTraits {
     }
 }
 
-fn hidden(value: &Typed) -> Parsed<Secret> {
+/// Anything with one value, which must stay hidden.
+pub(super) fn hidden(value: &Typed) -> Parsed<Secret> {
     scalar(value).map(Secret::new)
 }

@@ -17,6 +17,7 @@ mod pipelines;
 mod references;
 mod secret;
 mod server;
+mod telemetry;
 mod tools;
 mod typed;
 mod values;
@@ -41,6 +42,7 @@ pub(crate) use network::Peer;
 pub(crate) use pipelines::{Pipeline, Step};
 pub(crate) use secret::Secret;
 pub(crate) use server::{ApiKey, Scope, Server};
+pub(crate) use telemetry::Telemetry;
 pub(crate) use tools::{Builtin, GIVEN, reserved_tools};
 use tools::{Tools, millis};
 pub(crate) use values::Rate;
@@ -72,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) chat: Chat,
     /// What a run may use.
     pub(crate) run_limits: Limits,
+    /// Where it is told what took how long, if anywhere.
+    pub(crate) telemetry: Option<Telemetry>,
 }
 
 impl Config {
@@ -128,6 +132,7 @@ fn config(fields: &mut Fields<'_>) -> Config {
         mcp: fields.entries("mcp", mcp::read),
         network: fields.section("network", |network| network::read(network, name)),
         chat: fields.section("chat", |chat| chat::read(chat, first_model)),
+        telemetry: fields.table("telemetry", telemetry::read),
         server,
         models,
         template,

@@ -97,16 +97,17 @@ pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
         fields.mistake_here("a model needs a name");
     }
     let provider = fields.need("provider", word(PROVIDERS)).unwrap_or_default();
+    let model = fields.need("model", text).unwrap_or_default();
     Model {
         provider,
-        model: fields.need("model", text).unwrap_or_default(),
         base_url: fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url()),
         api: api(provider, fields),
         api_key: fields.read("api_key", secret),
         timeout: fields.read("timeout", duration).unwrap_or(Duration::from_secs(120)),
         max_concurrency: fields.read("max_concurrency", at_least(1)).unwrap_or(64),
         rate: fields.read("rate", rate),
-        info: Arc::new(info(alias, provider, fields)),
+        info: Arc::new(ModelInfo { model: model.clone(), ..info(alias, provider, fields) }),
+        model,
     }
 }
 

@@ -156,6 +156,18 @@ fn parse_usd(text: &str) -> Option<NanoUsd> {
     NanoUsd::try_from(nano).ok()
 }
 
+/// A share of something: all of it is 1.
+pub(crate) fn share(value: &Typed) -> Parsed<f64> {
+    let share = match value {
+        Typed::Whole(number) => number.to_string().parse().ok(),
+        Typed::Decimal(number) => number.parse().ok(),
+        Typed::Text(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) | Typed::Table(_) => {
+            return refused(value, "a number from 0 to 1");
+        }
+    };
+    share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 /// An address whose protocol is one of these.
 pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> Parsed<Address> {
     move |value| {

@@ -246,3 +246,68 @@ fn a_task_searches_the_documents_of_a_collection_which_outlive_the_server() {
     interrupt(&again);
     assert_eq!(again.wait().unwrap().code(), Some(0));
 }
+
+/// A collector that takes one request, which is what comes back.
+#[cfg(test)]
+fn collector() -> (String, std::thread::JoinHandle<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let taking = std::thread::spawn(move || {
+        let mut socket = BufReader::new(listener.accept().unwrap().0);
+        let (mut head, mut length) = (String::new(), 0);
+        while !head.ends_with("\r\n\r\n") {
+            let from = head.len();
+            socket.read_line(&mut head).unwrap();
+            let field = head[from..].to_lowercase();
+            length = field.strip_prefix("content-length: ").map_or(length, |digits| digits.trim().parse().unwrap());
+        }
+        let mut body = vec![0; length];
+        socket.read_exact(&mut body).unwrap();
+        socket.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        format!("{head}{}", String::from_utf8(body).unwrap())
+    });
+    (endpoint, taking)
+}
+
+#[cfg(test)]
+fn told_to(folder: &Path, endpoint: &str) {
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nheaders = {{ x-key = \"hush\" }}\n");
+    let model = "[models.main]\nprovider = \"demo\"\nmodel = \"demo-1\"\n[ensemble]\nname = \"e\"\n";
+    let task = "[[ensemble.task]]\ndescription = \"Think\"\n";
+    std::fs::write(folder.join("consort.toml"), format!("{telemetry}{model}{task}")).unwrap();
+}
+
+#[test]
+fn a_server_tells_its_collector_the_spans_that_are_left_before_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (endpoint, taking) = collector();
+    told_to(folder.path(), &endpoint);
+    let (mut server, address) = serve(folder.path());
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let head = format!("Prefer: wait=60\r\ntraceparent: 00-{trace}-00f067aa0ba902b7-01");
+    let run = send(&address, &format!("POST /api/runs HTTP/1.1\r\n{head}"));
+    assert!(run.contains(r#""status":"COMPLETED""#), "{run}");
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    let told = taking.join().unwrap();
+    assert!(told.starts_with("POST /v1/traces HTTP/1.1\r\n") && told.contains("x-key: hush\r\n"), "{told}");
+    let names = ["chat demo-1", "invoke_agent", "invoke_workflow e", trace, "00f067aa0ba902b7"];
+    assert!(names.iter().all(|name| told.contains(name)), "{told}");
+}
+
+#[test]
+fn a_run_in_this_process_tells_the_collector_too_and_a_collector_that_is_away_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let (endpoint, taking) = collector();
+    told_to(folder.path(), &endpoint);
+    let (code, _answer, said) = run(folder.path(), &["run"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(taking.join().unwrap().contains("invoke_workflow e"));
+    let (code, _answer, said) = run(folder.path(), &["run"]);
+    assert_eq!(code, Some(0), "nobody listens there any more: {said}");
+
+    let broken = std::fs::read_to_string(folder.path().join("consort.toml")).unwrap().replace("hush", "a\\u0001b");
+    std::fs::write(folder.path().join("consort.toml"), broken).unwrap();
+    let (code, _answer, said) = run(folder.path(), &["run"]);
+    assert_eq!((code, said.trim()), (Some(2), "telemetry: the header `x-key` holds characters that cannot be sent"));
+}

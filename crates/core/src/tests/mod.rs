@@ -8,6 +8,7 @@ mod chores;
 mod described;
 mod flows;
 mod properties;
+mod spans;
 mod steering;
 mod subtasks;
 mod teams;

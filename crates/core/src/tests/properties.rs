@@ -19,6 +19,7 @@ use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Spent, Usage};
 use crate::next::Effect;
+use crate::span::{RUN, Span};
 use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::subtask;
 
@@ -294,6 +295,18 @@ pub(super) fn check(world: &World) {
     }
     assert!(open.is_empty(), "every started call ends: {open:?}");
     ended_once(world);
+    spans_nest(world);
+}
+
+/// Every span has a place of its own and lies within the one it is part of.
+fn spans_nest(world: &World) {
+    let spans: BTreeMap<&str, &Span> = world.spans.iter().map(|span| (span.place.as_str(), span)).collect();
+    assert_eq!(spans.len(), world.spans.len(), "no place is told twice: {:?}", world.spans);
+    for span in spans.values().filter(|span| span.place != RUN) {
+        let parent = span.parent.as_deref().and_then(|parent| spans.get(parent));
+        let parent = parent.unwrap_or_else(|| panic!("{span:?} is part of nothing: {:?}", spans.keys()));
+        assert!(parent.start <= span.start && span.end <= parent.end, "{span:?} lies outside {parent:?}");
+    }
 }
 
 fn ended_once(world: &World) {

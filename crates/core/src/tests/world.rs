@@ -18,6 +18,7 @@ use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, 
 use crate::next::{Effect, Grants};
 use crate::run::Run;
 use crate::schema::Schema;
+use crate::span::Span;
 use crate::subtask;
 use crate::tests::described;
 
@@ -29,6 +30,8 @@ pub(super) struct World {
     /// The same run, folded from what would be on disk.
     stored: Run,
     pub(super) log: Vec<Event>,
+    /// What took how long, as it is exported.
+    pub(super) spans: Vec<Span>,
     pub(super) waiting: Vec<Effect>,
     /// How often each call was dispatched.
     pub(super) dispatched: HashMap<Id, usize>,
@@ -112,6 +115,7 @@ impl World {
             run: Run::default(),
             stored: Run::default(),
             log: Vec::new(),
+            spans: Vec::new(),
             waiting: Vec::new(),
             dispatched: HashMap::new(),
             now: 1000,
@@ -126,6 +130,7 @@ impl World {
 
     fn take(&mut self, event: Event) {
         assert!(!self.run.ended(), "nothing follows the end");
+        self.spans.extend(self.run.span("run-1", &event));
         self.run.apply(&event);
         let text = serde_json::to_string(&event).unwrap();
         self.stored.apply(&serde_json::from_str(&text).unwrap());
@@ -183,6 +188,7 @@ impl World {
             }
             self.take(event);
         }
+        self.spans.clear();
     }
 
     /// The owner dies and another one takes over.

@@ -1,15 +1,28 @@
-//! What is left for reading when a run has ended.
+//! What is told of runs elsewhere: spans while they last, files for reading when
+//! they have ended.
 
 use consort_core::run::Run;
 use consort_core::trace::trace;
 
 use super::{Engine, Error};
+use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 
 impl Engine {
     /// From now on ended runs leave their traces here; the first word holds.
     pub fn export_to(&self, traces: Traces) {
         let _first = self.0.traces.set(traces);
+    }
+
+    /// From now on this is told what takes how long in runs that begin; the
+    /// first word holds.
+    pub fn tell(&self, telemetry: Telemetry) {
+        let _first = self.0.telemetry.set(telemetry);
+    }
+
+    /// Who is told what takes how long.
+    pub fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.get()
     }
 
     /// Where ended runs leave their traces.

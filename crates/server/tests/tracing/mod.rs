@@ -1,4 +1,7 @@
-//! The trace a submission names goes with every call of its run.
+//! The trace a submission names goes with every call of its run; `telemetry`:
+//! what a collector is told of it.
+
+mod telemetry;
 
 use std::sync::{Arc, Mutex};
 
@@ -37,26 +40,33 @@ async fn answer(State(seen): State<Seen>, headers: HeaderMap, uri: Uri) -> impl 
         return ([(CONTENT_TYPE, "application/json")], json!({ "output": "plenty" }).to_string());
     }
     let (delta, reason) = if is_first { (CALLS, "tool_calls") } else { (r#"{"content":"done"}"#, "stop") };
-    let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":"{reason}"}}]}}"#);
+    let usage = r#"{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}"#;
+    let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":"{reason}"}}],"usage":{usage}}}"#);
     ([(CONTENT_TYPE, "text/event-stream")], format!("data: {chunk}\n\ndata: [DONE]\n\n"))
 }
 
-#[tokio::test]
-async fn models_and_http_tools_are_told_the_trace_of_the_submission_each_with_a_span_of_its_own() {
+/// An engine whose model and tool are outside, a task that uses both, and what
+/// they were asked.
+async fn checking(owned: &mut JoinSet<()>) -> (Engine, Vec<Draft>, Seen) {
     let seen = Seen::default();
     let outside = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", outside.local_addr().unwrap());
     let app = Router::new().fallback(answer).with_state(seen.clone());
-    let mut owned = JoinSet::new();
     owned.spawn(async move { axum::serve(outside, app).await.unwrap() });
-
     let mut seams = engine(says("x"), Capacity::UNLIMITED).seams().clone();
-    let model = OpenAi::new(Options::new(&url, "m"), Api::Chat, client().unwrap()).unwrap();
-    seams.models = ModelCatalog::default().with(ModelInfo::new("main", "openai"), model).unwrap();
+    let model = OpenAi::new(Options::new(&url, "gpt-9"), Api::Chat, client().unwrap()).unwrap();
+    let info = ModelInfo { model: "gpt-9".to_owned(), ..ModelInfo::new("main", "openai") };
+    seams.models = ModelCatalog::default().with(info, model).unwrap();
     let tool = HttpToolOptions::new("check", "Checks the stock", &format!("{url}/check"));
     seams.tools = seams.tools.with(HttpTool::new(http_client().unwrap(), tool).unwrap()).unwrap();
-    let checking = Draft { tools: vec!["check".to_owned()], ..task("a") };
-    let here = start(server(Engine::new(seams), vec![checking])).await;
+    (Engine::new(seams), vec![Draft { tools: vec!["check".to_owned()], ..task("a") }], seen)
+}
+
+#[tokio::test]
+async fn models_and_http_tools_are_told_the_trace_of_the_submission_each_with_a_span_of_its_own() {
+    let mut owned = JoinSet::new();
+    let (engine, tasks, seen) = checking(&mut owned).await;
+    let here = start(server(engine, tasks)).await;
     let body = || json!({ "inputs": { "topic": "x" } });
     let ended = here.post_with("/api/runs", &format!("Prefer: wait=30\r\ntraceparent: {GIVEN}"), body()).await;
     assert_eq!(ended.json()["status"], "COMPLETED", "{ended:?}");
@@ -65,10 +75,15 @@ async fn models_and_http_tools_are_told_the_trace_of_the_submission_each_with_a_
     let (paths, traces): (Vec<String>, Vec<Option<String>>) = asked.into_iter().unzip();
     assert_eq!(paths, ["/chat/completions", "/check", "/chat/completions"]);
     let mut traces: Vec<String> = traces.into_iter().map(Option::unwrap).collect();
-    assert!(traces.iter().all(|trace| Trace::parse(trace) == Trace::parse(GIVEN) && trace != GIVEN), "{traces:?}");
+    let id = |trace: &str| Trace::parse(trace).unwrap().id().to_owned();
+    assert!(traces.iter().all(|trace| id(trace) == id(GIVEN) && trace != GIVEN), "{traces:?}");
     traces.dedup();
     assert_eq!(traces.len(), 3, "a span for each call");
 
+    let run = ended.json()["runId"].as_str().unwrap().to_owned();
+    here.post_with(&format!("/api/runs/{run}/fork"), "Prefer: wait=30", json!({ "seq": 3 })).await;
     here.post_with("/api/runs", "Prefer: wait=30\r\ntraceparent: 00-junk", body()).await;
-    assert!(seen.lock().unwrap().iter().all(|(_, trace)| trace.is_none()), "what is no trace is not passed on");
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    assert!(seen.len() >= 4, "{seen:?}");
+    assert!(seen.iter().all(|(_, trace)| trace.is_none()), "neither what is no trace nor the old run's is passed on");
 }

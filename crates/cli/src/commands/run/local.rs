@@ -66,13 +66,17 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     let look = terminal.look;
     let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
     let surroundings = Surroundings { tools, clock, pace };
+    let entered = runtime.enter();
     let place = match args.serve {
         None => assemble::engine(&config, &compiled, &store, surroundings).map(|engine| (engine, None)),
         Some(port) => Shown::at(port, &config, &store, surroundings).map(|shown| (shown.engine(), Some(shown))),
     };
+    drop(entered);
     let (engine, shown) = match place {
         Ok(place) => place,
-        Err(error @ assemble::Error::Model { .. }) => return wrong(output, &[error.to_string()]),
+        Err(error @ (assemble::Error::Model { .. } | assemble::Error::Telemetry(_))) => {
+            return wrong(output, &[error.to_string()]);
+        }
         Err(error) => return Err(error.into()),
     };
     let keep = config.server.max_retained_completed_runs;
@@ -134,6 +138,7 @@ impl Job {
         if let Some(showing) = showing {
             showing.close().await?;
         }
+        assemble::flush(&self.engine).await;
         let ending = ending(watched, &view, &self.kept(), &run);
         ending.tell(self.look, output)?;
         Ok(ending.exit)

@@ -48,13 +48,17 @@ fn server(default: Server) -> Server {
 
 const HASH: &str = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
 
+fn model_info(alias: &str, model: &str) -> ModelInfo {
+    ModelInfo { model: model.to_owned(), ..ModelInfo::new(alias, "anthropic") }
+}
+
 fn models() -> Vec<Model> {
     let price = Price { input: 3_000_000_000, output: 15_000_000_000, cached_input: 300_000_000 };
     let fallback = vec!["haiku".to_owned()];
-    let sonnet = ModelInfo { fallback, price: Some(price), ..ModelInfo::new("sonnet", "anthropic") };
+    let sonnet = ModelInfo { fallback, price: Some(price), ..model_info("sonnet", "claude-sonnet-4-5") };
     let haiku = Model {
         api: Api::Chat,
-        info: Arc::new(ModelInfo::new("haiku", "anthropic")),
+        info: Arc::new(model_info("haiku", "claude-haiku-4-5")),
         provider: Provider::Anthropic,
         model: "claude-haiku-4-5".to_owned(),
         base_url: Address::new("https://api.anthropic.com"),
@@ -188,6 +192,7 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
         network,
         chat: Chat { model: Some("sonnet".to_owned()), embeddings: Some(embeddings), ..default.chat },
         run_limits: default.run_limits,
+        telemetry: None,
     };
     assert_eq!(parse(CONTRACT, Path::new("home")), Ok(expected));
 }

@@ -1,0 +1,168 @@
+//! Sends spans in batches. One request at a time, each with a limit on how long
+//! it may take; what the collector may take later is sent again, a few times
+//! and ever less often, while new spans wait in the queue.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode, Url};
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::{Told, otlp};
+use crate::meters::{Meter, Meters};
+
+/// Spans sent together.
+const BATCH_MAX: usize = 512;
+/// How long a span waits for others.
+const GATHER: Duration = Duration::from_secs(1);
+/// How often a batch is tried before it is dropped.
+const ATTEMPTS_MAX: u32 = 5;
+/// The first wait before a batch is tried again; each further one is twice as long.
+const BACKOFF: Duration = Duration::from_millis(500);
+/// The longest wait, whatever the collector asks for.
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// Bytes of an answer that are read.
+const ANSWER_MAX: usize = 64 * 1024;
+
+pub(super) struct Exporter {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    timeout: Duration,
+    /// What this process is, in every request.
+    resource: Value,
+    meters: Meters,
+    /// Whether the last batch did not arrive: said once, not for every batch.
+    failing: bool,
+}
+
+/// What became of a batch.
+enum Sent {
+    /// The collector has it, but for so many that it would not take.
+    Taken { refused: u64 },
+    /// It will never take it.
+    Refused(String),
+    /// It may take it later, not before this.
+    Later { why: String, after: Option<Duration> },
+}
+
+type Target = (Url, HeaderMap, Duration);
+
+impl Exporter {
+    pub(super) fn new(client: Client, (url, headers, timeout): Target, resource: Value, meters: Meters) -> Exporter {
+        Exporter { client, url, headers, timeout, resource, meters, failing: false }
+    }
+
+    /// Sends what comes until it is told to close and nothing is left.
+    pub(super) async fn work(mut self, mut queue: mpsc::Receiver<Told>, mut closing: watch::Receiver<bool>) {
+        while let Some(batch) = gather(&mut queue, &mut closing).await {
+            self.deliver(&batch, &mut closing).await;
+        }
+    }
+
+    async fn deliver(&mut self, batch: &[Told], closing: &mut watch::Receiver<bool>) {
+        let body = otlp::body(&self.resource, batch).to_string();
+        let mut wait = BACKOFF;
+        for attempt in 1..=ATTEMPTS_MAX {
+            let (why, after) = match self.send(body.clone()).await {
+                Sent::Taken { refused } => return self.taken(batch.len() as u64, refused),
+                Sent::Refused(why) => return self.dropped(batch.len(), "refused", &why),
+                Sent::Later { why, after } => (why, after),
+            };
+            if attempt == ATTEMPTS_MAX || *closing.borrow() {
+                return self.dropped(batch.len(), "unreachable", &why);
+            }
+            tokio::select! {
+                () = sleep(after.unwrap_or(wait).min(BACKOFF_MAX)) => {}
+                () = told(closing) => {}
+            }
+            wait = (wait * 2).min(BACKOFF_MAX);
+        }
+    }
+
+    async fn send(&self, body: String) -> Sent {
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).timeout(self.timeout);
+        match request.header(CONTENT_TYPE, "application/json").body(body).send().await {
+            Ok(response) if response.status().is_success() => Sent::Taken { refused: refused(response).await },
+            Ok(response) => answered(&response),
+            Err(error) => Sent::Later { why: error.without_url().to_string(), after: None },
+        }
+    }
+
+    fn taken(&mut self, spans: u64, refused: u64) {
+        self.failing = false;
+        self.meters.add(Meter::SpansExported, &[], spans.saturating_sub(refused));
+        if refused > 0 {
+            self.meters.add(Meter::SpansDropped, &[("reason", "refused")], refused);
+        }
+    }
+
+    fn dropped(&mut self, spans: usize, reason: &str, why: &str) {
+        self.meters.add(Meter::SpansDropped, &[("reason", reason)], spans as u64);
+        if !std::mem::replace(&mut self.failing, true) {
+            tracing::warn!(spans, why, "the collector does not take spans; they are dropped until it does");
+        }
+    }
+}
+
+/// The next spans to send; none when there are no more.
+async fn gather(queue: &mut mpsc::Receiver<Told>, closing: &mut watch::Receiver<bool>) -> Option<Vec<Told>> {
+    let mut batch = Vec::new();
+    tokio::select! {
+        biased;
+        _count = queue.recv_many(&mut batch, BATCH_MAX) => {}
+        () = told(closing) => {}
+    }
+    let until = Instant::now() + GATHER;
+    while !batch.is_empty() && batch.len() < BATCH_MAX {
+        let room = BATCH_MAX - batch.len();
+        let more = tokio::select! {
+            biased;
+            more = queue.recv_many(&mut batch, room) => more,
+            () = sleep_until(until) => 0,
+            () = told(closing) => 0,
+        };
+        if more == 0 {
+            break;
+        }
+    }
+    Some(batch).filter(|batch| !batch.is_empty())
+}
+
+/// Returns when nothing more will come.
+async fn told(closing: &mut watch::Receiver<bool>) {
+    let _gone = closing.wait_for(|closing| *closing).await;
+}
+
+/// What a collector means that did not take a batch.
+fn answered(response: &Response) -> Sent {
+    let (status, why) = (response.status(), format!("it answered {}", response.status()));
+    let later = [
+        StatusCode::TOO_MANY_REQUESTS,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::SERVICE_UNAVAILABLE,
+        StatusCode::GATEWAY_TIMEOUT,
+    ];
+    let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    if later.contains(&status) {
+        Sent::Later { why, after: seconds.map(Duration::from_secs) }
+    } else {
+        Sent::Refused(why)
+    }
+}
+
+/// How many spans of a batch the collector would not take, as it says itself.
+async fn refused(mut response: Response) -> u64 {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        if body.len() + chunk.len() > ANSWER_MAX {
+            return 0;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let count = answer.pointer("/partialSuccess/rejectedSpans");
+    count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
+}

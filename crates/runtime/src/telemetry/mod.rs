@@ -1,0 +1,159 @@
+//! Spans of runs for an OpenTelemetry collector. A run hands over what has
+//! ended and goes on: what does not fit into the queue is dropped and counted,
+//! and a collector that is slow, away or wrong is the exporter's problem alone.
+//! `otlp` is what is sent, `exporter` who sends it, `recorder` a run's side.
+
+mod exporter;
+mod otlp;
+mod recorder;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use consort_core::span::Span;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::meters::{Meter, Meters};
+use crate::trace::Trace;
+use exporter::Exporter;
+pub(crate) use recorder::Recorder;
+
+/// Spans that wait to be sent: some seconds of a busy server.
+const QUEUE_MAX: usize = 8192;
+
+/// Where spans go.
+#[derive(Clone, PartialEq)]
+pub struct Options {
+    /// The collector's address for OTLP over HTTP, without `/v1/traces`.
+    pub endpoint: String,
+    /// Sent along with every request; values may be secret.
+    pub headers: Vec<(String, String)>,
+    /// What this process is called there.
+    pub service: String,
+    /// The share of traces that begin here and are told of, from 0 to 1; who
+    /// sends a `traceparent` has decided already.
+    pub sample: f64,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
+/// Why nothing can be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The address is none.
+    #[error("the address is not one that spans can be sent to")]
+    Address,
+    /// The header cannot be sent.
+    #[error("the header `{0}` holds characters that cannot be sent")]
+    Header(String),
+    /// The machine: nothing can be sent from it.
+    #[error("no HTTP client: {0}")]
+    Client(String),
+}
+
+/// A span and the run it is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) run: Arc<str>,
+    /// The trace, at what the run as a whole is part of.
+    pub(crate) trace: Trace,
+    pub(crate) span: Span,
+}
+
+/// A handle for runs; clones share the exporter, which ends with the last one.
+#[derive(Clone)]
+pub struct Telemetry(Arc<Inner>);
+
+struct Inner {
+    queue: mpsc::Sender<Told>,
+    closing: watch::Sender<bool>,
+    sample: f64,
+    meters: Meters,
+    exporter: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(exporter) = self.exporter.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            exporter.abort();
+        }
+    }
+}
+
+impl Telemetry {
+    /// Begins to send; what happens to spans is counted by `meters`.
+    pub fn start(options: &Options, meters: Meters) -> Result<Telemetry, Error> {
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let (closing, told) = watch::channel(false);
+        let client = crate::model::client().map_err(|error| Error::Client(error.to_string()))?;
+        let resource = otlp::resource(&options.service);
+        let (url, headers) = (address(&options.endpoint)?, headers(&options.headers)?);
+        let exporter = Exporter::new(client, (url, headers, options.timeout), resource, meters.clone());
+        let exporter = Mutex::new(Some(tokio::spawn(exporter.work(waiting, told))));
+        Ok(Telemetry(Arc::new(Inner { queue, closing, sample: options.sample, meters, exporter })))
+    }
+
+    /// The trace of a run: the one its submission named, else one of its own,
+    /// which has the run's number.
+    pub(crate) fn trace(&self, run: &str, given: Option<Trace>) -> Trace {
+        given.unwrap_or_else(|| Trace::of_run(run, self.0.sample))
+    }
+
+    /// Hands a span over. Never waits.
+    pub(crate) fn tell(&self, told: Told) {
+        if self.0.queue.try_send(told).is_err() {
+            self.0.meters.add(Meter::SpansDropped, &[("reason", "queue_full")], 1);
+        }
+    }
+
+    /// Sends what is left, for as long as this, and stops.
+    pub async fn close(&self, within: Duration) {
+        self.0.closing.send_replace(true);
+        let exporter = self.0.exporter.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut exporter) = exporter else { return };
+        if tokio::time::timeout(within, &mut exporter).await.is_err() {
+            tracing::warn!("the collector took too long; the last spans are lost");
+            exporter.abort();
+        }
+    }
+}
+
+/// Where the spans go on the collector.
+fn address(endpoint: &str) -> Result<Url, Error> {
+    let mut url = Url::parse(endpoint).ok().filter(Url::has_host).ok_or(Error::Address)?;
+    url.path_segments_mut().map_err(|()| Error::Address)?.pop_if_empty().extend(["v1", "traces"]);
+    Ok(url)
+}
+
+fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let wrong = || Error::Header(name.clone());
+        let mut value = HeaderValue::from_str(value).map_err(|_invalid| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_invalid| wrong())?, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_collector_is_kept() {
+        let sent_to = |endpoint| address(endpoint).map(|url| url.to_string());
+        assert_eq!(sent_to("http://127.0.0.1:4318"), Ok("http://127.0.0.1:4318/v1/traces".to_owned()));
+        assert_eq!(sent_to("https://o.example/otlp/"), Ok("https://o.example/otlp/v1/traces".to_owned()));
+        assert_eq!(sent_to("data:x"), Err(Error::Address));
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        let wrong = headers(&[("x-key".to_owned(), "a\u{1}b".to_owned())]).unwrap_err();
+        assert_eq!(wrong.to_string(), "the header `x-key` holds characters that cannot be sent");
+    }
+}
