@@ -365,6 +365,9 @@ async fn keys_are_needed_where_there_are_some_and_pages_are_told_what_they_may_r
     guarded.access.keys.push(key);
     let here = start(guarded).await;
     assert_eq!(here.get("/api/runs").await.problem(), (401, "UNAUTHORIZED".to_owned()));
+    for probe in ["live", "ready", "startup"] {
+        assert_eq!(here.get(&format!("/api/health/{probe}")).await.status, 200, "a probe has no secret");
+    }
     let read =
         "GET /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer abc\r\nOrigin: http://localhost:5173";
     let answer = here.send(read, b"").await;

@@ -37,10 +37,13 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 /// Whether a path says the same to everybody, keys or not: what describes the
-/// API is no secret, and a browser that opens a page cannot send a key.
+/// API is no secret, a browser that opens a page cannot send a key, and neither
+/// should whoever only asks whether the server is well.
 pub(crate) fn is_public(path: &str) -> bool {
     let is_part = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    matches!(path, "/openapi.json" | "/schemas/frames.json") || path.strip_prefix("/api/docs").is_some_and(is_part)
+    matches!(path, "/openapi.json" | "/schemas/frames.json")
+        || path.starts_with("/api/health/")
+        || path.strip_prefix("/api/docs").is_some_and(is_part)
 }
 
 async fn part(Path(file): Path<String>) -> Result<Fixed, Problem> {
