@@ -460,7 +460,7 @@ export interface Peer {
   ensemble?: string;
   realm?: string;
   version?: string;
-  /** Why there is no link. */
+  /** Why there is no link, or what is wrong with what it says about itself. */
   error?: string;
   status?: 'available' | 'busy' | 'draining';
   currentLoad?: number;
@@ -511,8 +511,41 @@ export interface Thread {
   chatSeq: number | null;
   /** Messages that wait. */
   queued: number;
+  /** What was kept of turns whose messages asked for it with `memory_enabled`. */
+  memory: {
+    /** Turns that are yet to be looked through. */
+    pending: string[];
+    last: Mined | null;
+  };
   /** What holds now, when it was changed. */
   permissionMode?: 'plan' | 'default' | 'auto';
+}
+
+/** What came of looking through a turn for what is worth remembering. */
+export interface Mined {
+  turnId: string;
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'SKIPPED';
+  /** Why nothing could be remembered. */
+  reason: string | null;
+  /** Facts that are from this turn. */
+  facts: number;
+  /** What it took, beside what the turn took. */
+  cost: {
+    llmCalls: number;
+    inputTokens: number;
+    outputTokens: number;
+    totalUsd: number | null;
+  };
+}
+
+/** Something that is remembered about the caller. */
+export interface RememberedFact {
+  id: string;
+  text: string;
+  /** Where it was said. */
+  threadId: string;
+  turnId: string;
+  createdAt: string;
 }
 
 /** A row of a conversation. */
@@ -939,6 +972,23 @@ export interface Requests {
   /** The other ensembles, and what they share */
   'GET /api/network': {
     answer: Network;
+  };
+  /** What is remembered about the caller */
+  'GET /api/facts': {
+    answer: {
+      facts: RememberedFact[];
+      total: number;
+    };
+  };
+  /** Erase everything that is remembered about the caller */
+  'DELETE /api/facts': {
+    answer: {
+      forgotten: number;
+    };
+  };
+  /** Erase one fact */
+  'DELETE /api/facts/{id}': {
+    answer: unknown;
   };
   /** What runs remember for later ones */
   'GET /api/memory': {

@@ -164,6 +164,8 @@ export interface ServerHello {
   version: string;
   sharedCapabilities: Capability[];
   leaseMs: number;
+  /** Bytes of one frame that is read here. */
+  maxFrameBytes: number;
   /** Frames of the newest runs, in the order of their events. */
   snapshotTrace: Typed[];
   /** The newest model calls. */
@@ -238,6 +240,8 @@ export type ServerError =
     type: 'error';
     code: string;
     message: string;
+    /** The status of the provider's answer, when that was the trouble. */
+    status_code?: number;
   };
 
 /** What became of `run_request`. */
@@ -1533,6 +1537,8 @@ export interface ClientPeerHello {
   version?: string | null;
   sharedCapabilities?: Capability[] | null;
   leaseMs?: number | null;
+  /** Bytes of one frame that it takes. */
+  maxFrameBytes?: number | null;
 }
 
 /** The work is taken on. */
