@@ -262,7 +262,7 @@ impl Engine {
     /// Every frame of a run that was listened to before it began.
     pub(crate) fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
         let (log, meters) = (self.0.seams.log.clone(), self.0.meters.clone());
-        Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).from_the_start().frames()
+        Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).that_has_heard_all().frames()
     }
 
     /// What all runs show from now on; work for chats and peers is nobody

@@ -52,7 +52,7 @@ impl Watcher {
     }
 
     /// A watcher who has listened since before the run began.
-    pub(crate) fn from_the_start(self) -> Watcher {
+    pub(crate) fn that_has_heard_all(self) -> Watcher {
         Watcher { caught_up: true, ..self }
     }
 
