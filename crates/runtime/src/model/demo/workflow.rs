@@ -8,6 +8,8 @@ use super::find;
 
 /// Words of a task's name.
 const NAME_WORDS: usize = 3;
+/// Characters of a workflow's name.
+const TITLE_CHARS: usize = 100;
 /// Words that say nothing in a name.
 const FILLERS: [&str; 10] = ["a", "and", "an", "the", "their", "its", "of", "for", "into", "to"];
 
@@ -91,7 +93,7 @@ pub(super) fn imperative(text: &str) -> String {
 /// A few words that tell a task apart.
 pub(super) fn short(description: &str) -> String {
     let words = description.split_whitespace().filter(|word| !FILLERS.contains(&word.to_lowercase().as_str()));
-    let words = words.map(|word| word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '{' && sign != '}'));
+    let words = words.map(|word| word.trim_matches(|sign: char| !sign.is_alphanumeric()));
     words.take(NAME_WORDS).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
@@ -117,8 +119,24 @@ pub(super) fn drawn(objective: &str, registry: &str) -> Value {
         names.push(name.clone());
         tasks.push(json!({ "name": name, "description": description, "context": context, "tools": tools }));
     }
-    let title = objective.split_whitespace().take(2 * NAME_WORDS).collect::<Vec<_>>().join(" ");
-    json!({ "name": title.trim_end_matches([',', '.', ':']), "description": objective, "tasks": tasks })
+    json!({ "name": title(&tasks), "description": objective, "tasks": tasks })
+}
+
+/// What it begins with, and what it ends with.
+fn title(tasks: &[Value]) -> String {
+    let what = |task: &Value| task.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = match tasks {
+        [] => String::new(),
+        [only] => what(only),
+        [first, .., last] => format!("{}, then {}", what(first), small(&what(last))),
+    };
+    text.chars().take(TITLE_CHARS).collect()
+}
+
+/// The same words with a small letter in front.
+fn small(text: &str) -> String {
+    let mut signs = text.chars();
+    signs.next().map(|first| first.to_lowercase().chain(signs).collect()).unwrap_or_default()
 }
 
 fn unused(name: &str, names: &[String]) -> String {
@@ -213,5 +231,6 @@ mod tests {
             ["collect data []", "collect data 2 []", "report [$collect data+$collect data 2]"]
         );
         assert_eq!(graph("Tea for two"), ["tea two []"]);
+        assert_eq!(drawn("reads Emma and writes to Emma", "")["name"], "Read Emma, then write to Emma");
     }
 }
