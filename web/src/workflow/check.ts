@@ -1,9 +1,10 @@
 // What is wrong with a graph: what can be seen here at once, and what the server said, each with the task and the field
 // it is about.
 
-import type { Mistake } from '../api/client';
+import type { Mistake } from '../api/types';
+import { grouped } from '../ui/grouped';
 import { parsedSchema } from './convert';
-import { type Graph, titleOf, upstream } from './graph';
+import { circular, type Graph, type Task, titleOf } from './graph';
 
 export interface Trouble {
   /** The task; none when it is about the workflow. */
@@ -15,7 +16,9 @@ export interface Trouble {
 const FIELDS: Record<string, string> = { context: 'reads', agent: 'role' };
 
 export function check(graph: Graph): Trouble[] {
-  return [...wholly(graph), ...graph.tasks.flatMap(({ id }) => about(graph, id))];
+  const names = grouped(graph.tasks, ({ name }) => name);
+  const waiting = circular(graph);
+  return [...wholly(graph), ...graph.tasks.flatMap((task) => about(graph, task, { isShared: (names.get(task.name)?.length ?? 0) > 1, isCircular: waiting.has(task.id) }))];
 }
 
 function wholly(graph: Graph): Trouble[] {
@@ -25,14 +28,12 @@ function wholly(graph: Graph): Trouble[] {
   return found;
 }
 
-function about(graph: Graph, id: string): Trouble[] {
-  const task = graph.tasks.find((each) => each.id === id);
-  if (!task) return [];
+function about(graph: Graph, task: Task, { isShared, isCircular }: { isShared: boolean; isCircular: boolean }): Trouble[] {
   const found: Trouble[] = [];
-  const say = (field: string, message: string): unknown => found.push({ task: id, field, message });
+  const say = (field: string, message: string): unknown => found.push({ task: task.id, field, message });
   if (!task.description.trim()) say('description', 'Say what to do');
-  if (task.name && graph.tasks.some((other) => other.id !== id && other.name === task.name)) say('name', `Another task is called '${task.name}' too`);
-  if (upstream(graph, id).has(id)) say('reads', `It waits for itself: ${circle(graph, id)}`);
+  if (task.name && isShared) say('name', `Another task is called '${task.name}' too`);
+  if (isCircular) say('reads', `It waits for itself: ${circle(graph, task.id)}`);
   if (task.maxIterations && !(Number(task.maxIterations) > 0)) say('maxIterations', 'A whole number above 0');
   const schema = parsedSchema(task.outputSchema);
   if (schema.problem) say('outputSchema', `This is not JSON: ${schema.problem}`);

@@ -1,6 +1,7 @@
 // From a document to a graph and back. What is empty is left out, so that the server's defaults hold; what this page
 // does not know is kept as it is.
 
+import { grouped } from '../ui/grouped';
 import type { TaskDocument, WorkflowDocument } from './document';
 import { blank, type Graph, type Task } from './graph';
 import { arranged } from './place';
@@ -75,17 +76,18 @@ export function givenNames(documents: readonly Pick<TaskDocument, 'name' | 'desc
 }
 
 export function toDocument(graph: Graph): WorkflowDocument {
+  const references = referencesOf(graph);
   return {
     name: graph.name.trim(),
     ...(graph.description.trim() ? { description: graph.description } : {}),
-    tasks: graph.tasks.map((task) => toTaskDocument(graph, task)),
+    tasks: graph.tasks.map((task) => toTaskDocument(references, task)),
     ...(Object.keys(graph.inputs).length > 0 ? { inputs: graph.inputs } : {}),
     ...(Object.keys(graph.options).length > 0 ? { options: graph.options } : {}),
   };
 }
 
 /** A task as the server takes it. A schema that is no JSON yet is left out; the checks tell of it. */
-export function toTaskDocument(graph: Graph, task: Task): TaskDocument {
+export function toTaskDocument(references: ReadonlyMap<string, string>, task: Task): TaskDocument {
   const agent = agentOf(task);
   const schema = parsedSchema(task.outputSchema);
   return {
@@ -97,7 +99,7 @@ export function toTaskDocument(graph: Graph, task: Task): TaskDocument {
     ...(agent ? { agent } : {}),
     ...(task.model ? { model: task.model } : {}),
     ...(task.tools.length > 0 ? { tools: task.tools } : {}),
-    ...(task.reads.length > 0 ? { context: task.reads.map((id) => reference(graph, id)) } : {}),
+    ...(task.reads.length > 0 ? { context: task.reads.flatMap((id) => references.get(id) ?? []) } : {}),
     ...(task.maxIterations ? { maxIterations: Number(task.maxIterations) } : {}),
     ...(schema.value === undefined ? {} : { outputSchema: schema.value }),
     ...(task.review ? { review: task.review } : {}),
@@ -110,12 +112,11 @@ function agentOf({ role, goal, background, mayDelegate }: Task): TaskDocument['a
   return { role, ...(goal.trim() ? { goal } : {}), ...(background.trim() ? { background } : {}), ...(mayDelegate ? { allowDelegation: true } : {}) };
 }
 
-/** By name where a name says which one; by position while it does not. */
-function reference(graph: Graph, id: string): string {
-  const position = graph.tasks.findIndex((task) => task.id === id);
-  const name = graph.tasks[position]?.name ?? '';
-  const isClear = name.trim() !== '' && !/^\d+$/.test(name) && graph.tasks.filter((task) => task.name === name).length === 1;
-  return `$${isClear ? name : position}`;
+/** How each task is referred to: by name where a name says which one, by position while it does not. */
+export function referencesOf({ tasks }: Graph): Map<string, string> {
+  const names = grouped(tasks, ({ name }) => name);
+  const isClear = (name: string): boolean => name.trim() !== '' && !/^\d+$/.test(name) && names.get(name)?.length === 1;
+  return new Map(tasks.map(({ id, name }, position) => [id, `$${isClear(name) ? name : position}`]));
 }
 
 export function parsedSchema(text: string): { value?: unknown; problem?: string } {

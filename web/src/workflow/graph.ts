@@ -2,6 +2,7 @@
 // edit gives a new graph and leaves the old one as it was, which is all that undoing needs.
 
 import type { RunOptions, Workflow } from '../api/types';
+import { grouped } from '../ui/grouped';
 
 export interface Place {
   x: number;
@@ -102,17 +103,49 @@ export function refusal(graph: Graph, from: string, to: string): string | undefi
 
 /** Everything a task waits for, directly or not. */
 export function upstream(graph: Graph, id: string): Set<string> {
+  return before(new Map(graph.tasks.map((task) => [task.id, task.reads])), id);
+}
+
+/** Everything that waits for a task, directly or not. */
+export function downstream(graph: Graph, id: string): Set<string> {
+  return before(leading(graph), id);
+}
+
+/** For each task, those that read it. */
+function leading(graph: Graph): Map<string, string[]> {
+  const links = graph.tasks.flatMap(({ id, reads }) => reads.map((from) => ({ from, id })));
+  return new Map([...grouped(links, ({ from }) => from)].map(([from, all]) => [from, all.map(({ id }) => id)]));
+}
+
+function before(leads: ReadonlyMap<string, string[]>, id: string): Set<string> {
   const found = new Set<string>();
   const open = [id];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const before of find(graph, at)?.reads ?? []) {
-      if (!found.has(before)) {
-        found.add(before);
-        open.push(before);
+    for (const next of leads.get(at) ?? []) {
+      if (!found.has(next)) {
+        found.add(next);
+        open.push(next);
       }
     }
   }
   return found;
+}
+
+/** The tasks that wait for themselves. */
+export function circular(graph: Graph): Set<string> {
+  const readers = leading(graph);
+  const unmet = new Map(graph.tasks.map(({ id, reads }) => [id, reads.length]));
+  const open = graph.tasks.filter(({ reads }) => reads.length === 0).map(({ id }) => id);
+  // Whatever can be done is done; what is left waits for a circle or is part of one.
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    unmet.delete(at);
+    for (const reader of readers.get(at) ?? []) {
+      unmet.set(reader, (unmet.get(reader) ?? 0) - 1);
+      if (unmet.get(reader) === 0) open.push(reader);
+    }
+  }
+  const left = new Map(graph.tasks.filter(({ id }) => unmet.has(id)).map(({ id, reads }) => [id, reads]));
+  return new Set([...left.keys()].filter((id) => before(left, id).has(id)));
 }
 
 export function connect(graph: Graph, from: string, to: string): Graph {
@@ -145,7 +178,7 @@ export function insert(graph: Graph, tasks: readonly Task[]): { graph: Graph; id
 
 /** In which order its tasks run: as said, or as the server infers it. */
 export function order(graph: Graph): Workflow {
-  return graph.options.workflow ?? (graph.tasks.some(({ reads }) => reads.length > 0) ? 'PARALLEL' : 'SEQUENTIAL');
+  return (graph.options.workflow as Workflow | undefined) ?? (graph.tasks.some(({ reads }) => reads.length > 0) ? 'PARALLEL' : 'SEQUENTIAL');
 }
 
 /** The `{variables}` of the tasks' texts; `{{name}}` is no variable. */

@@ -2,10 +2,10 @@
 // goes through here, the person as well as the chat.
 
 import { isSame, toGraph } from './convert';
-import type { SavedWorkflow } from './document';
+import type { SavedWorkflow, WorkflowDocument } from './document';
 import { EMPTY, type Graph } from './graph';
 import { began, type History, record, redo, undo } from './history';
-import { perform, type Plans } from './tools';
+import { type Answer, perform, type Plans, put } from './tools';
 
 export interface Editing {
   history: History;
@@ -75,13 +75,15 @@ export class EditorStore {
   }
 
   /** Makes a call of the chat. */
-  call(name: string, args: unknown, plans: Plans): { result: string; isError: boolean } {
-    const { graph, label, result, isError, touched } = perform(this.graph, name, args, plans);
-    if (label !== undefined) {
-      const history = record(this.#shown.history, graph, { label: `chat: ${label}`, at: Date.now() });
-      this.#show({ history, fresh: touched, chosen: this.#alive(this.#shown.chosen, graph) });
-    }
-    return { result, isError };
+  call(name: string, args: unknown, plans: Plans): Answer {
+    const answer = perform(this.graph, name, args, plans);
+    this.#done('chat: ', answer);
+    return answer;
+  }
+
+  /** Puts what the chat has planned on the canvas. */
+  put(plan: WorkflowDocument): void {
+    this.#done('', put(this.graph, plan, false));
   }
 
   undo(): void {
@@ -94,6 +96,12 @@ export class EditorStore {
 
   choose(chosen: string[]): void {
     this.#show({ chosen });
+  }
+
+  #done(by: string, { graph, label, touched }: Answer): void {
+    if (label === undefined) return;
+    const history = record(this.#shown.history, graph, { label: by + label, at: Date.now() });
+    this.#show({ history, fresh: touched, chosen: this.#alive(this.#shown.chosen, graph) });
   }
 
   #travel(history: History): void {

@@ -2,7 +2,7 @@
 // model and for the person who watches.
 
 import { type Trouble, check } from './check';
-import { toTaskDocument, toTasks } from './convert';
+import { referencesOf, toTaskDocument, toTasks } from './convert';
 import type { TaskDocument, WorkflowDocument } from './document';
 import { add, change, connect, disconnect, EMPTY, type Fields, find, freeName, type Graph, insert, named, nextId, refusal, remove, titleOf } from './graph';
 import { arranged, below, freePlace } from './place';
@@ -73,8 +73,9 @@ export function perform(graph: Graph, name: string, args: unknown, plans: Plans)
 
 /** The graph as a model reads it: names instead of ids. */
 function shown(graph: Graph): object {
+  const references = referencesOf(graph);
   const tasks = graph.tasks.map((task) => {
-    const { position: _position, ...document } = toTaskDocument(graph, task);
+    const { position: _position, ...document } = toTaskDocument(references, task);
     return { ...document, name: titleOf(graph, task.id), ...(task.reads.length > 0 ? { context: task.reads.map((id) => titleOf(graph, id)) } : {}) };
   });
   const problems = check(graph).map((trouble) => worded(graph, trouble));

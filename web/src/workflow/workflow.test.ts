@@ -3,7 +3,7 @@ import { changes } from './changes';
 import { check, merged, told } from './check';
 import { givenNames, isSame, toDocument, toGraph, toTasks } from './convert';
 import type { SavedWorkflow, TaskDocument, WorkflowDocument } from './document';
-import { add, change, connect, disconnect, EMPTY, freeName, type Graph, insert, nextId, order, refusal, remove, titleOf, upstream, variables } from './graph';
+import { add, change, circular, connect, disconnect, downstream, EMPTY, freeName, type Graph, insert, nextId, order, refusal, remove, titleOf, upstream, variables } from './graph';
 import { began, record, redo, undo } from './history';
 import { arranged, below, freePlace, links } from './place';
 import { EditorStore } from './store';
@@ -77,6 +77,23 @@ describe('an edit', () => {
     expect(refusal(graph, 't3', READ)).toContain('wait on each other');
     expect(refusal(graph, READ, 't3')).toBeUndefined();
     expect([...upstream(graph, 't3')]).toEqual([WRITE, READ]);
+  });
+
+  it('knows what waits for a task, and what waits for itself', () => {
+    const graph = connect(add(drawn(), { name: 'x' }), WRITE, 't3');
+    expect([...downstream(graph, READ)]).toEqual([WRITE, 't3']);
+    expect([...circular(graph)]).toEqual([]);
+    // Behind a circle, but not part of it.
+    expect([...circular(connect(connect(graph, WRITE, READ), READ, 't3'))]).toEqual([READ, WRITE]);
+  });
+
+  it('checks a thousand tasks while somebody types', () => {
+    const tasks = Array.from({ length: 1_000 }, (_, at): TaskDocument => ({ name: `n${at}`, description: 'x', context: at === 0 ? [] : [`$n${at - 1}`], position: { x: at, y: 0 } }));
+    const graph = toGraph({ name: 'w', tasks });
+    const began = performance.now();
+    expect(check(graph)).toEqual([]);
+    expect(isSame(graph, change(graph, 't9', { name: 'y' }))).toBe(false);
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 
   it('inserts copies under new ids and names, links among them kept', () => {
