@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fold, fromRows } from './fold';
 import type { Frame, Row } from './frame';
+import { plannedGraph, planText, planUnderWay } from './plans';
 import type { Item } from './state';
 
 const AT = '2026-01-01T00:00:00Z';
@@ -75,6 +76,31 @@ describe('a thread', () => {
   it('asks for permission until it is answered', () => {
     expect(fold(EMPTY, TURN.slice(0, 8)).turns[0]?.approvals).toMatchObject([{ approval_id: 'a' }]);
     expect(fold(EMPTY, TURN.slice(0, 9)).turns[0]?.approvals).toEqual([]);
+  });
+
+  it('tells what is planned as it comes, and which calls are for the page', () => {
+    const build = { id: 'b', name: 'build_workflow', args: { objective: 'Tea' } };
+    const inside = { parent_id: 'b', depth: 1 };
+    const graph = { name: 'Tea', tasks: [{ name: 'brew', description: 'Brew' }] };
+    const frames = told(
+      { type: 'message', ...ROWS[0] },
+      { type: 'message', ...row({ id: '1', tool_calls: [build] }), call_id: '1#1.0' },
+      { type: 'tool_call_update', tool_call_id: 'b', name: 'build_workflow', status: 'start', args: build.args, message: null },
+      { type: 'planning_update', phase: 'planning', status: 'start', content: 'Tea', ...inside },
+      { type: 'planning_update', phase: 'validation', status: 'failed', content: 'no such tool', ...inside },
+      { type: 'planning_update', phase: 'validation', status: 'end', content: 'fine', ...inside },
+      { type: 'task_update', event: 'planned', task: graph.tasks[0], ...inside },
+      { type: 'tool_call_update', tool_call_id: 'b', name: 'build_workflow', status: 'end', result: '{"graph_ref":"graph:1"}', is_error: false, duration_ms: 5, data: graph },
+      { type: 'tool_call_update', tool_call_id: 'p', name: 'ui_paste', status: 'start', args: {}, message: null },
+      { type: 'tool_call', tool_call_id: 'p', name: 'ui_paste', args: { graph_ref: 'graph:1' } },
+      { type: 'tool_call_update', tool_call_id: 'p', name: 'ui_paste', status: 'end', result: 'Put on the canvas.', is_error: false, duration_ms: 5 },
+    );
+    const after = (count: number) => fold(EMPTY, frames.slice(0, count));
+    const text = (count: number): string => { const plan = planUnderWay(after(count)); return plan ? planText(plan) : 'nothing'; };
+    expect([4, 5, 6, 7, 10, 11].map(text)).toEqual(['Plans: Tea', 'Mends the plan: no such tool', 'The plan has no mistakes', 'Planned 1 task: brew', 'Planned 1 task: brew', 'nothing']);
+    expect(after(10).turns[0]?.asked).toEqual([{ tool_call_id: 'p', name: 'ui_paste', args: { graph_ref: 'graph:1' } }]);
+    expect(after(11).turns[0]?.asked).toEqual([]);
+    expect([plannedGraph(after(11), 'graph:1'), plannedGraph(after(11), 'graph:2')]).toEqual([graph, undefined]);
   });
 
   it('joins chunks by their place, passes over what came twice and tells of what was missed', () => {

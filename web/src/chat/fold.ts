@@ -3,6 +3,7 @@
 
 import { breachText, progressText } from '../run/words';
 import { grouped } from '../ui/grouped';
+import type { TaskDocument, WorkflowDocument } from '../workflow/document';
 import type { ChatFrame, ChunkFrame, Frame, Mode, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
 
@@ -28,7 +29,7 @@ function turnOf(id: string, rows: Row[]): Turn {
     });
     return [...(row.content ? [words(row.id, row.content)] : []), ...calls];
   });
-  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, items, approvals: [] };
+  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, items, approvals: [], asked: [] };
 }
 
 function missing(id: string, name: string): TreeNode {
@@ -75,7 +76,7 @@ export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState 
     if (frame.chat_seq < next) continue;
     next = frame.chat_seq + 1;
     if (frame.type === 'message' && frame.role === 'user') {
-      const begun: Turn = { id: frame.turn_id, at: frame.at, said: frame.content, isOver: false, items: [], approvals: [] };
+      const begun: Turn = { id: frame.turn_id, at: frame.at, said: frame.content, isOver: false, items: [], approvals: [], asked: [] };
       fresh.add(begun);
       const at = turns.findIndex(({ id }) => id === begun.id);
       if (at >= 0) turns[at] = begun;
@@ -112,6 +113,12 @@ function apply(turn: Turn, frame: ChatFrame): void {
       return;
     case 'tool_call_update':
       return frame.status === 'start' ? started(turn, frame) : ended(turn, frame);
+    case 'tool_call':
+      turn.asked.push({ tool_call_id: frame.tool_call_id, name: frame.name, args: frame.args });
+      return;
+    case 'planning_update':
+    case 'task_update':
+      return planned(turn, frame);
     case 'tool_approval_request':
       turn.approvals.push(frame);
       return;
@@ -183,13 +190,30 @@ function started(turn: Turn, frame: Extract<Update, { status: 'start' }>): void 
 }
 
 function ended(turn: Turn, frame: Extract<Update, { status: 'end' }>): void {
+  turn.asked = turn.asked.filter(({ tool_call_id }) => tool_call_id !== frame.tool_call_id);
   const call = find(turn.items, frame.tool_call_id);
+  if (call?.plan && frame.data) call.plan.graph = frame.data as unknown as WorkflowDocument;
   if (call) Object.assign(call, { result: frame.result, isError: frame.is_error, isOver: true, durationMs: frame.duration_ms });
+}
+
+type Planning = Extract<ChatFrame, { type: 'planning_update' | 'task_update' }>;
+
+/** A workflow comes into being, below the call that asked for it. */
+function planned(turn: Turn, frame: Planning): void {
+  const call = frame.parent_id === null ? undefined : find(turn.items, frame.parent_id);
+  if (!call) return;
+  call.plan ??= { objective: '', refusals: 0, mistakes: '', isChecked: false, tasks: [] };
+  const { plan } = call;
+  if (frame.type === 'task_update') plan.tasks.push(frame.task as TaskDocument);
+  else if (frame.phase === 'planning') plan.objective = frame.content;
+  else if (frame.status === 'end') plan.isChecked = true;
+  else Object.assign(plan, { refusals: plan.refusals + 1, mistakes: frame.content });
 }
 
 function over(turn: Turn): void {
   turn.isOver = true;
   turn.approvals = [];
+  turn.asked = [];
   turn.items = turn.items.filter((item) => item.kind !== 'words' || item.text !== '');
   for (const item of turn.items) if (item.kind === 'words') item.isStreaming = false;
 }

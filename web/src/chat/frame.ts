@@ -22,3 +22,5 @@ export type Of<T extends ChatFrame['type']> = Extract<ChatFrame, { type: T }>;
 
 export type Mode = Of<'turn_started'>['permission_mode'];
 export type CostSummary = Of<'cost_summary'>;
+/** A call this page is asked to make. */
+export type ClientCall = Pick<Of<'tool_call'>, 'tool_call_id' | 'name' | 'args'>;

@@ -1,6 +1,7 @@
 // A thread as this page knows it: turns, and in each what was said and called, nested as it happened.
 
-import type { Approval, CostSummary, Mode } from './frame';
+import type { TaskDocument, WorkflowDocument } from '../workflow/document';
+import type { Approval, ClientCall, CostSummary, Mode } from './frame';
 
 export interface ThreadState {
   /** The number of the next frame. */
@@ -17,6 +18,8 @@ export interface Turn {
   isOver: boolean;
   items: Item[];
   approvals: Approval[];
+  /** Calls a page was asked to make that have no result yet. */
+  asked: ClientCall[];
   cost?: CostSummary;
   mode?: Mode;
   model?: string;
@@ -52,6 +55,18 @@ export interface Call {
   /** How far it is, while it runs. */
   progress?: string;
   items: Item[];
+  /** The workflow it plans, as far as it is. */
+  plan?: Plan;
+}
+
+export interface Plan {
+  objective: string;
+  /** How often a draft was sent back, and why the last time. */
+  refusals: number;
+  mistakes: string;
+  isChecked: boolean;
+  tasks: TaskDocument[];
+  graph?: WorkflowDocument;
 }
 
 export interface Note {

@@ -80,7 +80,7 @@ export function OneThread({ id }: { id: string }) {
 }
 
 /** Stays at the end while new things come, unless the reader has gone up. */
-function useFollowing(state: unknown) {
+export function useFollowing(state: unknown) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   useEffect(() => {

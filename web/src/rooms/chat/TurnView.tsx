@@ -1,13 +1,18 @@
-import { Loader } from '@mantine/core';
-import { memo } from 'react';
+import { Button, Loader } from '@mantine/core';
+import { createContext, memo, useContext } from 'react';
 import type { CostSummary } from '../../chat/frame';
-import type { Call, Item, Turn } from '../../chat/state';
+import { calledText } from '../../chat/plans';
+import type { Call, Item, Plan, Turn } from '../../chat/state';
 import { count, duration, money } from '../../ui/format';
 import { Growing, Markdown } from '../../ui/Markdown';
 import { Text } from '../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
+import type { WorkflowDocument } from '../../workflow/document';
 import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
+
+/** What puts a planned workflow on a canvas, where there is one that waits for it. */
+export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
 
 /** What a person said and everything that came of it. */
 export const TurnView = memo(function TurnView({ turn }: { turn: Turn }) {
@@ -46,18 +51,37 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   const isSubtask = call.name === 'run_subtask';
   const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
   const live = call.isOver ? undefined : status(call.items);
-  const line = isSubtask ? live ?? inOneLine('', call.result) : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`;
+  const line = calledText(call) ?? (isSubtask ? live ?? inOneLine('', call.result) : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`);
   return (
-    <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
-      {() => (
-        <>
-          <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}><Text text={args} /></ToolPart>
-          {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} asked={asked} /></div> : null}
-          {call.result === undefined ? null : <ToolPart title={call.isError ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
-        </>
-      )}
-    </ToolCard>
+    <>
+      <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
+        {() => (
+          <>
+            <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}><Text text={args} /></ToolPart>
+            {call.plan ? <PlanPart plan={call.plan} /> : null}
+            {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} asked={asked} /></div> : null}
+            {call.result === undefined ? null : <ToolPart title={call.isError ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
+          </>
+        )}
+      </ToolCard>
+      {call.plan?.graph ? <PutButton plan={call.plan.graph} /> : null}
+    </>
   );
+}
+
+/** The tasks of a plan, and how often it was sent back. */
+function PlanPart({ plan: { tasks, refusals, mistakes } }: { plan: Plan }) {
+  return (
+    <ToolPart title="Plan">
+      {refusals > 0 ? <p className={css.note} data-tone="warn">Sent back {refusals === 1 ? 'once' : `${refusals} times`}: {mistakes}</p> : null}
+      <ol className={css.plan}>{tasks.map(({ name, description, context }) => <li key={name}><strong>{name}</strong> {description}{context?.length ? <small> reads {context.map((each) => String(each).replace(/^\$/, '')).join(', ')}</small> : null}</li>)}</ol>
+    </ToolPart>
+  );
+}
+
+function PutButton({ plan }: { plan: WorkflowDocument }) {
+  const put = useContext(PutPlan);
+  return put ? <div><Button size="xs" variant="light" onClick={() => put(plan)}>Put it on the canvas</Button></div> : null;
 }
 
 /** What goes on among these, in one line. */
