@@ -31,6 +31,11 @@ A forager that has found flowers **dances** on the comb. Her sisters follow her 
 
 A second of dancing is about a kilometre of flight.`;
 
+/** A plan; a bracket and a brace in a row would end the mark it stands in. */
+const HARVEST = JSON.stringify({ name: 'Honey harvest', description: 'Decides which hives are harvested', tasks: [
+  { name: 'weigh', description: 'Weigh the supers', tools: ['calculator'] }, { name: 'moisture', description: 'Check the moisture of the honey' }, { name: 'decide', description: 'Decide which hives are ready', context: ['$weigh', '$moisture'] },
+] }).replaceAll('}]', '} ]');
+
 /** What the model does with each task. */
 export const SCRIPT: Script = {
   'how bees tell each other': '[say Foragers dance on the comb. The angle is the direction, the length the distance.]',
@@ -47,6 +52,8 @@ export const SCRIPT: Script = {
   'Look at the first hive': '[call calculator {"input":"6 * 7"}] [say 42 kg]',
   'Look at the second hive': '[call calculator {"input":"6 * 7 + 4"}] [say 46 kg]',
   'Order three jars': '[call order_honey {"jars": 3, "to": "The office, second floor"}] [say Ordered.]',
+  'a workflow for the harvest': '[call build_workflow {"objective":"Plan the honey harvest"}] [say I planned three tasks. **Weigh the supers** and **check the moisture** run side by side; the last one decides.]',
+  'Plan the honey harvest': `[call finish_subtask ${HARVEST}]`,
   'Choose the cover': '[call human_input {"question":"Which colour should the cover have?","options":["Amber","Black"]}]',
 };
 
@@ -74,6 +81,8 @@ export async function stage(model: FakeModel): Promise<Stage> {
   await seen(server, 'peers', 'cellar');
   await neighbours[2]?.down();
   await seen(server, 'gone', 'cellar');
+  const planned = await thread(server, 'Harvest', 'Build a workflow for the harvest, please.', { chat_context: { kind: 'editor' } });
+  const { workflow, watched } = await drawings(server);
   const run = (id: string, tab: string): string => `/runs/${id}/${tab}`;
   const stop = async (): Promise<void> => {
     await Promise.all([server, ...neighbours].map((each) => each.stop()));
@@ -96,6 +105,12 @@ export async function stage(model: FakeModel): Promise<Stage> {
     { name: 'chat-new', path: '/chat/new', ready: 'What can be done for you?' },
     { name: 'network', path: '/network', ready: 'kitchen.check-inventory' },
     { name: 'network-ensemble', path: '/network?ensemble=peer+kitchen', ready: 'What it shares' },
+    { name: 'workflows', path: '/workflows', ready: 'Weekly hive report' },
+    { name: 'workflow', path: `/workflows/${workflow}?task=5`, ready: 'What to do' },
+    { name: 'workflow-chat', path: `/workflows/${workflow}?panel=chat&chat=${planned}`, ready: 'Put it on the canvas' },
+    { name: 'workflow-run', path: `/workflows/${workflow}?run=${watched}&task=2`, ready: 'Stop watching' },
+    { name: 'workflow-version', path: `/workflows/${workflow}?panel=versions&version=1`, ready: 'Restore it' },
+    { name: 'workflow-new', path: '/workflows/new', ready: 'An empty canvas' },
     { name: 'tools', path: '/tools', ready: 'calculator' },
     { name: 'models', path: '/models', ready: 'swift' },
     { name: 'api', path: '/reference', ready: 'Everything about a run' },
@@ -125,10 +140,20 @@ function investigation(): object {
   ] };
 }
 
-async function thread(server: Consort, title: string, content: string): Promise<string> {
+async function thread(server: Consort, title: string, content: string, more: object = {}): Promise<string> {
   const { id } = (await server.call('POST', '/api/threads', { title })) as { id: string };
-  await server.call('POST', `/api/threads/${id}/messages`, { content });
+  await server.call('POST', `/api/threads/${id}/messages`, { content, ...more });
   return id;
+}
+
+/** Saved workflows, one of them in its second version and at work. */
+async function drawings(server: Consort): Promise<{ workflow: string; watched: string }> {
+  const drawn = { name: 'Weekly hive report', description: 'Papers and measurements of the week, compared and written up', ...(investigation() as { tasks: object[] }) };
+  await server.call('POST', '/api/workflows', { name: 'Article about bees', tasks: [{ name: 'research', description: 'Research {topic}' }, { name: 'write', description: 'Write about {topic}', context: ['$research'] }] });
+  const { id } = (await server.call('POST', '/api/workflows', { ...drawn, tasks: drawn.tasks.slice(0, 4) })) as { id: string };
+  await server.call('PUT', `/api/workflows/${id}`, drawn, { 'if-match': '"1"' });
+  const { runId } = (await server.call('POST', `/api/workflows/${id}/runs`, {})) as { runId: string };
+  return { workflow: id, watched: runId };
 }
 
 /** Returns when the network knows the ensemble as linked, or as gone. */

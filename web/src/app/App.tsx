@@ -19,6 +19,8 @@ const Reference = lazy(() => import('../rooms/reference/Reference'));
 const Reviews = lazy(() => import('../rooms/reviews/Reviews'));
 const Tools = lazy(() => import('../rooms/catalog/Tools'));
 const Run = lazy(() => import('../rooms/run/Run'));
+const Editor = lazy(() => import('../rooms/workflows/Editor'));
+const Workflows = lazy(() => import('../rooms/workflows/Workflows'));
 
 const freshClient = (): QueryClient => new QueryClient({
   defaultOptions: {
@@ -36,6 +38,8 @@ const router = createBrowserRouter([
       { path: '/runs/:runId/:tab?', element: <Suspense><Run /></Suspense> },
       { path: '/reviews/:reviewId?', element: <Suspense><Reviews /></Suspense> },
       { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
+      { path: '/workflows', element: <Suspense><Workflows /></Suspense> },
+      { path: '/workflows/:workflowId', element: <Suspense><Editor /></Suspense> },
       { path: '/network', element: <Suspense><Network /></Suspense> },
       { path: '/tools', element: <Suspense><Tools /></Suspense> },
       { path: '/reference', element: <Suspense><Reference /></Suspense> },

@@ -1,5 +1,5 @@
 import { Menu } from '@mantine/core';
-import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
+import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconSchema, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
 import { Link, NavLink, Outlet, useLocation } from 'react-router';
 import { useApprovals, useReviews } from '../api/queries';
 import { Connection } from './Connection';
@@ -14,6 +14,7 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
   { to: '/runs', name: 'Runs', icon: IconPlayerPlay },
   { to: '/reviews', name: 'Reviews', icon: IconUserCheck },
   { to: '/chat', name: 'Chat', icon: IconMessageCircle },
+  { to: '/workflows', name: 'Workflows', icon: IconSchema, isMinor: true },
   { to: '/network', name: 'Network', icon: IconAffiliate, isMinor: true },
   { to: '/tools', name: 'Tools', icon: IconTool, isMinor: true },
   { to: '/models', name: 'Models', icon: IconCpu, isMinor: true },

@@ -1,0 +1,63 @@
+import { Button } from '@mantine/core';
+import { IconPencilPlus } from '@tabler/icons-react';
+import { useState } from 'react';
+import { post } from '../../api/client';
+import { isPut } from '../../chat/plans';
+import { ProblemNote } from '../../ui/Note';
+import { useAction } from '../../ui/useAction';
+import type { WorkflowDocument } from '../../workflow/document';
+import chatCss from '../chat/Chat.module.css';
+import { Composer, type Message } from '../chat/Composer';
+import { useFollowing } from '../chat/OneThread';
+import { PutPlan, TurnView } from '../chat/TurnView';
+import css from './Editor.module.css';
+import type { Conversation } from './useConversation';
+
+/** Turns shown before older ones are asked for. */
+const SHOWN = 20;
+
+const EMPTY_CANVAS = ['Build a workflow that researches tea, researches coffee, compares both and writes a report', 'Build a workflow that reads {question}, searches the web and writes an answer'];
+const DRAWN = ['Which tasks are there?', 'Add a step that checks the facts', 'Add a step that translates the result into German'];
+
+interface EditorChatProps {
+  conversation: Conversation;
+  threadId: string | undefined;
+  isEmpty: boolean;
+  put: (plan: WorkflowDocument) => void;
+  forget: () => void;
+}
+
+/** The chat beside the canvas. What it changes there can be undone there. */
+export function EditorChat({ conversation: { state, problem, say }, threadId, isEmpty, put, forget }: EditorChatProps) {
+  const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
+  const [shown, setShown] = useState(SHOWN);
+  const send = useAction('Sending', async (message: Message) => {
+    const { turnId } = await say(message);
+    setWaiting((old) => [...old.slice(-SHOWN), { turnId, content: message.content }]);
+  });
+  const stop = useAction('Stopping', () => post(`/api/threads/${threadId}/stop`));
+  const turns = state?.turns ?? [];
+  const running = turns.findLast((turn) => !turn.isOver);
+  const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
+  const { box, scrolled } = useFollowing(state);
+  const examples = isEmpty ? EMPTY_CANVAS : DRAWN;
+  return (
+    <div className={css.chat}>
+      {threadId === undefined ? null : <div className={css.again}><Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forget}>New conversation</Button></div>}
+      <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+        {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
+        {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
+        {turns.length === 0 && queued.length === 0 && !problem ? (
+          <div className={css.invite}>
+            <h3>Describe what you want</h3>
+            <p className={css.hint}>It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and every change can be undone.</p>
+            {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => send.mutate({ content: text })}>{text}</button>)}
+          </div>
+        ) : null}
+        {turns.slice(-shown).map((turn) => <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}><TurnView turn={turn} /></PutPlan>)}
+        {queued.map(({ turnId, content }) => <div key={turnId} className={chatCss.turn}><div className={chatCss.said} data-waiting>{content}</div><div className={chatCss.foot}>Waits for its turn</div></div>)}
+      </div>
+      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} />
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import { IconAlertTriangle, IconPencilQuestion } from '@tabler/icons-react';
+import { Handle, type Node as FlowNode, type NodeProps, Position } from '@xyflow/react';
+import { type KeyboardEvent, memo, type MouseEvent } from 'react';
+import { doing } from '../../run/now';
+import type { Task as RunTask, Turn } from '../../run/state';
+import { StatusIcon, statusTone } from '../../ui/Status';
+import { Took } from '../../ui/Time';
+import type { Place, Task } from '../../workflow/graph';
+import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
+import css from './Canvas.module.css';
+
+export interface NodeActions {
+  choose: (id: string, isMore: boolean) => void;
+  /** A key pressed on a task; answers whether it meant something. */
+  pressed: (id: string, event: KeyboardEvent) => boolean;
+}
+
+export type NodeData = {
+  task: Task;
+  title: string;
+  reads: string;
+  troubles: string;
+  isChosen: boolean;
+  isFresh: boolean;
+  /** Planned, and not yet part of the workflow. */
+  isGhost: boolean;
+  isLinking: boolean;
+  ran: RunTask | undefined;
+  turn: Turn | undefined;
+  actions: NodeActions | undefined;
+};
+
+export type NodeType = FlowNode<NodeData>;
+
+const HANDLES = [
+  { type: 'target' as const, position: Position.Left, x: -5, y: NODE_HEIGHT / 2 - 5, width: 10, height: 10 },
+  { type: 'source' as const, position: Position.Right, x: NODE_WIDTH - 5, y: NODE_HEIGHT / 2 - 5, width: 10, height: 10 },
+];
+const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
+
+export function node(data: NodeData, at: Place, prefix = ''): NodeType {
+  return { id: prefix + data.task.id, type: 'task', position: at, ...SIZE, measured: SIZE, handles: HANDLES, draggable: !data.isGhost, connectable: !data.isGhost, data };
+}
+
+/** The node there was, when the new one looks the same. */
+export function kept(known: NodeType | undefined, fresh: NodeType): NodeType {
+  const isSame = known && known.position === fresh.position && (Object.keys(fresh.data) as (keyof NodeData)[]).every((field) => known.data[field] === fresh.data[field]);
+  return known && isSame ? known : fresh;
+}
+
+/** A task as it is drawn; while it is watched, how it stands. */
+export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeType>) {
+  const { task, title, reads, troubles, isChosen, isFresh, isGhost, isLinking, ran, actions } = data;
+  const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : ''].filter(Boolean).join(' · ');
+  const unseen = [isGhost ? 'planned' : '', ran ? ran.status.toLowerCase() : '', reads ? `reads ${reads}` : '', troubles ? `wrong: ${troubles}` : ''].filter(Boolean).map((part) => `, ${part}`).join('');
+  const pressed = (event: KeyboardEvent): void => {
+    if (!actions?.pressed(task.id, event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const clicked = (event: MouseEvent): void => actions?.choose(task.id, event.shiftKey || event.metaKey || event.ctrlKey);
+  return (
+    <>
+      <Handle type="target" position={Position.Left} isConnectable={isConnectable} aria-hidden />
+      <button
+        type="button" className={css.node} aria-pressed={isChosen} data-task={task.id} data-ghost={isGhost || undefined} data-fresh={isFresh || undefined} data-linking={isLinking || undefined}
+        data-wrong={troubles ? true : undefined} data-tone={ran ? statusTone(ran.status) : undefined} disabled={isGhost} onClick={clicked} onKeyDown={pressed}
+      >
+        <span className={css.first}>
+          {ran ? <span className={css.icon} aria-hidden><StatusIcon standing={ran.status} size={15} /></span> : isGhost ? <IconPencilQuestion size={15} aria-hidden /> : null}
+          <strong>{title}<span className="visually-hidden">{unseen}.</span></strong>
+          {troubles ? <span className={css.wrong} title={troubles}><IconAlertTriangle size={15} aria-hidden /></span> : null}
+          {ran?.startedAt ? <small><Took from={ran.startedAt} to={ran.endedAt} /></small> : null}
+        </span>
+        <Line data={data} isLong={!facts} />
+        {facts ? <span className={css.last}>{facts}</span> : null}
+      </button>
+      <Handle type="source" position={Position.Right} isConnectable={isConnectable} aria-hidden />
+    </>
+  );
+});
+
+/** What it does now or came to, what is wrong with it, or what there is to do. */
+function Line({ data: { task, troubles, ran, turn }, isLong }: { data: NodeData; isLong: boolean }) {
+  if (ran?.error) return <span className={css.line} data-long={isLong || undefined} data-tone={ran.status === 'FAILED' ? 'bad' : undefined}>{ran.error}</span>;
+  if (ran?.status === 'RUNNING') return <span className={css.line} data-long={isLong || undefined} data-tone="live">{turn ? doing(turn) : 'is under way'}</span>;
+  if (ran?.status === 'WAITING') return <span className={css.line} data-long={isLong || undefined} data-tone="warn">waits for a review</span>;
+  if (ran?.output !== undefined) return <span className={css.line} data-long={isLong || undefined}>{ran.output.replaceAll(/[#>*_`]/g, '').trim().slice(0, 140)}</span>;
+  if (troubles) return <span className={css.line} data-long={isLong || undefined} data-tone="bad" aria-hidden>{troubles}</span>;
+  return <span className={css.line} data-long={isLong || undefined}>{task.description}</span>;
+}

@@ -1,0 +1,25 @@
+import { Link } from 'react-router';
+import { isOver } from '../../run/frame';
+import { doing } from '../../run/now';
+import type { RunState, Task } from '../../run/state';
+import { Markdown } from '../../ui/Markdown';
+import { StatusPill } from '../../ui/Status';
+import { Took } from '../../ui/Time';
+import css from './Editor.module.css';
+
+/** How the chosen task stands in the run that is watched, and what came of it. */
+export function RunTask({ run, task }: { run: RunState; task: Task }) {
+  const turn = run.turns.get(String(task.index));
+  return (
+    <section className={css.ran} aria-label={`${task.name} in this run`}>
+      <header>
+        <StatusPill standing={task.status} />
+        {task.startedAt ? <Took from={task.startedAt} to={task.endedAt} /> : null}
+        <Link to={`/runs/${run.runId}/conversation?turn=${task.index}`}>Conversation</Link>
+      </header>
+      {turn && !isOver(task.status) ? <p>{task.name} {doing(turn)}</p> : null}
+      {task.error ? <p className={css.bad}>{task.error}</p> : null}
+      {task.output === undefined ? null : <div className={css.output} tabIndex={0} role="region" aria-label="Output"><Markdown text={task.output} /></div>}
+    </section>
+  );
+}

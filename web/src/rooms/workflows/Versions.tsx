@@ -1,0 +1,47 @@
+import { Button, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { get } from '../../api/client';
+import { ProblemNote } from '../../ui/Note';
+import { Ago } from '../../ui/Time';
+import type { ListedVersion } from '../../workflow/document';
+import css from './Editor.module.css';
+
+const SHOWN = 20;
+
+interface VersionsProps {
+  id: string | undefined;
+  /** The version on the canvas. */
+  current: number | undefined;
+  seen: number | undefined;
+  look: (version: number | undefined) => void;
+}
+
+/** What was saved when and by whom. */
+export function Versions({ id, current, seen, look }: VersionsProps) {
+  const [limit, setLimit] = useState(SHOWN);
+  const { data, error } = useQuery({
+    queryKey: ['workflow', id, 'history', current, limit],
+    queryFn: ({ signal }) => get<{ versions: ListedVersion[]; total: number }>(`/api/workflows/${id}/history?limit=${limit}`, signal),
+    enabled: id !== undefined,
+  });
+  if (id === undefined) return <p className={css.hint}>Nothing is saved yet. Every save makes a version that can be looked at and restored.</p>;
+  if (error) return <ProblemNote what="The versions could not be listed" error={error} />;
+  if (!data) return <Skeleton height={160} />;
+  return (
+    <>
+      <ol className={css.versions} aria-label="Versions, the newest first">
+        {data.versions.map(({ version, savedAt, savedBy, tasks }) => (
+          <li key={version} data-chosen={version === (seen ?? current) || undefined}>
+            <button type="button" aria-pressed={version === seen} onClick={() => look(version === current || version === seen ? undefined : version)}>
+              <strong>Version {version}</strong>
+              <span>{tasks} {tasks === 1 ? 'task' : 'tasks'}</span>
+              <small><Ago at={savedAt} /> by {savedBy}{version === current ? ' · on the canvas' : ''}</small>
+            </button>
+          </li>
+        ))}
+      </ol>
+      {data.total > data.versions.length && limit < 100 ? <Button size="xs" variant="default" onClick={() => setLimit(Math.min(100, limit + 40))}>Show older</Button> : null}
+    </>
+  );
+}

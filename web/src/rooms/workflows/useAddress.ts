@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useEffect } from 'react';
+import { useSearchParams } from 'react-router';
+import { get } from '../../api/client';
+import type { SavedWorkflow } from '../../workflow/document';
+
+/** Where the conversation of a workflow is remembered, by its id. */
+const LAST_CHAT = 'consort.editor.chat';
+
+export type Tab = 'task' | 'chat' | 'versions';
+
+export interface Address {
+  /** The run that is watched. */
+  run: string | undefined;
+  /** The version that is looked at. */
+  version: number | undefined;
+  /** The conversation beside the canvas. */
+  thread: string | undefined;
+  /** The task to choose when the page opens, by its place in the list. */
+  task: number;
+  tab: Tab;
+  set: (changed: Record<string, string | undefined>) => void;
+}
+
+/** What of the page is in its address. */
+export function useAddress(): Address {
+  const [params, setParams] = useSearchParams();
+  const set = useCallback((changed: Record<string, string | undefined>) => setParams((old) => new URLSearchParams(changedSearch(old, changed)), { replace: true }), [setParams]);
+  const version = Number(params.get('version') ?? 0) || undefined;
+  const tab = (['chat', 'versions'] as const).find((name) => name === params.get('panel')) ?? ('task' as const);
+  return { run: params.get('run') ?? undefined, version, thread: params.get('chat') ?? undefined, task: Number(params.get('task') ?? 0), tab, set };
+}
+
+export function changedSearch(old: URLSearchParams | string, changed: Record<string, string | undefined>): string {
+  const next = new URLSearchParams(old);
+  for (const [name, value] of Object.entries(changed)) {
+    if (value === undefined) next.delete(name);
+    else next.set(name, value);
+  }
+  return next.toString();
+}
+
+/** The conversation a workflow had when it was last open here is there again; answers how to forget it. */
+export function useLastChat(id: string | undefined, { thread, set }: Address): () => void {
+  useEffect(() => {
+    const known = id === undefined ? null : localStorage.getItem(`${LAST_CHAT}.${id}`);
+    if (known && thread === undefined) set({ chat: known });
+  }, [id]); // oxlint-disable-line react/exhaustive-deps
+  useEffect(() => { if (id !== undefined && thread !== undefined) localStorage.setItem(`${LAST_CHAT}.${id}`, thread); }, [id, thread]);
+  return () => {
+    localStorage.removeItem(`${LAST_CHAT}.${id}`);
+    set({ chat: undefined });
+  };
+}
+
+/** The version that is looked at. */
+export function useVersion(id: string | undefined, version: number | undefined): { seen: SavedWorkflow | undefined; error: Error | null } {
+  const { data, error } = useQuery({
+    queryKey: ['workflow', id, 'version', version],
+    queryFn: ({ signal }) => get<SavedWorkflow>(`/api/workflows/${id}/versions/${version}`, signal),
+    enabled: id !== undefined && version !== undefined,
+    staleTime: Infinity,
+  });
+  return version === undefined ? { seen: undefined, error: null } : { seen: data, error };
+}

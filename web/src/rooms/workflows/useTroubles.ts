@@ -1,0 +1,40 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { post, Problem } from '../../api/client';
+import type { Mistake, Rehearsal } from '../../api/types';
+import { check, merged, told, type Trouble } from '../../workflow/check';
+import { toDocument } from '../../workflow/convert';
+import type { Graph } from '../../workflow/graph';
+
+/** Pause in the typing after which the server is asked. */
+const PAUSE_MS = 400;
+
+/** What the server would refuse. What cannot be asked just now is not wrong. */
+async function rehearsed(graph: Graph): Promise<Mistake[]> {
+  const { tasks, inputs, options } = toDocument(graph);
+  const bare = tasks.map(({ position: _position, ...task }) => task);
+  try {
+    await post<Rehearsal>('/api/runs', { tasks: bare, dryRun: true, ...(inputs ? { inputs } : {}), ...(options ? { options } : {}) });
+    return [];
+  } catch (error) {
+    if (error instanceof Problem && error.status === 400) return error.mistakes.length > 0 ? error.mistakes : [{ error: error.code, place: '', message: error.message }];
+    throw error;
+  }
+}
+
+/** Everything wrong with the graph: what is seen at once, then what the server says. */
+export function useTroubles(graph: Graph): Trouble[] {
+  const here = useMemo(() => check(graph), [graph]);
+  const [settled] = useDebouncedValue(graph, PAUSE_MS);
+  const { data } = useQuery({
+    queryKey: ['workflow-check', settled],
+    queryKeyHashFn: () => JSON.stringify(['workflow-check', toDocument(settled)]),
+    queryFn: () => rehearsed(settled).then((mistakes) => told(settled, mistakes)),
+    enabled: settled.tasks.length > 0,
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    retry: false,
+  });
+  return useMemo(() => merged(here, graph.tasks.length > 0 ? (data ?? []) : []), [here, data, graph.tasks.length]);
+}
