@@ -1,6 +1,7 @@
-//! `make bench`: what a run costs beside the bare model calls it makes, measured
-//! in turn on the same machine. `--quick` measures less; `--check` exits with 1
-//! when a target is missed; names of parts measure those alone.
+//! `make bench`: what a run costs beside the bare model calls it makes, and a
+//! remote call beside a bare one, measured in turn on the same machine.
+//! `--quick` measures less; `--check` exits with 1 when a target is missed;
+//! names of parts measure those alone.
 
 mod bare;
 mod child;
@@ -8,10 +9,13 @@ mod crowd;
 mod effort;
 mod growth;
 mod instant;
+mod kitchen;
 mod machine;
 mod meter;
 mod model_server;
 mod recorded;
+mod registry;
+mod remote;
 mod stage;
 mod table;
 mod thousand;
@@ -25,9 +29,9 @@ use anyhow::bail;
 use crate::effort::Effort;
 use crate::table::Table;
 
-const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth]";
+const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry]";
 /// What can be measured.
-const PARTS: [&str; 4] = ["three", "thousand", "wide", "growth"];
+const PARTS: [&str; 6] = ["three", "thousand", "wide", "growth", "remote", "registry"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -62,6 +66,12 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     }
     if wanted("growth") {
         growth::measure(effort, &mut table).await?;
+    }
+    if wanted("remote") {
+        remote::measure(effort, &mut table).await?;
+    }
+    if wanted("registry") {
+        registry::measure(effort, &mut table)?;
     }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;

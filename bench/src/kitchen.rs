@@ -1,0 +1,87 @@
+//! A server that shares one tool, which answers at once, and a link to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use consort_core::chat::{Mode, Rules};
+use consort_core::compile::Catalog;
+use consort_core::draft::Ensemble;
+use consort_net::network::{Dialling, Network, Options};
+use consort_net::serve::{Serve, pool};
+use consort_net::share::{Kitchen, Share, What};
+use consort_net::transport::{Address, WebSockets};
+use consort_runtime::admission::Pools;
+use consort_runtime::chats::{Chats, Settings};
+use consort_runtime::clock::Clock;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::Limits;
+use consort_runtime::log::Log;
+use consort_runtime::model::ModelCatalog;
+use consort_runtime::tool::{Tool, Toolbox};
+use consort_server::Server;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::instant::InstantTool;
+
+/// What it shares.
+pub(crate) const TOOL: &str = "lookup";
+const SLOTS: usize = 32;
+
+/// Starts the server; says where it is.
+pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<()>)> {
+    let tool = InstantTool::new(TOOL);
+    let share = Share { name: TOOL.to_owned(), tags: Vec::new(), what: What::Tool(tool.info().clone()) };
+    let catalog = Catalog { tools: vec![tool.info().clone()], ..Catalog::default() };
+    let (models, tools) = (ModelCatalog::default(), Toolbox::default().with(tool)?);
+    let (limits, clock, cancel_grace) = (Limits::new([], None), Clock::system(), Duration::from_secs(5));
+    let seams = Seams { log, models, tools, limits, clock, cancel_grace };
+    let engine = Engine::limited(seams, Pools { peers: pool(SLOTS), ..Pools::default() });
+    let ensemble = Ensemble { name: "kitchen".to_owned(), ..Ensemble::default() };
+    let network = network("kitchen", Vec::new());
+    let kitchen = Kitchen { ensemble: ensemble.clone(), catalog: catalog.clone(), shares: vec![share] };
+    network.offer(Arc::new(Serve::new("kitchen", kitchen, engine.clone(), SLOTS)));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = format!("ws://{}/ws", listener.local_addr()?);
+    let server = server(engine, (ensemble, catalog), network);
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        if let Err(error) = server.serve(listener, std::future::pending()).await {
+            eprintln!("the server ended: {error}");
+        }
+    });
+    Ok((address, serving))
+}
+
+/// A link to it, once it is known what it shares.
+pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
+    let network = network("room", vec![("kitchen".to_owned(), Address { url: address.to_owned(), key: None })]);
+    let (dialling, mut changes) = (network.dial(), network.changes());
+    while network.registry(|registry| registry.size()) == 0 {
+        changes.changed().await?;
+    }
+    ensure!(network.peers().iter().all(|peer| peer.connected), "the kitchen is not linked");
+    Ok((network, dialling))
+}
+
+fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
+    let (name, lease) = (name.to_owned(), Duration::from_secs(15));
+    Network::new(Options { name, realm: None, lease, max_hops: 8, shareable: true, peers }, Arc::new(WebSockets))
+}
+
+fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Network) -> Server {
+    let rules = Rules {
+        model: None,
+        classes: Vec::new(),
+        workflow_registry: false,
+        limits: ensemble.limits,
+        mode: Mode::Auto,
+        approval_timeout_ms: 0,
+    };
+    let (providers, detach_grace) = (Vec::new(), Duration::ZERO);
+    let settings = Settings { rules, catalog: catalog.clone(), providers, workspace: None, detach_grace };
+    let chats = Chats::new(engine.clone(), settings);
+    Server::new(engine, ensemble, catalog, chats, network)
+}
