@@ -46,6 +46,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::access::{Access, Pass, Reach};
+pub use crate::listen::bind;
 use crate::once::Keys;
 
 /// How long requests under way may take to end once the server is told to stop.

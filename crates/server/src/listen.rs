@@ -9,7 +9,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -17,10 +17,28 @@ use crate::closed;
 
 /// Connections at once, streams included; more wait until one has ended.
 const CONNECTIONS_MAX: usize = 16_384;
+/// Connections that may wait to be accepted, as far as the system allows: many
+/// clients that come back at once are not turned away.
+const WAITING_MAX: u32 = 4096;
 /// How long a connection may take to send the head of its next request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no room for another connection.
 const ACCEPT_RETRY: Duration = Duration::from_millis(500);
+
+/// Listens on the first address of `host` that can be had.
+pub async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
+    let mut refused = io::Error::new(io::ErrorKind::AddrNotAvailable, "it has no address");
+    for address in tokio::net::lookup_host((host, port)).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that was stopped can be started again at once.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address).and_then(|()| socket.listen(WAITING_MAX)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
 
 /// Answers until `open` closes; then returns when every connection has ended.
 pub(crate) async fn listen(listener: TcpListener, router: Router, open: watch::Receiver<()>) {

@@ -12,8 +12,7 @@ use consort_runtime::clock::Clock;
 use consort_runtime::tool::mcp::Servers;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
-use consort_server::{Server, Terms};
-use tokio::net::TcpListener;
+use consort_server::{Server, Terms, bind};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -124,7 +123,7 @@ async fn serve(
 ) -> anyhow::Result<Exit> {
     let (stop, hurry) = (signals(1)?, signals(2)?);
     let host = config.server.host.trim_matches(['[', ']']);
-    let listener = match TcpListener::bind((host, config.server.port)).await {
+    let listener = match bind(host, config.server.port).await {
         Ok(listener) => listener,
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };
