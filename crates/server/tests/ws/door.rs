@@ -2,18 +2,26 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use consort_core::draft::Draft;
+use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_server::access::{Key, Scope};
+use consort_server::{Server, Terms};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use super::{kinds, request};
-use crate::client::{Got, Here, engine, server, start, task};
+use crate::client::{Got, Here, engine, server, start, start_as, task};
 use crate::{says, talking};
 
 /// A server with a key for each of these, named after what it allows.
 async fn guarded() -> Here {
-    let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
+    start(with_keys(vec![task("a")])).await
+}
+
+fn with_keys(tasks: Vec<Draft>) -> Server {
+    let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), tasks);
     let key = |(name, scope): (&str, Scope)| Key {
         name: name.to_owned(),
         sha256: Sha256::digest(format!("secret-{name}")).into(),
@@ -21,7 +29,7 @@ async fn guarded() -> Here {
     };
     let keys = [("read", Scope::Read), ("run", Scope::Run), ("review", Scope::Review), ("admin", Scope::Admin)];
     guarded.access.keys = keys.map(key).into();
-    start(guarded).await
+    guarded
 }
 
 #[tokio::test]
@@ -111,4 +119,38 @@ async fn every_frame_needs_its_scope_and_a_better_key_can_be_shown_later() {
     assert_eq!(socket.ask(json!({ "type": "auth", "key": "secret-admin" })).await, ack);
     socket.say(request("r")).await;
     assert_eq!(kinds(&socket.until("run_ack").await), ["run_ack"]);
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_away_ends_its_sockets_and_streams_and_nobody_elses() {
+    let server = with_keys(vec![Draft { review: Some(ReviewRule::Required), ..task("a") }]);
+    let ((access, changes), (_done, started)) = (watch::channel(server.access.clone()), watch::channel(true));
+    let here = start_as(server, Terms { access: changes, started }).await;
+    let bearer = |name: &str| format!("Authorization: Bearer secret-{name}");
+    let body = json!({ "inputs": { "topic": "x" } });
+    let run = here.post_with("/api/runs", &bearer("run"), body).await.json()["runId"].clone();
+    let stream = |name: &str| {
+        let events = format!("GET /api/runs/{}/events HTTP/1.1\r\nHost: localhost", run.as_str().unwrap());
+        format!("{events}\r\n{}\r\nAccept: text/event-stream", bearer(name))
+    };
+    let mut gone = here.try_socket(&[("authorization", "Bearer secret-read")]).await.unwrap();
+    let mut kept = here.try_socket(&[("authorization", "Bearer secret-run")]).await.unwrap();
+    assert_eq!([gone.frame().await["type"].clone(), kept.frame().await["type"].clone()], ["hello", "hello"]);
+
+    let revoke = async {
+        // Both sockets and both streams are there.
+        let status = format!("GET /api/status HTTP/1.1\r\nHost: localhost\r\n{}", bearer("run"));
+        while here.send(&status, b"").await.json()["clients"] != 4 {}
+        access.send_modify(|access| access.keys.retain(|key| key.name != "read"));
+        assert_eq!(gone.closed().await.0, 1008);
+    };
+    let (revoked, kept_stream) = (stream("read"), stream("run"));
+    let mut other = std::pin::pin!(here.send(&kept_stream, b""));
+    let ended = tokio::select! {
+        (ended, ()) = async { tokio::join!(here.send(&revoked, b""), revoke) } => ended,
+        _never = &mut other => panic!("the other stream ended"),
+    };
+    assert!(ended.body.contains("run_accepted") && !ended.body.contains("run_result"), "{ended:?}");
+    assert_eq!(kept.ask(json!({ "type": "ping" })).await["type"], "pong");
+    assert_eq!(here.try_socket(&[("authorization", "Bearer secret-read")]).await.err(), Some(401));
 }
