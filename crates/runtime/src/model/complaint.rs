@@ -30,6 +30,9 @@ const EMPTY_ACCOUNT: [&str; 4] =
 /// How they say that the key is wrong, where the status does not.
 const WRONG_KEY: [&str; 2] = ["invalid_api_key", "api key not valid"];
 
+/// What is said of a server that complains without a word.
+const SILENT: &str = "the server did not say why";
+
 /// Codes of requests that will not be answered.
 const REFUSAL_CODES: [&str; 7] =
     ["invalid_request", "invalid_prompt", "badrequest", "content_filter", "policy", "not_found", "billing"];
@@ -80,7 +83,8 @@ impl Complaint {
 
     fn failure(self, status: Option<u16>) -> Failure {
         let kind = self.kind(status.or(self.status));
-        let mut message = if self.message.is_empty() { self.codes.trim().to_owned() } else { self.message };
+        let said = [self.message.trim(), self.codes.trim(), SILENT].into_iter().find(|said| !said.is_empty());
+        let mut message = said.unwrap_or_default().to_owned();
         if let Some(status) = status {
             message = format!("HTTP {status}: {message}");
         }
