@@ -159,4 +159,13 @@ mod tests {
         assert_eq!(Trace::of_run("run-0190a1b2c3d47e5f8091a2b3c4d5e6f7", 1.0).id(), "0190a1b2c3d47e5f8091a2b3c4d5e6f7");
         assert_eq!(Trace::of_run("mine", 1.0).id().len(), 32);
     }
+
+    #[test]
+    fn made_up_headers_are_no_trace_or_go_on_as_they_came() {
+        let examples = [GIVEN, "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-later"];
+        consort_fuzz::text(&examples, |header| {
+            let Some(trace) = Trace::parse(header) else { return };
+            assert_eq!(Trace::parse(&trace.header().unwrap()), Some(trace));
+        });
+    }
 }

@@ -9,6 +9,8 @@ mod client;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod made_up;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod operations;

@@ -7,6 +7,7 @@ mod chats;
 mod chores;
 mod described;
 mod flows;
+mod made_up;
 mod properties;
 mod spans;
 mod steering;

@@ -100,3 +100,21 @@ fn a_span_is_read_as_iso_or_as_seconds_and_nothing_else() {
         assert_eq!(read(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn made_up_frames_are_refused_or_mean_the_same_when_written_again() {
+    let examples = [
+        r#"{"type":"peer_hello","ensemble":"a","realm":"r","version":"1","leaseMs":15000,"sharedCapabilities":[{"name":"x","description":"d","type":"TOOL","tags":["t"]}]}"#,
+        r#"{"type":"task_request","requestId":"r","from":"local","task":"prepare-meal","context":"c","priority":"CRITICAL","deadline":"PT30M","delivery":{"method":"WEBSOCKET"},"traceContext":{"traceparent":"00-1-2-01","tracestate":"x"},"cachePolicy":"USE_CACHED","cacheKey":"k","maxAge":"PT1M"}"#,
+        r#"{"type":"tool_request","requestId":"r","from":"local","tool":"check-inventory","input":"salt","ancestors":["a"],"hops":3}"#,
+        r#"{"type":"tool_response","requestId":"r","status":"COMPLETED","result":"42","durationMs":3}"#,
+        r#"{"type":"task_accepted","requestId":"r"}"#,
+        r#"{"type":"capability_query","requestId":"q1","toolName":"a","capabilityType":"TASK","tag":"x"}"#,
+        r#"{"type":"capacity_update","load":0.5,"active":3}"#,
+        r#"{"type":"request_cancel","requestId":"r"}"#,
+    ];
+    consort_fuzz::text(&examples, |text| match Frame::read(text) {
+        Ok(frame) => assert_eq!(Frame::read(&frame.text()).ok(), Some(frame)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    });
+}

@@ -44,6 +44,18 @@ pub(crate) fn holds(make: Maker, shapes: &[Shape]) {
     }
 }
 
+/// Tries the wire with made-up streams: a failure says what it is.
+pub(crate) fn survives(make: Maker, shapes: &[Shape]) {
+    let (ask, examples) = (ask(), shapes.iter().map(|shape| shape.stream.as_str()).collect::<Vec<_>>());
+    consort_fuzz::bytes(&examples, |bytes| {
+        let (front, back) = bytes.split_at(bytes.len() / 2);
+        let said = decode(make, &[front, back], &ask);
+        let ends = said.iter().filter(|piece| !matches!(piece, Ok(Piece::Delta(_) | Piece::Thinking(_)))).count();
+        assert_eq!(ends, 1, "an answer ends once: {said:?}");
+        assert!(!matches!(said.last(), Some(Err(failure)) if failure.message.is_empty()), "{said:?}");
+    });
+}
+
 /// What is said when the bytes come in these chunks.
 fn decode(make: Maker, chunks: &[&[u8]], ask: &Ask) -> Vec<Result<Piece, Failure>> {
     let (mut said, mut answer) = (Vec::new(), Answer::new(make()));

@@ -370,4 +370,14 @@ mod tests {
         drop(result);
         assert_eq!(evaluate("9^9^9^9", &limit), Err("it takes too long".to_owned()));
     }
+
+    #[test]
+    fn made_up_expressions_are_calculated_or_refused_in_words() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let examples = ["(1 + 2) * 3^2", "sqrt(2) / 7%", "5 km to miles", "What is 42 * 17?", "sin(pi) + 0x1f"];
+        consort_fuzz::text(&examples, |input| match runtime.block_on(answer(json!({ "input": input }))) {
+            Answer::Done { text, .. } | Answer::Failed(text) => assert!(!text.trim().is_empty(), "{input:?}"),
+            Answer::Unknown(why) => panic!("{input:?}: {why}"),
+        });
+    }
 }

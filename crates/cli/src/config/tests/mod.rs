@@ -109,3 +109,12 @@ fn schemas_may_stand_in_a_file_beside_the_configuration() {
     let template = parse(task, folder.path()).unwrap().template.unwrap();
     assert_eq!(template.ensemble.tasks[0].output_schema, Some(serde_json::json!({ "type": "object" })));
 }
+
+#[test]
+fn made_up_files_are_refused_with_their_mistakes_or_mean_something() {
+    let examples = [CONTRACT, super::STARTER, "[server]\nport = 1\n", "[telemetry]\notlp_endpoint = 'http://a'\n"];
+    consort_fuzz::text(&examples, |text| {
+        let told = parse(text, Path::new("home")).map_err(|mistakes| mistakes.to_string());
+        assert!(!matches!(&told, Err(words) if words.trim().is_empty() || words.contains(SECRET)), "{told:?}");
+    });
+}

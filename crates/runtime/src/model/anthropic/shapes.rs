@@ -4,7 +4,7 @@ use consort_core::message::{Part, Stop, Usage};
 use serde_json::{Value, json};
 
 use super::decode::Message;
-use crate::model::shapes::{Shape, call, holds, text};
+use crate::model::shapes::{Shape, call, holds, survives, text};
 
 /// Events as a stream.
 pub(super) fn sse(events: &[Value]) -> String {
@@ -129,4 +129,9 @@ fn odd() -> Shape {
 #[test]
 fn every_stream_is_understood() {
     holds(|| Box::new(Message::default()), &[words(), thinking(), odd()]);
+}
+
+#[test]
+fn made_up_streams_end_once_and_say_what_was_wrong() {
+    survives(|| Box::new(Message::default()), &[words(), thinking(), odd()]);
 }

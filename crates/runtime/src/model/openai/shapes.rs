@@ -4,7 +4,7 @@ use consort_core::message::{Part, Stop, Usage};
 use serde_json::{Value, json};
 
 use super::decode::Chat;
-use crate::model::shapes::{Shape, call, holds, text};
+use crate::model::shapes::{Shape, call, holds, survives, text};
 
 /// Events as a stream, with its end.
 fn sse(events: &[Value]) -> String {
@@ -167,4 +167,9 @@ fn shapes() -> [Shape; 7] {
 #[test]
 fn every_servers_stream_is_understood() {
     holds(|| Box::new(Chat::default()), &shapes());
+}
+
+#[test]
+fn made_up_streams_end_once_and_say_what_was_wrong() {
+    survives(|| Box::new(Chat::default()), &shapes());
 }

@@ -111,3 +111,22 @@ async fn addresses_of_this_machine_are_refused_unless_they_are_allowed() {
     let here: IpAddr = "127.0.0.1".parse().unwrap();
     assert!(fetch(Reach::PublicAnd(vec![here]), url).await.is_ok());
 }
+
+#[test]
+fn made_up_pages_are_read_or_refused_in_words() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let examples = [
+        "<!doctype html><title>T</title><nav>n</nav><main><h1>H</h1><p>a <a href='/x?y=1&z'>l</a></p></main>",
+        "<table><tr><th>a<td>b</table><ul><li>1<ol><li>2</ol></ul><pre><code>x</code></pre><img src=x alt='y'>",
+        "<meta charset=iso-8859-1><body>\u{e9}<script>if (1<2) {}</script><svg><title>x</svg><template><p>",
+    ];
+    consort_fuzz::bytes(&examples, |bytes| {
+        let Ok(html) = charset::decode(bytes, Some("utf-8")) else { return };
+        let work = move |patience| {
+            let base = reqwest::Url::parse("https://example.org/a/b").map_err(|error| error.to_string())?;
+            page::markdown(&html, &base, &patience)
+        };
+        let read = runtime.block_on(on_own_thread("page", 64 << 20, Duration::from_secs(5), work));
+        assert!(!matches!(&read, Err(why) if why.is_empty() || why.contains("broke off")), "{read:?}");
+    });
+}

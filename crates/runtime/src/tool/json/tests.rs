@@ -187,3 +187,32 @@ async fn ordinary_work_on_large_json_fits_the_limits() {
     let Answer::Failed(why) = ask(rows, "[.[], .[]]").await else { panic!() };
     assert!(why.contains("narrow the query"), "{why}");
 }
+
+#[test]
+fn made_up_queries_are_answered_or_refused_in_words() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let examples = [
+        ".items[].name",
+        "map(select(.price > 10)) | length",
+        "group_by(.city) | map({city: .[0].city, n: length})",
+        r#"[.items[] | .tags[]?] | unique | join("-") | test("a+"; "x")"#,
+        "reduce .items[] as $i (0; . + $i.price) // 1 | try error catch .",
+    ];
+    consort_fuzz::text(&examples, |query| match runtime.block_on(ask(Value::String(SHOP.to_owned()), query)) {
+        Answer::Failed(why) => assert!(!why.trim().is_empty(), "{query:?}"),
+        Answer::Done { .. } => {}
+        Answer::Unknown(why) => panic!("{query:?}: {why}"),
+    });
+}
+
+#[test]
+fn made_up_json_is_read_or_refused_in_words() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    consort_fuzz::text(&[SHOP, "[1e308, -0.0, null]"], |json| {
+        match runtime.block_on(ask(Value::String(json.to_owned()), ".")) {
+            Answer::Failed(why) => assert!(!why.trim().is_empty(), "{json:?}"),
+            Answer::Done { text, .. } => drop(serde_json::from_str::<Value>(&text)),
+            Answer::Unknown(why) => panic!("{json:?}: {why}"),
+        }
+    });
+}

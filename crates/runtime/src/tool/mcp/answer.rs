@@ -118,3 +118,25 @@ pub(super) fn http_words(error: &StreamableHttpError<HttpError>) -> String {
 pub(super) fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_results_are_told_in_words_or_refused() {
+        let examples = [
+            r#"{"content":[{"type":"text","text":"hi"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":false}"#,
+            r#"{"content":[{"type":"resource","resource":{"uri":"file:///x","text":"y"}},{"type":"resource_link","uri":"a:b","name":"n"}],"structuredContent":{"a":[1,null]}}"#,
+            r#"{"content":[],"isError":true,"_meta":{"a":1}}"#,
+        ];
+        consort_fuzz::text(&examples, |text| {
+            let Ok(result) = serde_json::from_str::<CallToolResult>(text) else { return };
+            match answer(CallToolResponse::Complete(result)) {
+                Ok(Answer::Failed(words) | Answer::Unknown(words)) => assert!(!words.is_empty(), "{text}"),
+                Ok(Answer::Done { text: words, .. }) => assert!(words.len() <= RESULT_MAX + 100, "{text}"),
+                Err(Failure::Certain(why) | Failure::Doubtful(why)) => assert!(!why.is_empty(), "{text}"),
+            }
+        });
+    }
+}

@@ -4,7 +4,7 @@ use consort_core::message::{Part, Stop, Usage};
 use serde_json::{Value, json};
 
 use super::decode::Response;
-use crate::model::shapes::{Shape, call, holds};
+use crate::model::shapes::{Shape, call, holds, survives};
 
 /// Events as a stream.
 pub(super) fn sse(events: &[Value]) -> String {
@@ -150,4 +150,9 @@ fn odd() -> Shape {
 #[test]
 fn every_stream_is_understood() {
     holds(|| Box::new(Response::default()), &[words(), thinking(), odd()]);
+}
+
+#[test]
+fn made_up_streams_end_once_and_say_what_was_wrong() {
+    survives(|| Box::new(Response::default()), &[words(), thinking(), odd()]);
 }
