@@ -15,6 +15,7 @@ check: ## Formatting, lints, sizes, licences, advisories, what must not be commi
 	@scripts/check
 
 bench: ## Measure, in a release build
+	cargo build --release --locked --package consort-cli --package consort-bench
 	cargo run --release --locked --package consort-bench
 
 chaos: ## Run the tests that break things, longer than `make test` does

@@ -1,19 +1,68 @@
 //! This program again, as another process: its CPU and its memory are its own.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 
 /// The argument that makes this program the model server.
 pub(crate) const SERVE: &str = "serve";
 /// The argument that makes this program one side of the crowd of a thousand.
 pub(crate) const CROWD: &str = "crowd";
 
+/// The argument that makes this program a server of one kind or another.
+pub(crate) const SERVER: &str = "server";
+
+/// A process that listens, and ends with this value.
+pub(crate) struct Process {
+    process: Child,
+    /// Where it listens.
+    pub(crate) address: String,
+}
+
+impl Process {
+    /// Starts a program that prints a line which ends with its address.
+    pub(crate) fn start(command: &mut Command) -> anyhow::Result<Process> {
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut started = Process { process, address: String::new() };
+        let mut line = String::new();
+        if let Some(output) = started.process.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        ensure!(!line.is_empty(), "a server did not start");
+        line.trim().rsplit('/').next().unwrap_or_default().clone_into(&mut started.address);
+        Ok(started)
+    }
+
+    /// This program as a server.
+    pub(crate) fn server(args: &[&str]) -> anyhow::Result<Process> {
+        Process::start(Command::new(env::current_exe()?).arg(SERVER).args(args))
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Tells it to go on.
+    pub(crate) fn go(&mut self) -> anyhow::Result<()> {
+        let input = self.process.stdin.as_mut().context("it does not listen")?;
+        input.write_all(b"go\n")?;
+        Ok(input.flush()?)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ended_already = self.process.kill();
+        let _status = self.process.wait();
+    }
+}
+
 /// A model server in a process of its own, which ends with this value.
 pub(crate) struct Server {
-    process: Child,
+    _process: Process,
     /// Where it is, with `/v1`.
     pub(crate) url: String,
 }
@@ -21,23 +70,9 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server that keeps every caller waiting so long.
     pub(crate) fn start(delay_ms: u64) -> anyhow::Result<Server> {
-        let mut command = Command::new(env::current_exe()?);
-        let command = command.args([SERVE, &delay_ms.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut server = Server { process: command.spawn()?, url: String::new() };
-        let mut address = String::new();
-        if let Some(output) = server.process.stdout.take() {
-            BufReader::new(output).read_line(&mut address)?;
-        }
-        ensure!(!address.is_empty(), "the model server did not start");
-        server.url = format!("http://{}/v1", address.trim());
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ended_already = self.process.kill();
-        let _status = self.process.wait();
+        let process = Process::start(Command::new(env::current_exe()?).args([SERVE, &delay_ms.to_string()]))?;
+        let url = format!("http://{}/v1", process.address);
+        Ok(Server { _process: process, url })
     }
 }
 

@@ -16,6 +16,7 @@ mod model_server;
 mod recorded;
 mod registry;
 mod remote;
+mod server;
 mod stage;
 mod table;
 mod thousand;
@@ -29,9 +30,10 @@ use anyhow::bail;
 use crate::effort::Effort;
 use crate::table::Table;
 
-const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry]";
+const USAGE: &str =
+    "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server]";
 /// What can be measured.
-const PARTS: [&str; 6] = ["three", "thousand", "wide", "growth", "remote", "registry"];
+const PARTS: [&str; 7] = ["three", "thousand", "wide", "growth", "remote", "registry", "server"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +42,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments.as_slice() {
         [child::SERVE, delay_ms] => model_server::main(delay_ms.parse()?)?,
         [child::CROWD, side, url] => runtime.block_on(thousand::main(side, url))?,
+        [child::SERVER, kind @ ..] => runtime.block_on(server::main(kind))?,
         flags => return runtime.block_on(bench(flags)),
     }
     Ok(ExitCode::SUCCESS)
@@ -72,6 +75,9 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     }
     if wanted("registry") {
         registry::measure(effort, &mut table)?;
+    }
+    if wanted("server") {
+        server::measure(effort, &mut table).await?;
     }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;

@@ -9,7 +9,12 @@ use anyhow::Context;
 /// CPU time of all threads that are alive. Exact to the nanosecond, unlike the
 /// process's own ticks; so whoever measures keeps the threads alive meanwhile.
 pub(crate) fn cpu() -> io::Result<Duration> {
-    let threads = fs::read_dir("/proc/self/task")?;
+    cpu_of("self")
+}
+
+/// The same of another process, by its number.
+pub(crate) fn cpu_of(process: &str) -> io::Result<Duration> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"))?;
     // A thread may end while it is looked at.
     let used = |thread: io::Result<fs::DirEntry>| {
         let stat = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
@@ -20,8 +25,17 @@ pub(crate) fn cpu() -> io::Result<Duration> {
 
 /// The most memory this process has held at any time, in bytes.
 pub(crate) fn peak_memory() -> anyhow::Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"));
+    bytes("self", "VmHWM:")
+}
+
+/// The memory another process holds just now, in bytes.
+pub(crate) fn memory_of(process: u32) -> anyhow::Result<u64> {
+    bytes(&process.to_string(), "VmRSS:")
+}
+
+fn bytes(process: &str, line: &str) -> anyhow::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let kilobytes = status.lines().find_map(|found| found.strip_prefix(line)?.trim().strip_suffix("kB"));
     let kilobytes: u64 = kilobytes.context("the kernel does not say how much memory was used")?.trim().parse()?;
     Ok(kilobytes * 1024)
 }

@@ -25,9 +25,9 @@ const ALIAS: &str = "model";
 /// An ensemble on an engine of its own. Clones share the engine.
 #[derive(Clone)]
 pub(crate) struct Stage {
-    engine: Engine,
-    ensemble: Arc<Ensemble>,
-    catalog: Arc<Catalog>,
+    pub(crate) engine: Engine,
+    pub(crate) ensemble: Arc<Ensemble>,
+    pub(crate) catalog: Arc<Catalog>,
 }
 
 impl Stage {
@@ -86,6 +86,12 @@ pub(crate) fn three_tasks() -> Ensemble {
         Draft { context: vec!["$think".to_owned()], ..task("say", "Write an invitation to it, in two sentences.") },
     ];
     Ensemble { name: "three tasks".to_owned(), tasks, ..Ensemble::default() }
+}
+
+/// One task.
+pub(crate) fn one_task() -> Ensemble {
+    let tasks = vec![task("look", "Find out what the weather will be like today.")];
+    Ensemble { name: "one task".to_owned(), tasks, ..Ensemble::default() }
 }
 
 /// One task, `width` that read it, and one that reads all of those.

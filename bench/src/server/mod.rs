@@ -1,0 +1,214 @@
+//! The server against a bare one, both as processes of their own, so that who
+//! asks is not counted: `ours` and `plain` are the two servers, `talk` how they
+//! are asked.
+
+mod ours;
+mod plain;
+mod talk;
+
+use std::num::NonZeroU32;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
+use consort_runtime::log::SqliteLog;
+use consort_runtime::model::client;
+use futures::future::try_join_all;
+use reqwest::Client;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::child::{self, Process};
+use crate::crowd::Crowd;
+use crate::effort::{Effort, median};
+use crate::meter;
+use crate::recorded::openai;
+use crate::stage::{Stage, three_tasks};
+use crate::table::Table;
+
+/// Requests at once.
+const AT_ONCE: usize = 16;
+const SUBMIT_RATIO_MAX: f64 = 2.0;
+const WORKLOAD_RATIO_MAX: f64 = 1.5;
+const TOKEN_RATIO_MAX: f64 = 3.0;
+const IDLE_MEGABYTES_MAX: f64 = 300.0;
+/// Words of one answer, and who hears them.
+const TOKENS: usize = 1000;
+const LISTENERS: usize = 50;
+/// Time between two words: a fast model, and everybody keeps up.
+const PACE: Duration = Duration::from_millis(1);
+/// Clients that only wait, and files a process needs beside them.
+const SUBSCRIBERS: usize = 10_000;
+const FILES_BESIDE: u64 = 200;
+
+/// A server as a process: it prints its address and ends with its parent.
+pub(crate) async fn main(kind: &[&str]) -> anyhow::Result<()> {
+    more_files()?;
+    match kind {
+        ["plain"] => plain::serve().await,
+        ["ours"] => ours::serve_paced().await,
+        ["ours", url] => ours::serve_three(url).await,
+        unknown => bail!("there is no server {unknown:?}"),
+    }
+}
+
+/// Measures and adds the targets.
+pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    submit(effort, table).await?;
+    workload(effort, table).await?;
+    tokens(effort, table).await?;
+    idle(table).await?;
+    start()
+}
+
+/// From a request to its 202, against a bare route that commits once.
+async fn submit(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let (ours, plain, client) = (Process::server(&["ours"])?, Process::server(&["plain"])?, client()?);
+    let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
+    let mut rounds = Vec::new();
+    for round in 0..=effort.rounds {
+        let plain = posts(&client, format!("http://{}/commit", plain.address), crowd).await?;
+        let ours = posts(&client, format!("http://{}/api/runs", ours.address), crowd).await?;
+        if round > 0 {
+            rounds.push((ours, plain));
+        }
+    }
+    let us = |side: fn(&(f64, f64)) -> f64| median(rounds.iter().map(side));
+    let measured = format!("{:.0} us, bare {:.0} us", us(|round| round.0), us(|round| round.1));
+    let ratio = us(|(ours, plain)| ours / plain);
+    table.add("server: submit to 202, 16 at once", measured, (ratio, SUBMIT_RATIO_MAX), "x");
+    Ok(())
+}
+
+/// Microseconds from one answer to the next, all callers together.
+async fn posts(client: &Client, url: String, crowd: Crowd) -> anyhow::Result<f64> {
+    let (client, began) = (client.clone(), Instant::now());
+    let job = move || {
+        let request = client.post(&url).header("content-type", "application/json").body("{}");
+        async move {
+            let status = request.send().await?.status().as_u16();
+            ensure!(status == 202, "it answered {status}");
+            Ok(())
+        }
+    };
+    crowd.work(job).await?;
+    Ok(began.elapsed().as_secs_f64() * 1e6 / crowd.jobs as f64)
+}
+
+/// Whole runs over HTTP against the same in this process, in CPU.
+async fn workload(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let (model, client, folder) = (child::Server::start(0)?, client()?, tempfile::tempdir()?);
+    let ours = Process::server(&["ours", &model.url])?;
+    let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
+    let stage = Stage::new(three_tasks(), log, openai(&model.url, &client)?, NonZeroU32::MAX)?;
+    let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
+    let mut rounds = Vec::new();
+    for round in 0..=effort.rounds {
+        let here = stage.clone();
+        let here = crowd.cpu_us(move || {
+            let stage = here.clone();
+            async move { stage.run().await }
+        });
+        let here = here.await?;
+        let there = cpu_us(&ours, crowd.jobs, waits(&client, &ours.address, crowd)).await?;
+        if round > 0 {
+            rounds.push((there, here));
+        }
+    }
+    let us = |side: fn(&(f64, f64)) -> f64| median(rounds.iter().map(side));
+    let measured = format!("{:.0} us, in process {:.0} us", us(|round| round.0), us(|round| round.1));
+    let ratio = us(|(there, here)| there / here);
+    table.add("server: CPU per three-task run, over HTTP", measured, (ratio, WORKLOAD_RATIO_MAX), "x");
+    Ok(())
+}
+
+async fn waits(client: &Client, address: &str, crowd: Crowd) -> anyhow::Result<()> {
+    let (client, url) = (client.clone(), format!("http://{address}/api/runs"));
+    let job = move || {
+        let request = client.post(&url).header("content-type", "application/json").header("prefer", "wait=60");
+        let request = request.body("{}");
+        async move {
+            let answer = request.send().await?.text().await?;
+            ensure!(answer.contains(r#""status":"COMPLETED""#), "a run was not completed: {answer}");
+            Ok(())
+        }
+    };
+    crowd.work(job).await
+}
+
+/// CPU of a server for so many units of work, in microseconds for each.
+async fn cpu_us(server: &Process, units: usize, work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<f64> {
+    let id = server.id().to_string();
+    let before = meter::cpu_of(&id)?;
+    work.await?;
+    Ok(meter::cpu_of(&id)?.saturating_sub(before).as_secs_f64() * 1e6 / units as f64)
+}
+
+/// A long answer to many listeners, against events that are only passed on.
+async fn tokens(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let (mut ours, mut plain) = (Vec::new(), Vec::new());
+    for _ in 0..effort.large_rounds.max(2) {
+        let mut process = Process::server(&["plain"])?;
+        plain.push(heard(&mut process, "/events").await?);
+        let mut process = Process::server(&["ours"])?;
+        let run = talk::submit(&process.address).await?;
+        ours.push(heard(&mut process, &format!("/api/runs/{run}/events")).await?);
+    }
+    let ratio = median(ours.iter().zip(&plain).map(|(ours, plain)| ours / plain));
+    let measured = format!("{:.2} us, bare {:.2} us", median(ours), median(plain));
+    table.add("server: CPU per token and SSE client, 50", measured, (ratio, TOKEN_RATIO_MAX), "x");
+    Ok(())
+}
+
+/// CPU per word and listener, once all of them listen.
+async fn heard(process: &mut Process, path: &str) -> anyhow::Result<f64> {
+    let listeners = talk::listen(&process.address, path, LISTENERS).await?;
+    let (id, mut listening) = (process.id().to_string(), listeners);
+    let before = meter::cpu_of(&id)?;
+    process.go()?;
+    let heard = try_join_all(listening.iter_mut().map(|listener| listener.words(TOKENS))).await?;
+    let heard: usize = heard.into_iter().sum();
+    ensure!(heard == TOKENS * LISTENERS, "{heard} words were heard");
+    Ok(meter::cpu_of(&id)?.saturating_sub(before).as_secs_f64() * 1e6 / heard as f64)
+}
+
+/// Ten thousand clients that wait, half over each kind of stream.
+async fn idle(table: &mut Table) -> anyhow::Result<()> {
+    let files = more_files()?;
+    if files < SUBSCRIBERS as u64 + FILES_BESIDE {
+        println!("idle subscribers: NOT MEASURED, this machine allows {files} open files (ulimit -n)");
+        return Ok(());
+    }
+    let ours = Process::server(&["ours"])?;
+    let before = meter::memory_of(ours.id())? as f64 / 1e6;
+    let run = talk::submit(&ours.address).await?;
+    let streams = talk::listen(&ours.address, &format!("/api/runs/{run}/events"), SUBSCRIBERS / 2).await?;
+    let sockets = talk::sockets(&ours.address, SUBSCRIBERS / 2).await?;
+    let after = meter::memory_of(ours.id())? as f64 / 1e6;
+    let measured = format!("{:.1} kB each", (after - before) * 1000.0 / SUBSCRIBERS as f64);
+    table.add("server: 10,000 idle subscribers: memory", measured, (after, IDLE_MEGABYTES_MAX), " MB");
+    drop((streams, sockets));
+    Ok(())
+}
+
+/// How long the program takes to listen, and what it holds then.
+fn start() -> anyhow::Result<()> {
+    let program = std::env::current_exe()?.with_file_name("consort");
+    if !program.exists() {
+        println!("cold start: NOT MEASURED, {} was not built", program.display());
+        return Ok(());
+    }
+    let (folder, began) = (tempfile::tempdir()?, Instant::now());
+    let mut command = Command::new(program);
+    let process = Process::start(command.args(["serve", "--port", "0"]).current_dir(folder.path()))?;
+    let (took, memory) = (began.elapsed(), meter::memory_of(process.id())? as f64 / 1e6);
+    println!("cold start: {:.0} ms until it listens, {memory:.0} MB idle", took.as_secs_f64() * 1000.0);
+    Ok(())
+}
+
+/// Allows this process as many open files as it may have, and says how many.
+fn more_files() -> anyhow::Result<u64> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    Ok(maximum.unwrap_or(u64::MAX))
+}
