@@ -10,8 +10,10 @@ use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::chat::{Answer, Editor, IfBusy, Mode, Rules, Say};
 use consort_core::compile::Catalog;
+use consort_core::spec::Kind;
 use consort_runtime::chats::{Chats, Numbered, Presence, Settings, Start};
-use consort_runtime::log::{Log, MemoryLog};
+use consort_runtime::collections::Collections;
+use consort_runtime::log::{Log, MemoryLog, Query};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{ScriptedTool, What};
 use futures::StreamExt;
@@ -24,12 +26,15 @@ use crate::support::{Death, DyingLog, engine, models, toolbox};
 /// Longer than anything waits; time is paused.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// What is remembered of the turn.
+const FACT: &str = "Wants both done";
+
 /// Two subtasks side by side: one pays, which is asked about, one looks; then
 /// the root reads what they wrote down and has a workflow built, at the second try.
 fn script() -> ScriptedModel {
     let part = |title: &str| json!({ "title": title, "instructions": title });
     ScriptedModel::new()
-        .at("1.0", Line::new().calls("run_subtask", &part("pay")).calls("run_subtask", &part("look")))
+        .in_task("chat", 0, Line::new().calls("run_subtask", &part("pay")).calls("run_subtask", &part("look")))
         .at("1.0.0.0", Line::new().calls("pay", &json!({ "input": "5" })))
         .says("1.0.0.1", "paid it")
         .at(
@@ -48,6 +53,7 @@ fn script() -> ScriptedModel {
         .calls("1.1.1.0", "finish_subtask", &graph("fly"))
         .calls("1.1.1.1", "finish_subtask", &graph("look"))
         .says("1.2", "all done")
+        .in_task("mining", 0, Line::new().says(&json!({ "facts": [FACT] }).to_string()))
 }
 
 fn graph(tool: &str) -> Value {
@@ -57,7 +63,7 @@ fn graph(tool: &str) -> Value {
 
 /// What the user says, with the editor open.
 fn message() -> Say {
-    Say { content: "do both".into(), editor: Some(Editor::default()), ..Say::default() }
+    Say { content: "do both".into(), editor: Some(Editor::default()), remembers: true, ..Say::default() }
 }
 
 struct Play {
@@ -89,7 +95,14 @@ impl Play {
             tools: seams.tools.infos().cloned().collect(),
             ..Catalog::default()
         };
-        let settings = Settings { rules, catalog, providers: Vec::new(), workspace: None, detach_grace: PATIENCE };
+        let settings = Settings {
+            rules,
+            catalog,
+            providers: Vec::new(),
+            workspace: None,
+            detach_grace: PATIENCE,
+            collections: Collections::new(seams.log.clone()),
+        };
         (Chats::new(engine.clone(), settings), engine)
     }
 }
@@ -133,6 +146,7 @@ async fn turn(death: Death) -> bool {
                 thread = chats.create("me", None).await.unwrap().id;
                 chats.say("me", &thread, message(), Presence::Free).await.unwrap();
                 attend(&chats, &thread, &mut seen).await;
+                remembered(&chats, &thread, &log.inner).await;
             } => false,
         }
     };
@@ -147,12 +161,35 @@ async fn turn(death: Death) -> bool {
     if chats.last(&stored.id).await.unwrap().is_some() {
         attend(&chats, &stored.id, &mut seen).await;
         check(&seen, &play);
+        remembered(&chats, &stored.id, &log.inner).await;
+        check_memory(&chats, &stored.id, &log.inner).await;
     }
     // Wherever it died, the thread can be used again.
     let said = chats.say("me", &stored.id, message(), Presence::Free).await.unwrap();
     chats.stop("me", &stored.id).await.unwrap();
     engine.finished(&said.turn).await;
     died
+}
+
+/// Returns when every turn of the thread was looked through.
+async fn remembered(chats: &Chats, thread: &str, log: &MemoryLog) {
+    let mut commits = log.commits();
+    while !chats.thread("me", thread).await.unwrap().unmined.is_empty() {
+        timeout(PATIENCE, commits.changed()).await.expect("nobody looks through the turn").unwrap();
+    }
+}
+
+/// The fact is there once, and nothing else is left of looking for it.
+async fn check_memory(chats: &Chats, thread: &str, log: &MemoryLog) {
+    let facts: Vec<String> = chats.facts().list("me").await.unwrap().into_iter().map(|fact| fact.text).collect();
+    assert_eq!(facts, [FACT]);
+    let mined = chats.thread("me", thread).await.unwrap().mined.unwrap();
+    assert_eq!((mined.status.as_str(), mined.facts), ("COMPLETED", 1));
+    let mut commits = log.commits();
+    let minings = Query { kind: Some(Kind::Mining.word().to_owned()), ..Query::default() };
+    while log.list(minings.clone()).await.unwrap().total > 0 {
+        timeout(PATIENCE, commits.changed()).await.expect("what was looked through is left").unwrap();
+    }
 }
 
 fn check(seen: &[Value], play: &Play) {
@@ -187,7 +224,7 @@ async fn a_turn_goes_on_wherever_the_process_died() {
             deaths += 1;
         }
     }
-    assert!(deaths > 15, "{deaths}");
+    assert!(deaths > 25, "{deaths}");
 }
 
 /// Everything said in a turn, and whether nothing was said before it was

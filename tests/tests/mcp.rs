@@ -13,6 +13,7 @@ use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
 use consort_runtime::chats::{Chats, Presence, Settings};
+use consort_runtime::collections::Collections;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::ScriptedModel;
 use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport};
@@ -328,7 +329,14 @@ async fn a_conversation_uses_only_the_servers_it_may() {
             approval_timeout_ms: 1000,
         };
         let catalog = Catalog { models, ..Catalog::default() };
-        let settings = Settings { rules, catalog, providers, workspace: None, detach_grace: PATIENCE };
+        let settings = Settings {
+            rules,
+            catalog,
+            providers,
+            workspace: None,
+            detach_grace: PATIENCE,
+            collections: Collections::new(engine.seams().log.clone()),
+        };
         let chats = Chats::new(engine.clone(), settings);
         let thread = chats.create("me", None).await.unwrap();
         let say = Say { content: "Echo hi".into(), ..Say::default() };

@@ -269,7 +269,7 @@ impl EnsembleBuilder {
         let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
         let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
         #[cfg(feature = "serve")]
-        let own = own.with(SearchCollections::new(Collections::new(log.clone())));
+        let own = own.with(SearchCollections::new(Collections::new(log.clone()), clock));
         let (tools, Mistakes(unfit)) = own.toolbox();
         mistakes.extend(unfit);
         mistakes.extend(misnamed(&self.providers));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
 use consort_runtime::chats::{Chats, DETACH_GRACE, Settings};
+use consort_runtime::collections::Collections;
 use consort_runtime::tool::SearchCollections;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{DIRECT, Server, Terms};
@@ -175,6 +176,7 @@ impl ServerBuilder {
             providers: catalog.providers.clone(),
             workspace: None,
             detach_grace: DETACH_GRACE,
+            collections: Collections::new(engine.seams().log.clone()),
         };
         let chats = Chats::new(engine.clone(), settings);
         let access = Access { reach: Reach::of(address.ip()), origins: self.origins, keys: self.keys };

@@ -208,7 +208,7 @@ mod tests {
         learn(&facts, "ann", "1", &["Is allergic to peanuts"], 0).await;
         learn(&facts, "ann", "2", &["Lives in Oslo"], 90 * DAY).await;
         learn(&facts, "ann", "3", &["Plays the cello"], 99 * DAY).await;
-        let found = facts.recall("ann", "any peanuts in this?", 2, 100 * DAY).await.unwrap();
+        let found = facts.recall("ann", "any peanuts there?", 2, 100 * DAY).await.unwrap();
         assert_eq!(texts(&found), ["Is allergic to peanuts", "Plays the cello"]);
         assert!(facts.recall("bob", "peanuts", 2, 100 * DAY).await.unwrap().is_empty());
     }

@@ -31,7 +31,7 @@ use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
 use consort_runtime::traces::Traces;
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
-use self::models::{model_limit, models, shared_rate};
+use self::models::{embedder, model_limit, models, shared_rate};
 pub(crate) use self::network::{network, offer};
 pub(crate) use self::plan::{catalog, ensemble, plan};
 pub(crate) use self::telemetry::flush;
@@ -72,6 +72,9 @@ pub(crate) enum Error {
         /// What is wrong.
         reason: OptionsError,
     },
+    /// The model for vectors.
+    #[error("chat.embeddings: {0}")]
+    Embeddings(OptionsError),
     /// A tool's entry.
     #[error("tools: {0}")]
     Tool(#[from] HttpToolError),
@@ -129,13 +132,17 @@ pub(crate) struct Surroundings {
 /// The engine for one run.
 pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surroundings) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
-    let engine = Engine::new(seams(config, used, store, with)?);
+    let engine = Engine::new(seams(config, used, store, with)?.0);
     telemetry::connect(config, &engine)?;
     Ok(engine)
 }
 
-/// The engine for every run of a server.
-pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) -> Result<Engine, Error> {
+/// The engine for every run of a server, and the documents its tools search.
+pub(crate) fn server_engine(
+    config: &Config,
+    store: &Store,
+    with: Surroundings,
+) -> Result<(Engine, Collections), Error> {
     let server = &config.server;
     let capacity = Capacity { running: server.max_concurrent_runs, queued: server.max_queued_runs };
     let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
@@ -144,17 +151,18 @@ pub(crate) fn server_engine(config: &Config, store: &Store, with: Surroundings) 
     let minings = Capacity { running: MININGS_MAX, queued: usize::MAX };
     let minings = Pool { capacity: minings, keep: Keep::All };
     let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent), minings };
-    let engine = Engine::limited(seams(config, config.models.iter(), store, with)?, pools);
+    let (seams, collections) = seams(config, config.models.iter(), store, with)?;
+    let engine = Engine::limited(seams, pools);
     if let Some(folder) = &server.trace_dir {
         let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };
         engine.export_to(Traces::open(folder).map_err(unusable)?);
     }
     telemetry::connect(config, &engine)?;
-    Ok(engine)
+    Ok((engine, collections))
 }
 
 /// Conversations as the configuration wants them.
-pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats {
+pub(crate) fn chats(config: &Config, (engine, collections): (Engine, Collections), catalog: Catalog) -> Chats {
     let chat = &config.chat;
     let approval_timeout_ms = u64::try_from(chat.approval_timeout.as_millis()).unwrap_or(u64::MAX);
     let rules = Rules {
@@ -167,7 +175,7 @@ pub(crate) fn chats(config: &Config, engine: Engine, catalog: Catalog) -> Chats 
     };
     let (workspace, detach_grace) = (config.server.workspace.clone(), chat.detach_grace);
     let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]).collect();
-    Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace })
+    Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace, collections })
 }
 
 fn seams<'a>(
@@ -175,20 +183,22 @@ fn seams<'a>(
     used: impl Iterator<Item = &'a Model>,
     store: &Store,
     with: Surroundings,
-) -> Result<Seams, Error> {
+) -> Result<(Seams, Collections), Error> {
     let limit = |model: &Model| (model.info.alias.clone(), model_limit(model));
     let rate = config.template.as_ref().and_then(|template| template.rate);
     let log = open(store)?;
-    let search = SearchCollections::new(Collections::new(log.clone()));
+    let collections = Collections::new(log.clone()).with_embedder(embedder(config)?);
+    let search = SearchCollections::new(collections.clone(), with.clock);
     let (recall, remember) = tool::memory_tools(&Memory::new(log.clone()), with.clock);
-    Ok(Seams {
+    let seams = Seams {
         models: models(used, with.pace)?,
         tools: with.tools.with(recall)?.with(remember)?.with(search)?,
         limits: Limits::new(config.models.iter().map(limit), rate.and_then(shared_rate)),
         log,
         clock: with.clock,
         cancel_grace: config.server.cancel_grace,
-    })
+    };
+    Ok((seams, collections))
 }
 
 /// The file in the store's folder that holds everything.

@@ -8,10 +8,10 @@ use consort_runtime::limits::{self, ModelLimit};
 use consort_runtime::model::anthropic::Anthropic;
 use consort_runtime::model::gemini::Gemini;
 use consort_runtime::model::openai::{self, OpenAi};
-use consort_runtime::model::{self, DemoModel, ModelCatalog, Options};
+use consort_runtime::model::{self, DemoModel, Embedder, ModelCatalog, Options};
 
 use super::Error;
-use crate::config::{Api, Model, Provider, Rate};
+use crate::config::{Api, Config, Model, Provider, Rate};
 
 /// The models a run uses; `pace` is how fast the demo model speaks.
 pub(super) fn models<'a>(used: impl Iterator<Item = &'a Model>, pace: Duration) -> Result<ModelCatalog, Error> {
@@ -54,4 +54,13 @@ pub(super) fn model_limit(model: &Model) -> ModelLimit {
 
 pub(super) fn shared_rate(rate: Rate) -> Option<limits::Rate> {
     NonZeroU32::new(rate.count).map(|requests| limits::Rate { requests, per: rate.per })
+}
+
+/// The model that documents are searched with beside their words.
+pub(super) fn embedder(config: &Config) -> Result<Option<Embedder>, Error> {
+    let Some(embeddings) = &config.chat.embeddings else { return Ok(None) };
+    let mut options = Options::new(embeddings.base_url.as_str(), &embeddings.model);
+    options.api_key = embeddings.api_key.as_ref().map(|key| key.reveal().to_owned());
+    let client = model::client().map_err(|error| Error::Client(error.to_string()))?;
+    Embedder::new(&options, client).map(Some).map_err(Error::Embeddings)
 }

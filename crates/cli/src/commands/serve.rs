@@ -96,9 +96,9 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
     let network = assemble::network(config);
     let tools = with.tools.with_provider(network.tools());
     let catalog = assemble::catalog(config, &tools);
-    let engine = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
+    let (engine, collections) = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
     assemble::offer(config, &network, &engine, &catalog);
-    let chats = assemble::chats(config, engine.clone(), catalog.clone());
+    let chats = assemble::chats(config, (engine.clone(), collections), catalog.clone());
     Ok(Server {
         direct: config.tools.direct.clone(),
         workspace: assemble::workspace(config)?,

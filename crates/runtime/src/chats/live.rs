@@ -151,13 +151,12 @@ impl Conversation {
     /// Stops a turn that nobody attends, unless somebody comes in time.
     pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
         let Some(turn) = self.forsaken() else { return };
-        let (conversation, weak, owner) = (self.clone(), chats.downgrade(), owner.to_owned());
+        let (conversation, within, owner) = (self.clone(), chats.within(), owner.to_owned());
         let grace = chats.settings().detach_grace;
         chats.spawn(async move {
             tokio::time::sleep(grace).await;
-            let Some(chats) = weak.upgrade().map(Chats) else { return };
             if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
-                let stopped = chats.cancel(&turn, &owner).await;
+                let stopped = within.cancel(&turn, &owner).await;
                 tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
             }
         });

@@ -57,10 +57,10 @@ impl Chats {
         if !self.0.live.conversation(id).mined() {
             return;
         }
-        let (chats, id, owner) = (self.downgrade(), id.to_owned(), owner.to_owned());
+        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
         self.spawn(async move {
             let mut waited: Option<Arc<str>> = None;
-            while let Some(chats) = chats.upgrade().map(Chats).filter(|chats| !chats.0.engine.is_draining()) {
+            while !chats.0.engine.is_draining() {
                 match chats.mine_next(&id, &owner).await {
                     Ok(Vein::Done) => {}
                     // What was waited for has not ended: it has no owner here.
@@ -76,9 +76,7 @@ impl Chats {
                     }
                 }
             }
-            if let Some(chats) = chats.upgrade().map(Chats) {
-                chats.0.live.conversation(&id).unmined();
-            }
+            chats.0.live.conversation(&id).unmined();
         });
     }
 

@@ -9,7 +9,7 @@ mod mining;
 mod thread;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use consort_core::chat::{self, Answer, IfBusy, Mode, Order, Row, Rules, Say, Stored};
@@ -63,20 +63,24 @@ pub struct Settings {
     pub workspace: Option<PathBuf>,
     /// How long a turn goes on after its last client has left.
     pub detach_grace: Duration,
+    /// Documents answers are looked up in: those the tools search, too.
+    pub collections: Collections,
 }
 
 /// A handle to all conversations.
 #[derive(Clone)]
-pub struct Chats(Arc<Inner>);
+pub struct Chats(Arc<Inner>, Owner);
+
+/// Tasks that start what waits, stop what nobody attends and look through what
+/// was said. They end with the last handle from outside: their own do not count.
+type Tasks = Mutex<JoinSet<()>>;
+type Owner = Option<Arc<Tasks>>;
 
 struct Inner {
     engine: Engine,
     settings: Settings,
-    /// Documents answers are looked up in.
-    collections: Collections,
     live: Live,
-    /// Tasks that start what waits and stop what nobody attends.
-    tasks: Mutex<JoinSet<()>>,
+    tasks: Weak<Tasks>,
 }
 
 /// Whether somebody must stay for a turn to go on.
@@ -149,9 +153,9 @@ impl From<log::Error> for Error {
 impl Chats {
     /// Conversations over an engine.
     pub fn new(engine: Engine, settings: Settings) -> Chats {
-        let (live, tasks) = (Live::default(), Mutex::default());
-        let collections = Collections::new(engine.seams().log.clone());
-        Chats(Arc::new(Inner { engine, settings, collections, live, tasks }))
+        let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
+        let tasks = Arc::downgrade(&owner);
+        Chats(Arc::new(Inner { engine, settings, live, tasks }), Some(owner))
     }
 
     /// What holds for all conversations.
@@ -161,7 +165,7 @@ impl Chats {
 
     /// The documents answers are looked up in.
     pub fn collections(&self) -> &Collections {
-        &self.0.collections
+        &self.0.settings.collections
     }
 
     /// Starts what waited when the process before this one ended, and goes on
@@ -378,11 +382,14 @@ impl Chats {
         if say.collections.is_empty() {
             return Ok(None);
         }
-        let hits = match self.0.collections.search(say.content.as_str(), &say.collections, PASSAGES_MAX).await {
-            Ok(hits) => hits,
-            Err(collections::Error::Log(error)) => return Err(error.into()),
-            Err(error) => return Err(Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string()))),
-        };
+        let hits =
+            match self.collections().search(say.content.as_str(), &say.collections, PASSAGES_MAX, self.now()).await {
+                Ok(hits) => hits,
+                Err(collections::Error::Log(error)) => return Err(error.into()),
+                Err(error) => {
+                    return Err(Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string())));
+                }
+            };
         let passage = |hit: &Hit| format!("### {} ({})\n{}", hit.title, hit.collection, hit.snippet);
         let text = hits.iter().map(passage).collect::<Vec<_>>().join("\n\n");
         Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
@@ -457,10 +464,10 @@ impl Chats {
         if !self.0.live.conversation(id).tended() {
             return;
         }
-        let (chats, id, owner) = (self.downgrade(), id.to_owned(), owner.to_owned());
+        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
         self.spawn(async move {
             // What waits is stored, so it begins where the server goes on.
-            while let Some(chats) = chats.upgrade().map(Chats).filter(|chats| !chats.0.engine.is_draining()) {
+            while !chats.0.engine.is_draining() {
                 match chats.next_in_line(&id, &owner).await {
                     Ok(Line::Waits(turn)) => chats.0.engine.finished(&turn).await,
                     Ok(Line::Empty) => return,
@@ -552,12 +559,14 @@ impl Chats {
         self.0.engine.seams().clock.now()
     }
 
-    fn downgrade(&self) -> std::sync::Weak<Inner> {
-        Arc::downgrade(&self.0)
+    /// The same to a task, which ends with the last handle from outside.
+    fn within(&self) -> Chats {
+        Chats(self.0.clone(), None)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(tasks) = self.1.clone().or_else(|| self.0.tasks.upgrade()) else { return };
+        let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
     }

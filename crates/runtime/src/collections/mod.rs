@@ -1,8 +1,10 @@
-//! Collections of documents to be searched by their words. A collection is a
-//! stream, a document a record of it; what is searched is derived from those,
+//! Collections of documents to be searched by their words and, where a model is
+//! configured for it, by their meaning. A collection is a stream, a document a
+//! record of it, and so are its vectors; what is searched is derived from those,
 //! in memory, and catches up with the log before every search.
 
 mod index;
+mod meaning;
 mod passages;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +13,10 @@ use consort_core::id::Millis;
 use serde::{Deserialize, Serialize};
 
 pub use index::Hit;
-use index::Index;
+use index::{Entry, Index};
 
 use crate::log::{self, Append, Log, Query, Record, Row, Seq};
+use crate::model::Embedder;
 
 /// The kind of a collection's stream, and how its name starts.
 pub const KIND: &str = "collection";
@@ -70,14 +73,41 @@ pub struct Collection {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fact {
     Created,
-    Added { title: String, text: String },
+    Added {
+        title: String,
+        text: String,
+    },
+    /// Vectors of a document's passages, from this one on, as one model sees them.
+    Embedded {
+        document: u64,
+        from: usize,
+        model: String,
+        vectors: Vec<String>,
+    },
 }
 
 /// The row of a collection, beside what every row has.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Summary {
     length: Seq,
+    documents: u64,
     updated_at: Millis,
+}
+
+/// A collection, and how many records it has.
+struct Found {
+    collection: Collection,
+    length: Seq,
+}
+
+/// What came of adding a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its number in the collection, from 1.
+    pub document: u64,
+    /// Whether it is found by its meaning too; if not, it will be once the
+    /// model for that answers.
+    pub embedded: bool,
 }
 
 /// Every collection of one log. Clones share what is searched.
@@ -85,18 +115,26 @@ struct Summary {
 pub struct Collections {
     log: Arc<dyn Log>,
     index: Arc<Mutex<Index>>,
+    embedder: Option<Embedder>,
+    /// Held by whoever gets vectors: two would pay for the same ones.
+    embedding: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Collections {
-    /// The collections kept in a log.
+    /// The collections kept in a log, searched by their words.
     pub fn new(log: Arc<dyn Log>) -> Collections {
-        Collections { log, index: Arc::default() }
+        Collections { log, index: Arc::default(), embedder: None, embedding: Arc::default() }
+    }
+
+    /// The same, searched by their meaning too.
+    pub fn with_embedder(self, embedder: Option<Embedder>) -> Collections {
+        Collections { embedder, ..self }
     }
 
     /// Makes a collection without documents.
     pub async fn create(&self, name: &str, now: Millis) -> Result<Collection, Error> {
         check_name(name)?;
-        let summary = Summary { length: 1, updated_at: now };
+        let summary = Summary { length: 1, documents: 0, updated_at: now };
         match self.log.append(append(name, (now, summary), &Fact::Created)?).await {
             Ok(()) => Ok(Collection { name: name.to_owned(), documents: 0, created_at: now, updated_at: now }),
             Err(log::Error::Fenced) => Err(Error::Exists(name.to_owned())),
@@ -106,30 +144,42 @@ impl Collections {
 
     /// All of them, by name.
     pub async fn list(&self) -> Result<Vec<Collection>, Error> {
+        Ok(self.all().await?.into_iter().map(|found| found.collection).collect())
+    }
+
+    async fn all(&self) -> Result<Vec<Found>, Error> {
         let query = Query { kind: Some(KIND.to_owned()), limit: COLLECTIONS_MAX, ..Query::default() };
         let rows = self.log.list(query).await?.rows;
-        let mut found: Vec<Collection> = rows.iter().filter_map(|(stream, row)| collection(stream, row)).collect();
-        found.sort_by(|one, other| one.name.cmp(&other.name));
+        let mut found: Vec<Found> = rows.iter().filter_map(|(stream, row)| self::found(stream, row)).collect();
+        found.sort_by(|one, other| one.collection.name.cmp(&other.collection.name));
         Ok(found)
     }
 
     /// Adds a document: plain text, Markdown or HTML, which is kept as
-    /// Markdown. Returns its number in the collection, from 1.
-    pub async fn add(&self, name: &str, title: &str, content: &str, now: Millis) -> Result<u64, Error> {
+    /// Markdown.
+    pub async fn add(&self, name: &str, title: &str, content: &str, now: Millis) -> Result<Added, Error> {
         if content.trim().is_empty() || content.len() > DOCUMENT_MAX {
             return Err(Error::Invalid(format!("a document has between 1 and {DOCUMENT_MAX} bytes")));
         }
         let text = passages::plain(content).await.map_err(Error::Invalid)?;
         let fact = Fact::Added { title: title.trim().to_owned(), text };
+        let document = self.append(name, &fact, now).await?;
+        Ok(Added { document, embedded: self.embed_all(name, now).await? })
+    }
+
+    /// Appends a fact; says how many documents there are then.
+    async fn append(&self, name: &str, fact: &Fact, now: Millis) -> Result<u64, Error> {
         for _attempt in 0..TRIES_MAX {
-            let known = self.find(name).await?;
-            if known.documents >= DOCUMENTS_MAX {
+            let Found { collection, length } = self.find(name).await?;
+            let adds = u64::from(matches!(fact, Fact::Added { .. }));
+            if collection.documents + adds > DOCUMENTS_MAX {
                 return Err(Error::Invalid(format!("a collection has at most {DOCUMENTS_MAX} documents")));
             }
-            let summary = Summary { length: known.documents + 2, updated_at: now };
-            match self.log.append(append(name, (known.created_at, summary), &fact)?).await {
+            let documents = collection.documents + adds;
+            let summary = Summary { length: length + 1, documents, updated_at: now };
+            match self.log.append(append(name, (collection.created_at, summary), fact)?).await {
                 Err(log::Error::Fenced) => {}
-                stored => return Ok(stored.map(|()| known.documents + 1)?),
+                stored => return Ok(stored.map(|()| documents)?),
             }
         }
         Err(log::Error::Unavailable(format!("too many write to the collection '{name}' at once")).into())
@@ -137,30 +187,30 @@ impl Collections {
 
     /// The passages that fit a query best, at most `max`, from these
     /// collections, or from all when none is named.
-    pub async fn search(&self, query: &str, names: &[String], max: usize) -> Result<Vec<Hit>, Error> {
-        let known = self.list().await?;
-        if let Some(name) = names.iter().find(|name| !known.iter().any(|collection| collection.name == **name)) {
+    pub async fn search(&self, query: &str, names: &[String], max: usize, now: Millis) -> Result<Vec<Hit>, Error> {
+        let known = self.all().await?;
+        if let Some(name) = names.iter().find(|name| !known.iter().any(|found| found.collection.name == **name)) {
             return Err(unknown(name, known));
         }
-        let wanted = known.iter().filter(|known| names.is_empty() || names.contains(&known.name));
-        let wanted: Vec<&Collection> = wanted.collect();
-        for collection in &wanted {
-            self.catch_up(&collection.name, collection.documents + 1).await?;
+        let wanted = known.iter().filter(|known| names.is_empty() || names.contains(&known.collection.name));
+        let names: Vec<&str> = wanted.clone().map(|found| found.collection.name.as_str()).collect();
+        for found in wanted {
+            self.catch_up(&found.collection.name, found.length).await?;
         }
-        let names: Vec<&str> = wanted.iter().map(|collection| collection.name.as_str()).collect();
-        Ok(self.index().search(query, &names, max)?)
+        let vector = self.meaning(query, &names, now).await?;
+        Ok(self.index().search((query, vector.as_ref()), &names, max)?)
     }
 
-    async fn find(&self, name: &str) -> Result<Collection, Error> {
-        let known = self.list().await?;
-        let found = known.iter().find(|collection| collection.name == name).cloned();
-        found.ok_or_else(|| unknown(name, known))
+    async fn find(&self, name: &str) -> Result<Found, Error> {
+        let mut known = self.all().await?;
+        let place = known.iter().position(|found| found.collection.name == name);
+        place.map(|place| known.swap_remove(place)).ok_or_else(|| unknown(name, known))
     }
 
     /// Reads what was added since the last search.
     async fn catch_up(&self, name: &str, length: Seq) -> Result<(), Error> {
         loop {
-            let from = self.index().length(name)?;
+            let from = self.index().length(name);
             if from >= length {
                 return Ok(());
             }
@@ -171,11 +221,22 @@ impl Collections {
             }
             let facts = (from..).zip(&records).map(|(seq, record)| fact(&stream, seq, record));
             let facts: Vec<Fact> = facts.collect::<Result<_, log::Error>>()?;
-            let cut = facts.iter().map(|fact| match fact {
-                Fact::Created => ("", Vec::new()),
-                Fact::Added { title, text } => (title.as_str(), passages::cut(text)),
-            });
-            self.index().add(name, from, cut.collect())?;
+            let entries = facts.iter().map(|fact| self.entry(fact)).collect();
+            self.index().add(name, from, entries)?;
+        }
+    }
+
+    /// What a fact adds to what is searched; vectors of other models add nothing.
+    fn entry<'a>(&self, fact: &'a Fact) -> Entry<'a> {
+        match fact {
+            Fact::Added { title, text } => Entry::Document(title, passages::cut(text)),
+            Fact::Embedded { document, from, model, vectors }
+                if self.embedder.as_ref().is_some_and(|embedder| embedder.model() == model) =>
+            {
+                let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
+                Entry::Vectors { document: *document, from: *from, vectors }
+            }
+            Fact::Created | Fact::Embedded { .. } => Entry::Nothing,
         }
     }
 
@@ -184,8 +245,8 @@ impl Collections {
     }
 }
 
-fn unknown(name: &str, known: Vec<Collection>) -> Error {
-    Error::Unknown { name: name.to_owned(), known: known.into_iter().map(|collection| collection.name).collect() }
+fn unknown(name: &str, known: Vec<Found>) -> Error {
+    Error::Unknown { name: name.to_owned(), known: known.into_iter().map(|found| found.collection.name).collect() }
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
@@ -216,14 +277,15 @@ fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Fact) -> 
     Ok(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() })
 }
 
-fn collection(stream: &str, row: &Row) -> Option<Collection> {
+fn found(stream: &str, row: &Row) -> Option<Found> {
     let summary: Summary = serde_json::from_str(&row.body).ok()?;
-    Some(Collection {
+    let collection = Collection {
         name: stream.strip_prefix(KIND)?.strip_prefix('/')?.to_owned(),
-        documents: summary.length.saturating_sub(1),
+        documents: summary.documents,
         created_at: row.started_at,
         updated_at: summary.updated_at,
-    })
+    };
+    Some(Found { collection, length: summary.length })
 }
 
 fn fact(stream: &str, seq: Seq, record: &Record) -> Result<Fact, log::Error> {
@@ -237,6 +299,10 @@ mod tests {
     use super::*;
     use crate::log::MemoryLog;
 
+    fn added(document: u64) -> Result<Added, Error> {
+        Ok(Added { document, embedded: false })
+    }
+
     fn titles(hits: &[Hit]) -> Vec<&str> {
         hits.iter().map(|hit| hit.title.as_str()).collect()
     }
@@ -247,16 +313,16 @@ mod tests {
         let collections = Collections::new(log.clone());
         collections.create("kitchen", 1).await.unwrap();
         let soup = "# Soup\n\nBoil water. Add salt and salt again.";
-        assert_eq!(collections.add("kitchen", "Soup", soup, 2).await, Ok(1));
+        assert_eq!(collections.add("kitchen", "Soup", soup, 2).await, added(1));
         let bread = "<html><head><script>salt()</script></head><body><p>Bread needs flour &amp; a little salt.</p></body></html>";
-        assert_eq!(collections.add("kitchen", "Bread", bread, 3).await, Ok(2));
+        assert_eq!(collections.add("kitchen", "Bread", bread, 3).await, added(2));
         collections.create("garage", 4).await.unwrap();
         collections.add("garage", "Car", "Keep salt off the car.", 5).await.unwrap();
 
-        let found = collections.search("SALTED flour?", &["kitchen".to_owned()], 5).await.unwrap();
+        let found = collections.search("SALTED flour?", &["kitchen".to_owned()], 5, 6).await.unwrap();
         assert_eq!(titles(&found), ["Bread", "Soup"], "both words beat one, and words are known by their stem");
         assert!(found[0].score > found[1].score && !found[0].snippet.contains("salt()"), "{found:?}");
-        let elsewhere = Collections::new(log).search("salt", &[], 5).await.unwrap();
+        let elsewhere = Collections::new(log).search("salt", &[], 5, 6).await.unwrap();
         assert_eq!(elsewhere.len(), 3, "the index is made anew from the log: {elsewhere:?}");
         let listed = collections.list().await.unwrap();
         let kitchen = Collection { name: "kitchen".to_owned(), documents: 2, created_at: 1, updated_at: 3 };
@@ -274,10 +340,10 @@ mod tests {
         assert!(matches!(collections.add("notes", "t", " \n", 0).await, Err(Error::Invalid(_))));
         let unknown = Error::Unknown { name: "nots".to_owned(), known: vec!["notes".to_owned()] };
         assert_eq!(collections.add("nots", "t", "x", 0).await, Err(unknown.clone()));
-        assert_eq!(collections.search("x", &["nots".to_owned()], 5).await, Err(unknown));
+        assert_eq!(collections.search("x", &["nots".to_owned()], 5, 6).await, Err(unknown));
         collections.add("notes", "t", "plain words", 0).await.unwrap();
         for query in ["", "?!", "\" OR *", "NEAR(", "words:plain AND"] {
-            let hits = collections.search(query, &[], 5).await.unwrap();
+            let hits = collections.search(query, &[], 5, 6).await.unwrap();
             assert_eq!(hits.len(), usize::from(query.contains("words")), "{query}");
         }
     }
@@ -288,7 +354,7 @@ mod tests {
         collections.create("notes", 0).await.unwrap();
         let add = |text: &'static str| collections.add("notes", text, text, 1);
         let (one, two) = tokio::join!(add("first"), add("second"));
-        let mut numbers = [one.unwrap(), two.unwrap()];
+        let mut numbers = [one.unwrap().document, two.unwrap().document];
         numbers.sort_unstable();
         assert_eq!(numbers, [1, 2]);
     }

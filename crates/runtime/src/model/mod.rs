@@ -7,6 +7,7 @@ mod complaint;
 #[cfg(test)]
 mod conformance;
 mod demo;
+mod embeddings;
 #[cfg(test)]
 mod fake;
 pub mod gemini;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 pub use catalog::{ModelCatalog, Unfit};
 pub use demo::DemoModel;
+pub use embeddings::{BATCH_MAX, Embedder, Vector};
 pub use http::client;
 pub use options::{Options, OptionsError};
 pub use scripted::{Entry, Line, ScriptedModel, What};

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::arguments::arguments;
 use super::{Answer, Invocation, Tool};
+use crate::clock::Clock;
 use crate::collections::{Collections, Hit};
 
 /// Passages in one answer.
@@ -20,6 +21,7 @@ const HITS_MAX: usize = 8;
 pub struct SearchCollections {
     info: Arc<ToolInfo>,
     collections: Collections,
+    clock: Clock,
 }
 
 #[derive(Deserialize)]
@@ -34,8 +36,8 @@ impl SearchCollections {
     pub const NAME: &str = "search_collections";
 
     /// A tool over these collections.
-    pub fn new(collections: Collections) -> SearchCollections {
-        SearchCollections { info: Arc::new(SearchCollections::told()), collections }
+    pub fn new(collections: Collections, clock: Clock) -> SearchCollections {
+        SearchCollections { info: Arc::new(SearchCollections::told()), collections, clock }
     }
 
     /// What is known about it without any collections.
@@ -71,7 +73,7 @@ impl Tool for SearchCollections {
                 Ok(arguments) => arguments,
                 Err(reason) => return Answer::Failed(reason),
             };
-            match self.collections.search(&query, &collections, HITS_MAX).await {
+            match self.collections.search(&query, &collections, HITS_MAX, self.clock.now()).await {
                 Ok(hits) if hits.is_empty() => Answer::Done { text: "nothing found".to_owned(), data: None },
                 Ok(hits) => Answer::Done { text: hits.iter().map(words).collect::<Vec<_>>().join("\n\n"), data: None },
                 Err(error) => Answer::Failed(error.to_string()),

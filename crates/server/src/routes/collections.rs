@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use consort_core::time::iso;
-use consort_runtime::collections::{Collection, Hit};
+use consort_runtime::collections::{Added, Collection, Hit};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -57,9 +57,9 @@ async fn add(
     let sent = sent?;
     let (title, content) = (sent.text("title")?, sent.text("content")?);
     let now = site.engine().seams().clock.now();
-    let document = site.server.chats.collections().add(&name, title, content, now).await?;
-    tracing::info!(collection = name, document, by = caller.0, "document added");
-    let added = json!({ "id": document, "collection": name, "title": title });
+    let Added { document, embedded } = site.server.chats.collections().add(&name, title, content, now).await?;
+    tracing::info!(collection = name, document, embedded, by = caller.0, "document added");
+    let added = json!({ "id": document, "collection": name, "title": title, "embedded": embedded });
     Ok((StatusCode::CREATED, Json(added)).into_response())
 }
 
@@ -67,7 +67,7 @@ async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: 
     let max = pairs.number("limit", 1..=HITS_MAX, HITS)?;
     let query = pairs.first("q").filter(|query| !query.trim().is_empty());
     let query = query.ok_or_else(|| Problem::bad_request("`q` is required: the words to look for"))?;
-    let hits = site.server.chats.collections().search(query, &[name], max).await?;
+    let hits = site.server.chats.collections().search(query, &[name], max, site.now()).await?;
     Ok(Json(json!({ "results": hits.iter().map(found).collect::<Vec<_>>() })))
 }
 

@@ -19,6 +19,7 @@ use consort_net::transport::WebSockets;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
+use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
@@ -130,6 +131,7 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         providers: Vec::new(),
         workspace: None,
         detach_grace: Duration::from_millis(50),
+        collections: Collections::new(seams.log.clone()),
     };
     Server {
         chats: Chats::new(engine.clone(), settings),

@@ -70,6 +70,6 @@ fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<Parts, assemb
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config, clock)?)?;
     let catalog = assemble::catalog(config, &tools);
     let store = Store::Folder(config.store.clone());
-    let engine = assemble::server_engine(config, &store, Surroundings { tools, clock, pace })?;
-    Ok(Parts { chats: assemble::chats(config, engine.clone(), catalog), engine, servers })
+    let (engine, collections) = assemble::server_engine(config, &store, Surroundings { tools, clock, pace })?;
+    Ok(Parts { chats: assemble::chats(config, (engine.clone(), collections), catalog), engine, servers })
 }
