@@ -19,6 +19,7 @@ mod remote;
 mod server;
 mod stage;
 mod table;
+mod talk;
 mod thousand;
 mod three;
 mod wide;
@@ -31,9 +32,9 @@ use crate::effort::Effort;
 use crate::table::Table;
 
 const USAGE: &str =
-    "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server]";
+    "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server] [talk]";
 /// What can be measured.
-const PARTS: [&str; 7] = ["three", "thousand", "wide", "growth", "remote", "registry", "server"];
+const PARTS: [&str; 8] = ["three", "thousand", "wide", "growth", "remote", "registry", "server", "talk"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -78,6 +79,9 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     }
     if wanted("server") {
         server::measure(effort, &mut table).await?;
+    }
+    if wanted("talk") {
+        talk::measure(effort, &mut table).await?;
     }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;

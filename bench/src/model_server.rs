@@ -1,6 +1,6 @@
 //! A model that answers at once, or after a fixed time, over HTTP/1.1 with
 //! chunked server-sent events. It does as little as it can: an answer is one of
-//! two texts made beforehand, and a request is only searched for what decides
+//! three texts made beforehand, and a request is only searched for what decides
 //! which. A tool that is offered is called once.
 
 use std::io::Read;
@@ -19,6 +19,12 @@ use crate::stage::TOOL;
 const REQUEST_MAX: usize = 1 << 20;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
 
+/// Tokens of an answer, and of one to somebody who wants it at length.
+pub(crate) const SHORT: usize = 7;
+pub(crate) const LONG: usize = 700;
+/// What such a request says.
+pub(crate) const AT_LENGTH: &str = "Tell me at length what the weather will be like.";
+
 /// The bodies of the requests a server got, in order.
 pub(crate) type Notes = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -27,6 +33,7 @@ pub(crate) type Notes = Arc<Mutex<Vec<Vec<u8>>>>;
 pub(crate) struct ModelServer {
     call: Arc<[u8]>,
     answer: Arc<[u8]>,
+    long: Arc<[u8]>,
     delay: Duration,
     notes: Option<Notes>,
 }
@@ -48,7 +55,7 @@ pub(crate) fn main(delay_ms: u64) -> anyhow::Result<()> {
 impl ModelServer {
     /// A server that keeps every caller waiting so long.
     pub(crate) fn new(delay: Duration) -> ModelServer {
-        ModelServer { call: call(), answer: answer(), delay, notes: None }
+        ModelServer { call: call(), answer: answer(SHORT), long: answer(LONG), delay, notes: None }
     }
 
     /// The same server, keeping the requests it gets.
@@ -91,7 +98,10 @@ impl ModelServer {
             notes.lock().unwrap_or_else(PoisonError::into_inner).push(body.to_owned());
         }
         let calls = holds(body, br#""tools":["#) && !holds(body, br#""role":"tool""#);
-        if calls { self.call.clone() } else { self.answer.clone() }
+        if calls {
+            return self.call.clone();
+        }
+        if holds(body, AT_LENGTH.as_bytes()) { self.long.clone() } else { self.answer.clone() }
     }
 }
 
@@ -122,9 +132,9 @@ fn call() -> Arc<[u8]> {
     stream(&deltas, "tool_calls")
 }
 
-fn answer() -> Arc<[u8]> {
+fn answer(tokens: usize) -> Arc<[u8]> {
     let words = ["It", " will", " be", " sunny", " until", " the", " evening."];
-    let deltas = words.map(|word| json!({ "content": word }));
+    let deltas: Vec<Value> = words.into_iter().cycle().take(tokens).map(|word| json!({ "content": word })).collect();
     stream(&deltas, "stop")
 }
 

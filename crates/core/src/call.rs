@@ -12,7 +12,7 @@ use crate::delegation;
 use crate::event::{Fact, Timing};
 use crate::finish;
 use crate::human;
-use crate::id::Id;
+use crate::id::{Id, Millis};
 use crate::memory;
 use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
@@ -190,7 +190,10 @@ impl Run {
     }
 
     fn ask_client(&self, id: &Id, plan: &mut Plan) {
-        let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS);
+        // Waiting for a client is work: it cannot outlast the turn's time.
+        let turn_due =
+            Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock.due(limit));
+        let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS).min(turn_due.unwrap_or(Millis::MAX));
         plan.record(Fact::Chat(chat::Fact::ClientCalled { call: id.clone(), due }));
     }
 

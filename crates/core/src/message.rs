@@ -47,16 +47,6 @@ pub enum Message {
     },
 }
 
-impl Message {
-    /// Every text that may be large.
-    pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
-        match self {
-            Message::System { text } | Message::User { text } | Message::Tool { text, .. } => vec![text],
-            Message::Assistant(reply) => Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect(),
-        }
-    }
-}
-
 /// What the model said: an answer, or calls to make before asking again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {

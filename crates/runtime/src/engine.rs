@@ -28,7 +28,7 @@ use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
-use crate::watcher::{Source, Watcher, history, load, page};
+use crate::watcher::{Purpose, Source, Watcher, history, load, page};
 
 /// Commands waiting for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
@@ -274,7 +274,7 @@ impl Engine {
     /// The run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
         self.check_sight(run)?;
-        let (state, len) = load(&*self.0.seams.log, run).await?;
+        let (state, len) = load(&*self.0.seams.log, run, Purpose::Look).await?;
         if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
     }
 
@@ -345,7 +345,7 @@ impl Engine {
         if self.live().contains_key(id) {
             return;
         }
-        match load(&*self.0.seams.log, id).await {
+        match load(&*self.0.seams.log, id, Purpose::GoOn).await {
             Ok((run, len)) => {
                 recovery.resumed += 1;
                 let kind = run.spec().kind;

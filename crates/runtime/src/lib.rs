@@ -14,7 +14,7 @@
 //! - [`meters`]: what happens, counted
 //! - [`trace`]: which trace a call belongs to; [`telemetry`]: spans for a collector
 //! - [`outbound`]: the one client for addresses a model or a client names
-//! - [`chats`]: conversations, whose turns are runs
+//! - [`chats`]: conversations, whose turns are runs; `past`: what was said in them
 //! - [`admission`]: how many runs work at the same time, and who is next
 //! - [`traces`]: ended runs as files, for reading afterwards
 //! - [`memory`]: what runs remember for later ones; [`facts`]: what is known of
@@ -38,6 +38,7 @@ pub mod memory;
 pub mod meters;
 pub mod model;
 pub mod outbound;
+mod past;
 mod permits;
 pub mod ring;
 mod runner;

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::codec;
 use crate::log::{Error, Log, Seq};
 use crate::meters::{Meter, Meters};
+use crate::past;
 use crate::ring::{Frame, Listener, News, Slot};
 
 /// Records read at once.
@@ -148,14 +149,27 @@ impl Watcher {
     }
 }
 
+/// What somebody wants a run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To look at it.
+    Look,
+    /// To go on with it, for which a turn needs what was said before it.
+    GoOn,
+}
+
 /// Rebuilds a run from its log; also says how long the log is.
-pub(crate) async fn load(log: &dyn Log, id: &str) -> Result<(Run, Seq), Error> {
+pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(Run, Seq), Error> {
     let (mut run, mut len) = (Run::default(), 0);
     loop {
         let page = log.read(id, len, PAGE_MAX).await?;
         let last = page.len() < PAGE_MAX;
         for record in page {
-            run.apply(&codec::decode(&record, (id, len))?);
+            let mut event = codec::decode(&record, (id, len))?;
+            if len == 0 && purpose == Purpose::GoOn {
+                past::put_back(log, &mut event).await?;
+            }
+            run.apply(&event);
             len += 1;
         }
         if last {

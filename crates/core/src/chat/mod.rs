@@ -79,8 +79,11 @@ pub struct Turn {
     pub base: u64,
     /// What the user said.
     pub content: Text,
-    /// What was said before, as it is sent.
-    pub history: Vec<Message>,
+    /// What was said before, as it is sent. Not stored again with each turn: the
+    /// rows of the turns before it hold it, and whoever goes on with a turn
+    /// puts it back.
+    #[serde(skip)]
+    pub history: Arc<Vec<Message>>,
     /// What the model is told for this turn only, by heading.
     pub context: Vec<(String, Text)>,
     /// Whether the user has a workflow open.
@@ -112,9 +115,8 @@ impl Turn {
 
     /// Every text that may be large.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
-        let Turn { content, history, context, .. } = self;
-        let said = history.iter_mut().flat_map(Message::texts_mut);
-        std::iter::once(content).chain(said).chain(context.iter_mut().map(|(_, text)| text)).collect()
+        let Turn { content, context, .. } = self;
+        std::iter::once(content).chain(context.iter_mut().map(|(_, text)| text)).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::budget::Limits;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, Mode, Order, Rules};
 use crate::decide::{Command, Refused};
-use crate::event::CancelMode;
+use crate::event::{CancelMode, Fact};
 use crate::message::FailureKind;
 use crate::run::Run;
 use crate::subtask;
@@ -305,8 +305,8 @@ fn the_belt_follows_the_rules_and_a_client_cannot_shadow_a_server_tool() {
     assert!(!names(None).contains_key("ui_add"));
 }
 
-#[test]
-fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
+/// A turn in the editor, with one tool of the client's.
+fn in_editor(limits: Limits) -> World {
     let tool = ToolInfo {
         permission: Permission::EditorMutate,
         effect: EffectClass::Once,
@@ -315,9 +315,29 @@ fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
     };
     let turn = chat::Turn { thread: "t".to_owned(), editor: Some(chat::Editor::default()), ..Default::default() };
     let order = Order { client_tools: vec![tool], turn, ..Order::default() };
-    let mut world = World::of(
-        chat::compile(order, &rules(Mode::Default, Limits { wall_clock_ms: 0, ..LIMITS }), &tools()).unwrap(),
-    );
+    World::of(chat::compile(order, &rules(Mode::Default, limits), &tools()).unwrap())
+}
+
+#[test]
+fn a_client_has_no_longer_to_answer_than_its_turn_has_left() {
+    let expires = |limits: Limits| {
+        let mut world = in_editor(limits);
+        world.pass(1_000);
+        world.calls("1", &[("ui_add", r#"{"input":"node"}"#)]);
+        let due = world.log.iter().find_map(|event| match &event.fact {
+            Fact::Chat(chat::Fact::ClientCalled { due, .. }) => Some(due - event.at),
+            _ => None,
+        });
+        due.unwrap()
+    };
+    assert_eq!(expires(Limits { wall_clock_ms: 0, ..LIMITS }), chat::CLIENT_TIMEOUT_MS);
+    assert_eq!(expires(Limits { wall_clock_ms: 1_000_000, ..LIMITS }), chat::CLIENT_TIMEOUT_MS);
+    assert!(expires(LIMITS) < LIMITS.wall_clock_ms, "what the turn has used already counts");
+}
+
+#[test]
+fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
+    let mut world = in_editor(Limits { wall_clock_ms: 0, ..LIMITS });
     world.calls("1", &[("ui_add", r#"{"input":"node"}"#)]);
     assert!(story(&world).contains(&"tool_call call_0".to_owned()), "{:?}", story(&world));
     world.crash();

@@ -110,7 +110,7 @@ fn answering(tasks: Value) -> World {
     let document = json!({ "name": "report", "tasks": tasks });
     let (document, _) = Document::read(&document, &Ensemble::default(), &tools()).unwrap();
     let mut order = order();
-    order.turn.history = vec![Message::User { text: "earlier".into() }];
+    order.turn.history = std::sync::Arc::new(vec![Message::User { text: "earlier".into() }]);
     order.turn.workflow = Some(chat::Flow { id: "w".to_owned(), version: 2 });
     World::of(chat::compile_workflow(order, &document, &rules(Mode::Default, LIMITS), &tools()).unwrap())
 }

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::{Chats, Error, Seat, Shared};
 use crate::log;
+use crate::past::Turns;
 use crate::ring::Frame;
 
 /// What waits in a thread.
@@ -149,9 +150,9 @@ impl Follower {
     /// false when the thread is gone.
     async fn find(&mut self) -> Result<bool, Error> {
         self.news.mark_unchanged();
-        let turns = self.chats.turns(&self.thread).await?;
-        let holds = |turn: &&consort_core::chat::Stored| turn.next > self.next || !super::is_over(turn);
-        if let Some(turn) = turns.iter().find(holds) {
+        let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
+        let first = ended.turns.partition_point(|turn| turn.next <= self.next);
+        if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
             let from = self.next.saturating_sub(turn.base);
             let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
             self.turn = Some((turn.base, frames));

@@ -30,16 +30,14 @@ pub use thread::{Mined, Thread, Waiting};
 
 use crate::collections::{self, Collections, Hit};
 use crate::engine::{self, Engine, fresh_id};
-use crate::log::{self, Order as Sorted, Query};
+use crate::log::{self, Query};
+use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
 use crate::tool::SearchCollections;
 use live::{Conversation, Live};
 use thread::Fact;
 
 /// Messages that may wait in one thread.
 const QUEUE_MAX: usize = 32;
-/// Turns looked at to find a thread's last: more than can begin in the same
-/// millisecond, one after the other.
-const AT_ONCE_MAX: usize = 32;
 /// What a workspace says about itself, and how much of it is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
@@ -80,6 +78,7 @@ struct Inner {
     engine: Engine,
     settings: Settings,
     live: Live,
+    past: Past,
     tasks: Weak<Tasks>,
 }
 
@@ -155,7 +154,7 @@ impl Chats {
     pub fn new(engine: Engine, settings: Settings) -> Chats {
         let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
         let tasks = Arc::downgrade(&owner);
-        Chats(Arc::new(Inner { engine, settings, live, tasks }), Some(owner))
+        Chats(Arc::new(Inner { engine, settings, live, past: Past::default(), tasks }), Some(owner))
     }
 
     /// What holds for all conversations.
@@ -227,6 +226,7 @@ impl Chats {
         let streams = self.turn_ids(id).await?.into_iter().chain(minings).chain([id.into()]).collect();
         self.0.engine.seams().log.erase(streams).await?;
         self.0.live.forget(id);
+        self.0.past.forget(id);
         Ok(())
     }
 
@@ -267,11 +267,12 @@ impl Chats {
     /// Everything that was said, turn by turn.
     pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
         self.thread(owner, id).await?;
-        let mut all = Vec::new();
-        for turn in self.turns(id).await? {
-            let rows =
-                if turn.rows.is_empty() { self.0.engine.run(&turn.turn).await?.rows().to_vec() } else { turn.rows };
-            all.push((turn.turn, rows));
+        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let mut all: Vec<(String, Vec<Row>)> =
+            ended.turns.iter().map(|turn| (turn.turn.clone(), turn.rows.clone())).collect();
+        if let Some(running) = running {
+            let rows = self.0.engine.run(&running.turn).await?.rows().to_vec();
+            all.push((running.turn, rows));
         }
         Ok(all)
     }
@@ -283,10 +284,7 @@ impl Chats {
 
     /// The last turn, whether it runs or not.
     pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
-        let query = Query { limit: AT_ONCE_MAX, ..turns_of(id) };
-        let rows = self.log().list(query).await?.rows;
-        let turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
-        Ok(turns.into_iter().max_by_key(|turn| turn.base))
+        Ok(self.0.past.newest(self.log(), id).await?)
     }
 
     /// The owner's questions for permission that nobody has answered.
@@ -398,8 +396,9 @@ impl Chats {
     /// Starts a turn; says with which number of the thread.
     async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
         let rules = &self.0.settings.rules;
-        let turns = self.turns(&thread.id).await?;
-        let base = turns.last().map_or(0, |turn| turn.next);
+        let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
+        let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
+        let (base, allowed) = last.map(|turn| (turn.next, turn.allowed.clone())).unwrap_or_default();
         let preferred = self.0.live.conversation(&thread.id).mode();
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
@@ -407,12 +406,12 @@ impl Chats {
             turn: chat::Turn {
                 thread: thread.id.clone(),
                 base,
-                history: chat::history(turns.iter().flat_map(|turn| &turn.rows)),
+                history: ended.messages,
                 context: self.context(&thread.owner, &say).await?,
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
                 mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
-                allowed: turns.last().map(|turn| turn.allowed.clone()).unwrap_or_default(),
+                allowed,
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
                 ..chat::Turn::default()
@@ -421,7 +420,7 @@ impl Chats {
         let remembers = order.turn.remembers;
         let compiled = self.compiled(order, say.workflow.as_deref()).await?;
         // Whoever claims the number first has the thread's next turn.
-        let claim = format!("{}/{base}", thread.id);
+        let claim = claim(&thread.id, base);
         if remembers {
             self.will_mine(thread, turn).await?;
         }
@@ -528,16 +527,6 @@ impl Chats {
         }
     }
 
-    /// A thread's turns, oldest first, with what each has left.
-    async fn turns(&self, id: &str) -> Result<Vec<Stored>, Error> {
-        let query = Query { order: Sorted::OldestStart, limit: usize::MAX, ..turns_of(id) };
-        let rows = self.log().list(query).await?.rows;
-        let mut turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
-        // Several can begin in the same millisecond; their numbers do not lie.
-        turns.sort_by_key(|turn| turn.base);
-        Ok(turns)
-    }
-
     async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
         let query = Query { limit: usize::MAX, ..turns_of(id) };
         Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
@@ -570,24 +559,6 @@ impl Chats {
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
     }
-}
-
-fn turns_of(thread: &str) -> Query {
-    Query {
-        kind: Some(Kind::Turn.word().to_owned()),
-        tags: vec![("thread".to_owned(), Some(thread.to_owned()))],
-        ..Query::default()
-    }
-}
-
-fn stored(id: &Arc<str>, row: &log::Row) -> Result<Stored, Error> {
-    let damaged =
-        |error: serde_json::Error| log::Error::Damaged { stream: id.to_string(), seq: 0, reason: error.to_string() };
-    Ok(serde_json::from_str(&row.body).map_err(damaged)?)
-}
-
-fn is_over(turn: &Stored) -> bool {
-    !["ACCEPTED", "RUNNING"].contains(&turn.status.as_str())
 }
 
 type Shared = Arc<Conversation>;

@@ -1,0 +1,208 @@
+//! Conversations: what a token costs on its way from the model to the client,
+//! what a tool call costs in a turn, both against the bare stream; and how much
+//! slower a long thread is answered than a short one, by a model that is sent
+//! nothing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use consort_core::budget::Limits as Budget;
+use consort_core::catalog::ModelInfo;
+use consort_core::chat::{Mode, Rules, Say};
+use consort_core::compile::Catalog;
+use consort_runtime::chats::{Chats, Place, Presence, Settings};
+use consort_runtime::clock::Clock;
+use consort_runtime::collections::Collections;
+use consort_runtime::effects::Seams;
+use consort_runtime::engine::Engine;
+use consort_runtime::limits::Limits;
+use consort_runtime::log::SqliteLog;
+use consort_runtime::model::{Model, ModelCatalog, client};
+use consort_runtime::tool::Toolbox;
+use futures::StreamExt;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::bare;
+use crate::child::Server;
+use crate::crowd::Crowd;
+use crate::effort::{Effort, median};
+use crate::instant::{InstantModel, InstantTool};
+use crate::model_server::{AT_LENGTH, LONG, SHORT};
+use crate::recorded::openai;
+use crate::stage::TOOL;
+use crate::table::Table;
+
+/// Turns at once, each in a thread of its own.
+const AT_ONCE: usize = 16;
+const TOKEN_MAX: f64 = 6.0;
+const CALL_MAX: f64 = 10.0;
+/// Messages of a short and of a long thread, and turns they are measured by.
+const FEW: usize = 20;
+const MANY: usize = 2000;
+const TURNS: usize = 24;
+const LONG_MAX: f64 = 1.5;
+const OWNER: &str = "bench";
+const SAID: &str = "What will the weather be like?";
+
+/// Whether the model may call tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Tools,
+    Nothing,
+}
+
+/// Conversations with one model, kept on disk.
+#[derive(Clone)]
+struct Parlour {
+    chats: Chats,
+    _folder: Arc<TempDir>,
+}
+
+/// Microseconds of CPU, each way.
+struct Round {
+    bare_short: f64,
+    bare_long: f64,
+    short: f64,
+    long: f64,
+    calling: f64,
+}
+
+/// Measures and adds the targets.
+pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let (server, client) = (Server::start(0)?, client()?);
+    let crowd = Crowd { jobs: effort.runs / 4, at_once: AT_ONCE };
+    let plain = Parlour::new(openai(&server.url, &client)?, Calls::Nothing)?;
+    let calling = Parlour::new(openai(&server.url, &client)?, Calls::Tools)?;
+    let url: Arc<str> = format!("{}/chat/completions", server.url).into();
+    let bare = |said: &'static str| {
+        let (client, url) = (client.clone(), url.clone());
+        let message = json!({ "role": "user", "content": said });
+        let body = json!({ "model": "m", "stream": true, "messages": [message] }).to_string().into_bytes();
+        crowd.cpu_us(move || {
+            let (client, url, body) = (client.clone(), url.clone(), body.clone());
+            async move { bare::post(&client, &url, &[body]).await }
+        })
+    };
+    let mut rounds = Vec::new();
+    for _ in 0..=effort.rounds {
+        rounds.push(Round {
+            bare_short: bare(SAID).await?,
+            bare_long: bare(AT_LENGTH).await?,
+            short: plain.turns(SAID, crowd).await?,
+            long: plain.turns(AT_LENGTH, crowd).await?,
+            calling: calling.turns(SAID, crowd).await?,
+        });
+    }
+    // The first round warms up.
+    report(rounds.get(1..).unwrap_or_default(), table);
+    length(effort, table).await
+}
+
+fn report(rounds: &[Round], table: &mut Table) {
+    let of = |part: fn(&Round) -> f64| median(rounds.iter().map(part));
+    let tokens = (LONG - SHORT) as f64;
+    let (bare, token) =
+        (of(|round| round.bare_long - round.bare_short) / tokens, of(|round| round.long - round.short) / tokens);
+    let ratio = of(|round| (round.long - round.short) / (round.bare_long - round.bare_short));
+    table.add("chat: CPU per token", format!("{token:.2} us, bare {bare:.2} us"), (ratio, TOKEN_MAX), "x");
+    let (bare, call) = (of(|round| round.bare_short), of(|round| round.calling - round.short));
+    let ratio = of(|round| (round.calling - round.short) / round.bare_short);
+    let measured = format!("{call:.0} us, bare call {bare:.0} us");
+    table.add("chat: CPU per tool call and the answer to it", measured, (ratio, CALL_MAX), "x");
+}
+
+/// Answers in a long and in a short thread, in turn.
+async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let parlour = Parlour::new(InstantModel, Calls::Nothing)?;
+    let (few, many) = (parlour.thread(FEW).await?, parlour.thread(MANY).await?);
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    for _ in 0..=effort.rounds {
+        short.push(parlour.answers(&few).await?);
+        long.push(parlour.answers(&many).await?);
+    }
+    let pairs = short.iter().zip(&long).skip(1);
+    let ratio = median(pairs.map(|(short, long)| long / short));
+    let of = |side: &[f64]| median(side.iter().skip(1).copied());
+    let measured = format!("{:.0} us, short {:.0} us", of(&long), of(&short));
+    table.add("chat: answer after 2000 messages, against 20", measured, (ratio, LONG_MAX), "x");
+    Ok(())
+}
+
+impl Parlour {
+    fn new(model: impl Model, calls: Calls) -> anyhow::Result<Parlour> {
+        let folder = tempfile::tempdir()?;
+        let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
+        let info = ModelInfo { tools: calls == Calls::Tools, ..ModelInfo::new("model", "openai") };
+        let models = ModelCatalog::default().with(info, model)?;
+        let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
+        let catalog = Catalog { models: models.infos().cloned().collect(), tools: tools.infos().cloned().collect() };
+        let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));
+        let collections = Collections::new(log.clone());
+        let engine = Engine::new(Seams { log, models, tools, limits: Limits::new([], None), clock, cancel_grace });
+        let limits = Budget { iterations_per_level: 20, history_tokens: 128_000, ..Budget::default() };
+        let rules = Rules {
+            model: None,
+            classes: Vec::new(),
+            workflow_registry: false,
+            limits,
+            mode: Mode::Auto,
+            approval_timeout_ms: 1000,
+        };
+        let settings = Settings {
+            rules,
+            catalog,
+            sources: Vec::new(),
+            workspace: None,
+            detach_grace: Duration::ZERO,
+            collections,
+        };
+        Ok(Parlour { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
+    }
+
+    /// CPU per turn, each the first of its thread.
+    async fn turns(&self, said: &'static str, crowd: Crowd) -> anyhow::Result<f64> {
+        let parlour = self.clone();
+        let job = move || {
+            let parlour = parlour.clone();
+            async move {
+                let thread = parlour.chats.create(OWNER, None).await?;
+                parlour.turn(&thread.id, said).await
+            }
+        };
+        crowd.cpu_us(job).await
+    }
+
+    /// Says something and reads the turn to its end.
+    async fn turn(&self, thread: &str, said: &str) -> anyhow::Result<()> {
+        let say = Say { content: said.into(), ..Say::default() };
+        let said = self.chats.say(OWNER, thread, say, Presence::Free).await?;
+        let Place::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
+        let mut frames = self.chats.turn(&said.turn, seq).await?;
+        let mut last = None;
+        while let Some(frame) = frames.next().await {
+            last = Some(frame?.1);
+        }
+        ensure!(last.context("no frames")?.contains(r#""done":true"#), "a turn was cut off");
+        Ok(())
+    }
+
+    /// A thread of so many messages.
+    async fn thread(&self, messages: usize) -> anyhow::Result<String> {
+        let thread = self.chats.create(OWNER, None).await?.id;
+        for _ in 0..messages / 2 {
+            self.turn(&thread, SAID).await?;
+        }
+        Ok(thread)
+    }
+
+    /// Microseconds a turn takes in this thread.
+    async fn answers(&self, thread: &str) -> anyhow::Result<f64> {
+        let began = Instant::now();
+        for _ in 0..TURNS {
+            self.turn(thread, SAID).await?;
+        }
+        Ok(began.elapsed().as_secs_f64() * 1e6 / TURNS as f64)
+    }
+}

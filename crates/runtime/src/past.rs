@@ -1,0 +1,157 @@
+//! What was said in a thread before. A turn is not stored with what was said
+//! before it: the rows of the turns before hold it, and do not change. Threads
+//! in use are kept at hand, so that each row is read once.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use consort_core::chat::{self, Stored};
+use consort_core::event::{Event, Fact};
+use consort_core::message::Message;
+use consort_core::spec::Kind;
+
+use crate::log::{Error, Log, Order, Query, Row};
+
+/// Threads kept at hand; the one used longest ago makes room.
+const THREADS_MAX: usize = 32;
+/// Turns looked at to find a thread's last: more than can begin in the same
+/// millisecond, one after the other.
+const AT_ONCE_MAX: usize = 32;
+
+/// The turns of a thread that have ended, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) turns: Vec<Arc<Stored>>,
+    /// What they say, as it is sent.
+    pub(crate) messages: Arc<Vec<Message>>,
+}
+
+impl Ended {
+    /// The number that follows the last event.
+    fn next(&self) -> u64 {
+        self.turns.last().map_or(0, |turn| turn.next)
+    }
+
+    fn push(&mut self, turn: Stored) {
+        Arc::make_mut(&mut self.messages).extend(chat::history(&turn.rows));
+        self.turns.push(Arc::new(turn));
+    }
+}
+
+/// A thread's turns: those that have ended, and the one after them.
+pub(crate) struct Turns {
+    pub(crate) ended: Ended,
+    pub(crate) running: Option<Stored>,
+}
+
+/// The threads at hand, the one used last at the end.
+#[derive(Default)]
+pub(crate) struct Past(Mutex<VecDeque<(String, Ended)>>);
+
+impl Past {
+    /// The turns of a thread as they are stored.
+    pub(crate) async fn turns(&self, log: &dyn Log, thread: &str) -> Result<Turns, Error> {
+        let turns = match self.known(thread) {
+            Some(ended) => go_on(log, thread, ended).await?,
+            None => read(log, thread).await?,
+        };
+        self.put(thread, turns.ended.clone());
+        Ok(turns)
+    }
+
+    /// The newest turn of a thread, without reading a thread that is not in use.
+    pub(crate) async fn newest(&self, log: &dyn Log, thread: &str) -> Result<Option<Stored>, Error> {
+        if self.known(thread).is_some() {
+            let Turns { mut ended, running } = self.turns(log, thread).await?;
+            return Ok(running.or_else(|| ended.turns.pop().map(Arc::unwrap_or_clone)));
+        }
+        let query = Query { limit: AT_ONCE_MAX, ..turns_of(thread) };
+        let rows = log.list(query).await?.rows;
+        let turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(turns.into_iter().max_by_key(|turn| turn.base))
+    }
+
+    pub(crate) fn forget(&self, thread: &str) {
+        self.threads().retain(|(known, _)| known != thread);
+    }
+
+    fn known(&self, thread: &str) -> Option<Ended> {
+        self.threads().iter().find(|(known, _)| known == thread).map(|(_, ended)| ended.clone())
+    }
+
+    fn put(&self, thread: &str, ended: Ended) {
+        let mut threads = self.threads();
+        threads.retain(|(known, _)| known != thread);
+        threads.push_back((thread.to_owned(), ended));
+        if threads.len() > THREADS_MAX {
+            threads.pop_front();
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, VecDeque<(String, Ended)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All turns of a thread.
+async fn read(log: &dyn Log, thread: &str) -> Result<Turns, Error> {
+    let rows = log.list(Query { order: Order::OldestStart, limit: usize::MAX, ..turns_of(thread) }).await?.rows;
+    let mut turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+    // Several can begin in the same millisecond; their numbers do not lie.
+    turns.sort_by_key(|turn| turn.base);
+    let running = turns.pop_if(|turn| !is_over(turn));
+    let mut ended = Ended::default();
+    turns.into_iter().for_each(|turn| ended.push(turn));
+    Ok(Turns { ended, running })
+}
+
+/// The same where some are known: each turn is found by the number it has
+/// claimed, so that this costs what is new.
+async fn go_on(log: &dyn Log, thread: &str, mut ended: Ended) -> Result<Turns, Error> {
+    loop {
+        let query = Query { claim: Some(claim(thread, ended.next())), limit: 1, ..Query::default() };
+        let found = log.list(query).await?.rows;
+        match found.first().map(|(id, row)| stored(id, row)).transpose()? {
+            Some(turn) if is_over(&turn) => ended.push(turn),
+            running => return Ok(Turns { ended, running }),
+        }
+    }
+}
+
+/// What the turn of a thread that begins with this number claims: there is one.
+pub(crate) fn claim(thread: &str, base: u64) -> String {
+    format!("{thread}/{base}")
+}
+
+/// Puts what was said before it back into the first event of a turn, for
+/// whoever goes on with it.
+pub(crate) async fn put_back(log: &dyn Log, event: &mut Event) -> Result<(), Error> {
+    let Fact::RunAccepted { spec, .. } = &mut event.fact else { return Ok(()) };
+    let Some(turn) = spec.chat.as_ref().filter(|turn| turn.base > 0) else { return Ok(()) };
+    let mut before = read(log, &turn.thread).await?.ended.turns;
+    before.retain(|earlier| earlier.base < turn.base);
+    let said = Arc::new(chat::history(before.iter().flat_map(|turn| &turn.rows)));
+    if let Some(turn) = &mut Arc::make_mut(spec).chat {
+        turn.history = said;
+    }
+    Ok(())
+}
+
+/// The turns of a thread, as they are listed.
+pub(crate) fn turns_of(thread: &str) -> Query {
+    Query {
+        kind: Some(Kind::Turn.word().to_owned()),
+        tags: vec![("thread".to_owned(), Some(thread.to_owned()))],
+        ..Query::default()
+    }
+}
+
+pub(crate) fn stored(id: &str, row: &Row) -> Result<Stored, Error> {
+    let damaged =
+        |error: serde_json::Error| Error::Damaged { stream: id.to_owned(), seq: 0, reason: error.to_string() };
+    serde_json::from_str(&row.body).map_err(damaged)
+}
+
+pub(crate) fn is_over(turn: &Stored) -> bool {
+    !["ACCEPTED", "RUNNING"].contains(&turn.status.as_str())
+}
