@@ -267,6 +267,30 @@ async fn a_turn_and_what_waits_behind_it_go_on_after_a_restart_without_a_gap() {
 }
 
 #[tokio::test]
+async fn a_turn_that_goes_on_after_a_restart_is_sent_what_was_said_before_it() {
+    let model =
+        ScriptedModel::new().when(hears("slow"), Line::new().hangs()).otherwise(Line::new().says("I am a parrot"));
+    let log = Arc::new(MemoryLog::default());
+    let first = engine_over(log.clone(), model.clone(), Capacity::UNLIMITED);
+    let here = start(server(first.clone(), Vec::new())).await;
+    let id = thread(&here).await;
+    converse(&here, &id, "who are you?").await;
+    say(&here, &id, json!({ "content": "slow" })).await;
+    while model.entries().iter().filter(|entry| entry.what == What::Asked).count() < 2 {
+        here.get("/api/threads").await;
+    }
+    first.stop().await;
+    drop((here, first));
+    let model = ScriptedModel::new().otherwise(Line::new().says("fine"));
+    let second = engine_over(log, model.clone(), Capacity::UNLIMITED);
+    second.recover().await.unwrap();
+    let here = start(server(second, Vec::new())).await;
+    quiet(&here, &id).await;
+    let roles: Vec<&str> = model.sent("1.0").unwrap().messages.iter().map(role).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_message_is_said_and_nothing_is_stored() {
     let here = serving(&ScriptedModel::new()).await;
     let id = thread(&here).await;
