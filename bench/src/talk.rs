@@ -177,9 +177,10 @@ impl Parlour {
     /// Says something and reads the turn to its end.
     async fn turn(&self, thread: &str, said: &str) -> anyhow::Result<()> {
         let say = Say { content: said.into(), ..Say::default() };
+        let seat = self.chats.seat(thread);
         let said = self.chats.say(OWNER, thread, say, Presence::Free).await?;
         let Place::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
-        let mut frames = self.chats.turn(&said.turn, seq).await?;
+        let mut frames = self.chats.turn(&seat, &said.turn, seq).await?;
         let mut last = None;
         while let Some(frame) = frames.next().await {
             last = Some(frame?.1);

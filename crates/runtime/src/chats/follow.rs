@@ -97,8 +97,10 @@ impl Chats {
     /// At most `max` stored frames of a thread from a number on.
     pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<Vec<Arc<str>>, Error> {
         self.thread(owner, id).await?;
+        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
         let mut frames = Vec::new();
-        for turn in self.turns(id).await?.iter().filter(|turn| turn.next > from) {
+        for turn in turns.filter(|turn| turn.next > from) {
             let (first, left) = (from.saturating_sub(turn.base), max - frames.len());
             frames.extend(self.0.engine.page(&turn.turn, first, left).await?);
             if frames.len() >= max {
