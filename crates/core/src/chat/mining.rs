@@ -19,6 +19,8 @@ use crate::spec::{Kind, Spec, Task};
 use crate::turn::Used;
 use crate::view::usd;
 
+/// The name of the task that looks for facts.
+pub const MINING: &str = "mining";
 /// Facts kept of one turn.
 pub const FACTS_MAX: usize = 8;
 /// Characters of a fact; what is longer is no fact but a story.
@@ -67,7 +69,7 @@ impl Run {
             ..Limits::default()
         };
         let task = Task {
-            name: "mining".to_owned(),
+            name: MINING.to_owned(),
             description: format!("{TASK}\n\n---\n{}", self.conversation()),
             expected_output: "The facts".to_owned(),
             agent: Agent { role: "a careful listener".to_owned(), ..Agent::default() },
@@ -78,7 +80,7 @@ impl Run {
         let tags = [("thread", chat.thread.as_str()), ("turn", turn)];
         let spec = Spec {
             kind: Kind::Mining,
-            name: "mining".to_owned(),
+            name: MINING.to_owned(),
             model: self.spec.model.clone(),
             tasks: vec![task],
             limits,

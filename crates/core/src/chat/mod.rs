@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use flow::{Flow, compile_workflow};
 pub use frame::{approval_id, parse_approval_id};
-pub use mining::{FACTS_MAX, Unmined, facts};
+pub use mining::{FACTS_MAX, MINING, Unmined, facts};
 pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
 pub use prompt::REMEMBERED;

@@ -4,6 +4,7 @@
 
 mod editor;
 mod find;
+mod listen;
 mod outline;
 mod plan;
 mod prompt;
@@ -69,9 +70,13 @@ impl Model for DemoModel {
 
 fn pieces(ask: &Ask) -> Vec<Piece> {
     let prompt = Prompt::read(&ask.messages);
-    let wishes = plan::next(&prompt, &ask.tools, ask.round);
-    let (mut pieces, reply) =
-        if wishes.is_empty() { said(&write::answer(&prompt, &ask.tools), ask) } else { called(wishes, ask) };
+    let (mut pieces, reply) = match listen::facts(ask) {
+        Some(facts) => said(&facts, ask),
+        None => match plan::next(&prompt, &ask.tools, ask.round) {
+            wishes if wishes.is_empty() => said(&write::answer(&prompt, &ask.tools), ask),
+            wishes => called(wishes, ask),
+        },
+    };
     let input = ask.messages.iter().map(size).sum();
     let usage = Usage { input, output: spoken(&reply), ..Usage::default() };
     pieces.push(Piece::Done(reply, Some(usage)));

@@ -940,6 +940,8 @@ export interface Requests {
       content: string;
     };
     answer: {
+      /** Whether it is found by its meaning too. False without `[chat] embeddings`, and while that model does not answer: it is asked again later. */
+      embedded: boolean;
       id: number;
       collection: string;
       title: string;
