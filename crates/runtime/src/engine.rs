@@ -346,6 +346,8 @@ impl Engine {
             return;
         }
         match load(&*self.0.seams.log, id, Purpose::GoOn).await {
+            // Its owner was faster.
+            Ok((run, _)) if run.ended() => {}
             Ok((run, len)) => {
                 recovery.resumed += 1;
                 let kind = run.spec().kind;

@@ -390,7 +390,8 @@ async fn documents_are_put_into_collections_and_found_by_their_words() {
     assert_eq!((made.status, &made.json()["documents"]), (201, &json!(0)), "{made:?}");
     let soup = json!({ "title": "Soup", "content": "Boil water.\n\nAdd salt." });
     let added = here.post("/api/collections/kitchen/documents", soup.clone()).await;
-    assert_eq!((added.status, added.json()), (201, json!({ "id": 1, "collection": "kitchen", "title": "Soup" })));
+    let expected = json!({ "id": 1, "collection": "kitchen", "title": "Soup", "embedded": false });
+    assert_eq!((added.status, added.json()), (201, expected));
     let listed = here.get("/api/collections").await.json();
     assert_eq!(
         (&listed["collections"][0]["name"], &listed["collections"][0]["documents"]),

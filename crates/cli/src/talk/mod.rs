@@ -18,13 +18,13 @@ mod turn;
 
 use consort_core::chat::Mode;
 use futures::StreamExt;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::editor::{Editor, Typed};
 use self::keyboard::Keyboard;
 use self::place::{Begun, Place};
 use self::screen::Screen;
-use self::slash::{Command, Wish};
+use self::slash::{Command, Memory, Wish};
 use self::story::End;
 use self::tally::Tally;
 use self::turn::{Turned, key};
@@ -67,6 +67,7 @@ pub(crate) struct Talk<'a> {
     interrupts: Interrupts,
     topic: Topic,
     mode: Option<Mode>,
+    memory: Memory,
     tally: Tally,
 }
 
@@ -94,7 +95,8 @@ impl<'a> Talk<'a> {
             Typist::Nobody => None,
         };
         let screen = Screen::new(look, output);
-        Ok(Talk { place, screen, keyboard, interrupts: interrupts(), topic, mode: None, tally: Tally::default() })
+        let (interrupts, memory, tally) = (interrupts(), Memory::default(), Tally::default());
+        Ok(Talk { place, screen, keyboard, interrupts, topic, mode: None, memory, tally })
     }
 
     /// The thread, once something was said.
@@ -202,7 +204,11 @@ impl<'a> Talk<'a> {
         let model = self.topic.model.as_ref().map(|model| ("model", model.as_str()));
         let mode = self.mode.map(|mode| ("permission_mode", mode.word()));
         let fields = [("content", content)].into_iter().chain(model).chain(mode);
-        Value::Object(fields.map(|(name, value)| (name.to_owned(), value.into())).collect())
+        let mut fields: Map<String, Value> = fields.map(|(name, value)| (name.to_owned(), value.into())).collect();
+        if self.memory == Memory::On {
+            fields.insert("memory_enabled".to_owned(), true.into());
+        }
+        Value::Object(fields)
     }
 
     /// Does what a command asks for; says what there is to say.
@@ -226,6 +232,11 @@ impl<'a> Talk<'a> {
             Command::Mode(mode) => {
                 self.mode = Some(mode);
                 Ok(format!("mode: {}, as far as the configuration allows it", mode.word()))
+            }
+            Command::ShowMemory => Ok(format!("memory: {}", self.memory.word())),
+            Command::Memory(memory) => {
+                self.memory = memory;
+                Ok(format!("memory: {}", memory.word()))
             }
             Command::Cost => Ok(self.tally.words()),
         }

@@ -8,6 +8,7 @@ pub(super) const HELP: &str = "\
 /threads [ID]   your conversations; with an ID, go on with that one
 /model [NAME]   the models; with a name, ask that one from now on
 /mode [MODE]    what needs no permission: plan, default or auto
+/memory [WORD]  whether you are remembered across conversations: on or off
 /tools          the tools there are
 /cost           what the last turn and this session used
 /exit           leave (also Ctrl-D)
@@ -49,8 +50,32 @@ pub(super) enum Command {
     ShowMode,
     /// This may be done.
     Mode(Mode),
+    /// Is anything remembered?
+    ShowMemory,
+    /// From now on it is, or is not.
+    Memory(Memory),
     /// What was used?
     Cost,
+}
+
+/// Whether what is said is remembered for other conversations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// It is.
+    On,
+    /// It is not.
+    #[default]
+    Off,
+}
+
+impl Memory {
+    /// The word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Memory::On => "on",
+            Memory::Off => "off",
+        }
+    }
 }
 
 /// What a line means.
@@ -74,6 +99,10 @@ pub(super) fn read(line: &str) -> Wish {
             Some(mode) => Wish::Do(Command::Mode(mode)),
             None => Wish::Wrong(format!("there is no mode `{word}`: plan, default or auto")),
         },
+        ("memory", None) => Wish::Do(Command::ShowMemory),
+        ("memory", Some("on")) => Wish::Do(Command::Memory(Memory::On)),
+        ("memory", Some("off")) => Wish::Do(Command::Memory(Memory::Off)),
+        ("memory", Some(word)) => Wish::Wrong(format!("/memory is on or off, not `{word}`")),
         ("cost", None) => Wish::Do(Command::Cost),
         ("exit" | "quit", None) => Wish::Exit,
         ("help" | "new" | "clear" | "tools" | "cost" | "exit" | "quit", Some(_)) => {
@@ -97,6 +126,8 @@ mod tests {
             ("/model fast", Wish::Do(Command::Model("fast".to_owned()))),
             ("/mode  auto", Wish::Do(Command::Mode(Mode::Auto))),
             ("/mode yolo", wrong("there is no mode `yolo`: plan, default or auto")),
+            ("/memory on", Wish::Do(Command::Memory(Memory::On))),
+            ("/memory maybe", wrong("/memory is on or off, not `maybe`")),
             ("/threads thread-1", Wish::Do(Command::Thread("thread-1".to_owned()))),
             ("/exit now", wrong("/exit stands alone")),
             ("/fly", wrong("there is no command /fly; /help lists them")),

@@ -100,7 +100,11 @@ impl Chats {
         let mining = mining_id(&turn);
         match self.stored_run(&mining).await? {
             Some(run) if run.ended() => self.keep(&mut thread, &turn, &run).await,
-            Some(_) => Ok(Vein::Waits(mining)),
+            Some(_) => {
+                // A process that does not go on with everything left this one.
+                self.0.engine.take_up(&mining).await;
+                Ok(Vein::Waits(mining))
+            }
             None => match ended.mining(&turn) {
                 Ok(compiled) => {
                     self.0.engine.submit_as(&mining, compiled, Vec::new()).await?;
