@@ -137,7 +137,11 @@ impl Parlour {
         let info = ModelInfo { tools: calls == Calls::Tools, ..ModelInfo::new("model", "openai") };
         let models = ModelCatalog::default().with(info, model)?;
         let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
-        let catalog = Catalog { models: models.infos().cloned().collect(), tools: tools.infos().cloned().collect() };
+        let catalog = Catalog {
+            models: models.infos().cloned().collect(),
+            tools: tools.infos().cloned().collect(),
+            ..Catalog::default()
+        };
         let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));
         let collections = Collections::new(log.clone());
         let engine = Engine::new(Seams { log, models, tools, limits: Limits::new([], None), clock, cancel_grace });
@@ -153,7 +157,7 @@ impl Parlour {
         let settings = Settings {
             rules,
             catalog,
-            sources: Vec::new(),
+            providers: Vec::new(),
             workspace: None,
             detach_grace: Duration::ZERO,
             collections,
