@@ -124,7 +124,7 @@ fn an_answer_that_says_nothing_is_stored_and_warned_about() {
 fn whatever_was_said_before_can_be_dropped_to_make_room_for_what_is_said_now() {
     let said = |text: String| Message::User { text: text.into() };
     let before = |size: usize, exchanges: usize| {
-        let history = (0..exchanges).map(|_| said("x".repeat(size))).collect();
+        let history = Arc::new((0..exchanges).map(|_| said("x".repeat(size))).collect());
         let turn = chat::Turn { thread: "t".to_owned(), content: "now".into(), history, ..Default::default() };
         let limits = Limits { history_tokens: 2000, ..LIMITS };
         World::of(chat::compile(Order { turn, ..Order::default() }, &rules(Mode::Auto, limits), &tools()).unwrap())
