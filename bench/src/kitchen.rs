@@ -14,6 +14,7 @@ use consort_net::transport::{Address, WebSockets};
 use consort_runtime::admission::Pools;
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::clock::Clock;
+use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
@@ -80,8 +81,14 @@ fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Net
         mode: Mode::Auto,
         approval_timeout_ms: 0,
     };
-    let (providers, detach_grace) = (Vec::new(), Duration::ZERO);
-    let settings = Settings { rules, catalog: catalog.clone(), providers, workspace: None, detach_grace };
+    let settings = Settings {
+        rules,
+        catalog: catalog.clone(),
+        providers: Vec::new(),
+        workspace: None,
+        detach_grace: Duration::ZERO,
+        collections: Collections::new(engine.seams().log.clone()),
+    };
     let chats = Chats::new(engine.clone(), settings);
     Server::new(engine, ensemble, catalog, chats, network)
 }

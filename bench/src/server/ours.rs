@@ -11,6 +11,7 @@ use consort_core::message::{Failure, Part, Reply, Stop, Usage};
 use consort_net::network::{Network, Options};
 use consort_net::transport::WebSockets;
 use consort_runtime::chats::{Chats, Settings};
+use consort_runtime::collections::Collections;
 use consort_runtime::log::SqliteLog;
 use consort_runtime::model::{Ask, Model, Piece, client};
 use consort_server::Server;
@@ -67,8 +68,14 @@ fn server(stage: &Stage) -> Server {
         mode: Mode::Auto,
         approval_timeout_ms: 0,
     };
-    let detach_grace = Duration::from_secs(60);
-    let settings = Settings { rules, catalog: catalog.clone(), providers: Vec::new(), workspace: None, detach_grace };
+    let settings = Settings {
+        rules,
+        catalog: catalog.clone(),
+        providers: Vec::new(),
+        workspace: None,
+        detach_grace: Duration::from_secs(60),
+        collections: Collections::new(engine.seams().log.clone()),
+    };
     let network = Options {
         name: "bench".to_owned(),
         realm: None,

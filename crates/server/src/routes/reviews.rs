@@ -110,9 +110,11 @@ pub(crate) async fn decided(
     let sent = sent?;
     let decision = decision(sent)?;
     let asked = reviewing(site, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
-    asked.map_err(|error| match error {
-        engine::Error::Refused(Refused::Decided { verdict }) => Problem::resolved(id, verdict),
-        error => Problem::of_run(run, error),
+    asked.map_err(|error| {
+        if let engine::Error::Refused(Refused::Decided { verdict }) = &error {
+            return Problem::resolved(id, verdict);
+        }
+        Problem::of_run(run, error)
     })?;
     Ok(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" }))
 }
