@@ -137,6 +137,15 @@ impl Growing {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn everything_that_grows_can_be_measured() {
+        for growing in [Growing::Belt, Growing::History, Growing::Agents] {
+            for size in [10, 100] {
+                assert!(growing.cost(size, 4).await.unwrap() > 0.0);
+            }
+        }
+    }
+
     #[test]
     fn what_costs_the_same_each_time_does_not_grow_and_what_is_free_does_neither() {
         let linear = Costs([110.0, 200.0, 1_100.0]);

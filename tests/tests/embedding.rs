@@ -191,7 +191,7 @@ async fn a_provider_nobody_has_and_names_nobody_can_type_are_mistakes() {
     let expected = [
         "tool_providers: 'market' is the name of another provider",
         "tool_providers: 'no name' is no name for a provider: only letters, digits, `_` and `-` are",
-        "tasks[0].tools[1]: Unknown tools 'shop:*'. Available: [market:*, market:*, no name:*]",
+        "tasks[0].tools[1]: Unknown tools 'shop:*'. Available: [market:*, market:*, no name:*, network:*]",
     ];
     assert_eq!(said, expected);
 }

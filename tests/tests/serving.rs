@@ -49,7 +49,7 @@ async fn runs_of_clients_and_of_the_program_are_the_same_runs() {
     assert_eq!((status, &seen["status"]), (200, &json!("COMPLETED")), "{seen}");
     let (_, capabilities) = ask(at, "GET /api/capabilities", "", "").await;
     let names: Vec<&Value> = capabilities["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["calculator"]);
+    assert_eq!(names, ["calculator", "human_input"]);
     let (status, sum) = ask(at, "POST /api/tools/calculator/invoke", "", r#"{"input":"6 * 7"}"#).await;
     assert_eq!((status, &sum["output"]), (200, &json!("42")), "{sum}");
     let (status, _page) = ask(at, "GET /", "", "").await;
@@ -114,7 +114,7 @@ async fn sharing_what_is_not_there_or_twice_is_a_mistake() {
     let Err(Error::Mistakes(Mistakes(mistakes))) = built.build().map(|_| ()) else { panic!("it was built") };
     let said: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
     let expected = [
-        "share_tool: there is no tool 'hammer'. Available: [calculator, search_collections]",
+        "share_tool: there is no tool 'hammer'. Available: [calculator, memory_recall, memory_store, search_collections]",
         "share_task: there is no task 'read'. Available: [write]",
         "share_task: something else is shared as 'write'",
     ];

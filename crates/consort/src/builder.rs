@@ -14,8 +14,6 @@ use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
 #[cfg(feature = "serve")]
 use consort_net::serve::{MAX_CONCURRENT, pool};
-#[cfg(feature = "serve")]
-use consort_net::share::Kitchen;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 #[cfg(feature = "serve")]
 use consort_runtime::chats::MAX_CONCURRENT_TURNS;
@@ -288,13 +286,10 @@ impl EnsembleBuilder {
         let engine = Engine::limited(Seams { log, models, tools, limits, clock, cancel_grace }, self.pools());
         mistakes.extend(wrong(&template, engine.seams()));
         #[cfg(feature = "serve")]
-        match self.sharing.shares(&template, &catalog(engine.seams())) {
-            Ok(shares) => {
-                let kitchen = Kitchen { ensemble: template.clone(), catalog: catalog(engine.seams()), shares };
-                crate::share::offer(&network, kitchen, &engine);
-            }
-            Err(unshared) => mistakes.extend(unshared),
-        }
+        let shares = self.sharing.shares(&template, &engine.seams().tools).unwrap_or_else(|unshared| {
+            mistakes.extend(unshared);
+            Vec::new()
+        });
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes).into());
         }
@@ -304,6 +299,8 @@ impl EnsembleBuilder {
             tools: self.tools,
             #[cfg(feature = "serve")]
             network,
+            #[cfg(feature = "serve")]
+            shares: shares.into(),
         })
     }
 

@@ -51,6 +51,8 @@ pub struct Ensemble {
     pub(crate) tools: ToolCatalog,
     #[cfg(feature = "serve")]
     pub(crate) network: consort_net::network::Network,
+    #[cfg(feature = "serve")]
+    pub(crate) shares: Arc<[consort_net::share::Share]>,
 }
 
 /// What [`Ensemble::resume_unfinished`] found.
@@ -122,10 +124,16 @@ impl Ensemble {
 
 /// What tasks may name: memory is not called by name, but asked for.
 pub(crate) fn catalog(seams: &Seams) -> Catalog {
+    let mut catalog = lasting(seams);
+    catalog.tools.extend(seams.tools.live().map(|tool| tool.info().clone()));
+    catalog
+}
+
+/// The same without what comes and goes.
+pub(crate) fn lasting(seams: &Seams) -> Catalog {
     let named = |tool: &&Arc<ToolInfo>| ![RECALL, REMEMBER].contains(&tool.name.as_str());
-    let live = seams.tools.live().map(|tool| tool.info().clone());
     let known = seams.tools.infos().filter(named).cloned();
-    let tools = known.chain(live).chain([Arc::new(human::info())]).collect();
+    let tools = known.chain([Arc::new(human::info())]).collect();
     let providers = seams.tools.providers().map(|provider| provider.name().to_owned()).collect();
     Catalog { models: seams.models.infos().cloned().collect(), tools, providers }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
+use consort_net::share::Kitchen;
 use consort_runtime::chats::{Chats, DETACH_GRACE, Settings};
 use consort_runtime::collections::Collections;
 use consort_runtime::tool::SearchCollections;
@@ -15,8 +16,9 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::ensemble::{Ensemble, catalog};
+use crate::ensemble::{Ensemble, lasting};
 use crate::error::Error;
+use crate::share::offer;
 
 /// A server in the making.
 ///
@@ -164,8 +166,10 @@ impl ServerBuilder {
 
     /// The server, unless anybody at all could use it.
     fn over(self, address: SocketAddr) -> Result<Server, Error> {
-        let Ensemble { engine, template, network, .. } = &self.ensemble;
-        let mut catalog = catalog(engine.seams());
+        let Ensemble { engine, template, network, shares, .. } = &self.ensemble;
+        let mut catalog = lasting(engine.seams());
+        let kitchen = Kitchen { ensemble: (**template).clone(), catalog: catalog.clone(), shares: shares.to_vec() };
+        offer(network, kitchen, engine);
         // It comes with the store, and is added there.
         catalog.tools.retain(|tool| tool.name != SearchCollections::NAME);
         let models = engine.seams().models.infos();

@@ -1,7 +1,5 @@
 //! What other ensembles may use, and which of them are known.
 
-use consort_core::catalog::ToolInfo;
-use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
 use consort_net::network::{Network, Options};
@@ -9,6 +7,7 @@ use consort_net::serve::{MAX_CONCURRENT, Serve};
 use consort_net::share::{Kitchen, Share, What};
 use consort_net::transport::{Address, WebSockets};
 use consort_runtime::engine::Engine;
+use consort_runtime::tool::Toolbox;
 use std::sync::Arc;
 
 use crate::builder::EnsembleBuilder;
@@ -114,11 +113,11 @@ impl Sharing {
     }
 
     /// Everything that is shared, or what is wrong with it.
-    pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
+    pub(crate) fn shares(&self, ensemble: &Ensemble, tools: &Toolbox) -> Result<Vec<Share>, Vec<Mistake>> {
         let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
         for Wish { kind, name, tags } in &self.wishes {
             let what = match kind {
-                Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *name).cloned().map(What::Tool),
+                Kind::Tool => tools.get(name).map(|tool| What::Tool(tool.info().clone())),
                 Kind::Task => {
                     let task = ensemble.tasks.iter().find(|task| task.name.as_deref() == Some(name));
                     task.cloned().map(|task| What::Task(Box::new(task)))
@@ -129,7 +128,7 @@ impl Sharing {
                     mistakes.push(kind.mistake(format!("something else is shared as '{name}'")));
                 }
                 Some(what) => shares.push(Share { name: name.clone(), tags: tags.clone(), what }),
-                None => mistakes.push(kind.unknown(name, ensemble, &catalog.tools)),
+                None => mistakes.push(kind.unknown(name, ensemble, tools)),
             }
         }
         if mistakes.is_empty() { Ok(shares) } else { Err(mistakes) }
@@ -144,9 +143,9 @@ impl Kind {
         }
     }
 
-    fn unknown(self, name: &str, ensemble: &Ensemble, tools: &[Arc<ToolInfo>]) -> Mistake {
+    fn unknown(self, name: &str, ensemble: &Ensemble, tools: &Toolbox) -> Mistake {
         let (what, known): (_, Vec<&str>) = match self {
-            Kind::Tool => ("tool", tools.iter().map(|tool| tool.name.as_str()).collect()),
+            Kind::Tool => ("tool", tools.names().collect()),
             Kind::Task => ("task", ensemble.tasks.iter().filter_map(|task: &Draft| task.name.as_deref()).collect()),
         };
         self.mistake(format!("there is no {what} '{name}'. Available: [{}]", known.join(", ")))
