@@ -94,7 +94,7 @@ impl Remote {
         let invocation = Invocation { run, call: Id::task(0), key, args, account: Account::default() };
         match self.tool.call(invocation).await {
             Answer::Done { .. } => Ok(()),
-            other => bail!("the call failed: {other:?}"),
+            failed @ (Answer::Failed(_) | Answer::Unknown(_)) => bail!("the call failed: {failed:?}"),
         }
     }
 
