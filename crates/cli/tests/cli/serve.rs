@@ -123,7 +123,9 @@ fn a_verbose_run_writes_what_is_said_into_the_log() {
     assert!(prompt["text"].as_str().unwrap().contains("## Task\n"), "{prompt}");
     assert!(log.find("reply")["text"].is_string());
     let tool = log.find("tool")["text"].clone();
-    assert_eq!(tool, "calculator {\"input\":\"3 * 25\"} -> … [2 characters]");
+    let (called, result) = tool.as_str().unwrap().split_once(" -> ").unwrap();
+    assert!(called.starts_with("calculator {\"input\":"), "{tool}");
+    assert_eq!(result, "… [2 characters]");
     interrupt(&server);
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }

@@ -11,6 +11,7 @@ use crate::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
 use crate::compile::{Catalog, Compiled, compile};
 use crate::decide::{Command, Refused, Report};
 use crate::draft::{Draft, Ensemble, Request};
+use crate::dynamic::NETWORK;
 use crate::event::{Event, Fact};
 use crate::human;
 use crate::id::{Id, Millis};
@@ -69,7 +70,17 @@ pub(super) fn catalog() -> Catalog {
         .into_iter()
         .map(Arc::new)
         .collect(),
-        providers: Vec::new(),
+        providers: vec![NETWORK.to_owned()],
+    }
+}
+
+/// What was said before a turn is not stored with it: whoever goes on with it
+/// puts it back.
+fn put_back(stored: &mut Event, event: &Event) {
+    if let (Fact::RunAccepted { spec: stored, .. }, Fact::RunAccepted { spec, .. }) = (&mut stored.fact, &event.fact)
+        && let (Some(stored), Some(turn)) = (&mut Arc::make_mut(stored).chat, &spec.chat)
+    {
+        stored.history = turn.history.clone();
     }
 }
 
@@ -133,7 +144,9 @@ impl World {
         self.spans.extend(self.run.span("run-1", &event));
         self.run.apply(&event);
         let text = serde_json::to_string(&event).unwrap();
-        self.stored.apply(&serde_json::from_str(&text).unwrap());
+        let mut stored = serde_json::from_str(&text).unwrap();
+        put_back(&mut stored, &event);
+        self.stored.apply(&stored);
         assert_eq!(self.run, self.stored, "any prefix replays to the same state");
         described::check(&self.run.frame("run-1", self.log.len() as u64, &event));
         self.log.push(event);
