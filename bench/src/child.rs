@@ -12,7 +12,7 @@ pub(crate) const SERVE: &str = "serve";
 pub(crate) const CROWD: &str = "crowd";
 
 /// The argument that makes this program a server of one kind or another.
-pub(crate) const SERVER: &str = "server";
+pub(crate) const SERVER: &str = "host";
 
 /// A process that listens, and ends with this value.
 pub(crate) struct Process {

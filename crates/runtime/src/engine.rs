@@ -293,6 +293,17 @@ impl Engine {
         }
     }
 
+    /// Looks at the run once it is over or not owned here.
+    pub async fn at_its_end<T>(&self, run: &str, look: impl FnOnce(&Run) -> T) -> Result<T, Error> {
+        self.check_sight(run)?;
+        let end = self.live().get(run).map(|live| live.window.end.clone());
+        self.finished(run).await;
+        match end.as_ref().and_then(|end| end.get()) {
+            Some(ended) => Ok(look(ended)),
+            None => Ok(look(&self.run(run).await?)),
+        }
+    }
+
     /// Why nothing of this run can be stored just now.
     pub fn stalled(&self, run: &str) -> Option<String> {
         self.live().get(run).and_then(|live| live.window.stalled.borrow().clone())
@@ -462,7 +473,7 @@ impl Engine {
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
         let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
-        let window = Window { ring, stalled: watch::Sender::new(None), meters, telemetry };
+        let window = Window { ring, stalled: watch::Sender::new(None), meters, telemetry, end: Arc::default() };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());

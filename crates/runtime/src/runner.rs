@@ -5,7 +5,8 @@
 //! acknowledged, and if it is refused the runner ends and its run with it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use consort_core::aloud::Line;
@@ -48,6 +49,8 @@ pub(crate) struct Window {
     pub(crate) meters: Meters,
     /// Who is told what took how long, if anybody.
     pub(crate) telemetry: Option<Telemetry>,
+    /// The run, once it has ended: who waits for that need not read it again.
+    pub(crate) end: Arc<OnceLock<Run>>,
 }
 
 pub(crate) struct Runner {
@@ -216,6 +219,9 @@ impl Runner {
                 }
             }
         }
+        if self.run.ended() {
+            let _set_before = self.window.end.set(mem::take(&mut self.run));
+        }
         Ok(())
     }
 
@@ -301,7 +307,7 @@ impl Runner {
     /// all of it, in this order.
     async fn commit(&mut self) -> Result<(), Error> {
         self.settle()?;
-        let mut batch = std::mem::take(&mut self.batch);
+        let mut batch = mem::take(&mut self.batch);
         if !batch.records.is_empty() {
             let began = Instant::now();
             self.append(&mut batch).await?;
@@ -390,9 +396,9 @@ impl Runner {
             stream: self.id.clone(),
             expected: self.len,
             epoch: self.run.epoch(),
-            records: std::mem::take(&mut batch.records),
+            records: mem::take(&mut batch.records),
             row,
-            claims: std::mem::take(&mut batch.claims),
+            claims: mem::take(&mut batch.claims),
         };
         loop {
             match self.seams.log.append(append.clone()).await {

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
 use consort_core::compile::Compiled;
+use consort_core::run::Run;
 use consort_core::spec::{Spec, Task};
 use consort_core::submission::{self, Submission};
 use consort_runtime::trace;
@@ -141,12 +142,11 @@ pub(super) async fn answer(
 
 /// The run's detail, if it ends in time and before the server does.
 async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>, Problem> {
+    let look = |state: &Run| state.ended().then(|| state.detail(run));
     tokio::select! {
-        _over = tokio::time::timeout(within, site.engine().finished(run)) => {}
-        () = site.closed() => {}
+        found = tokio::time::timeout(within, site.engine().at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
+        () = site.closed() => Ok(None),
     }
-    let state = site.engine().run(run).await?;
-    Ok(state.ended().then(|| state.detail(run)))
 }
 
 /// What is said about a run that was taken.

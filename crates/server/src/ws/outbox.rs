@@ -32,7 +32,7 @@ const REASON_MAX: usize = 123;
 /// The close code of a client that stays behind.
 pub(super) const BEHIND: u16 = 4008;
 
-/// One frame and, when it is a stored event, where it stands.
+/// One frame and, when it is of a run, the first event that is missing without it.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) text: Arc<str>,

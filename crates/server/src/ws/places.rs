@@ -14,8 +14,9 @@ use futures::stream::AbortHandle;
 pub(super) enum Place {
     /// It follows the feed and wants this event next; whichever comes, if none.
     Feed(Option<Seq>),
-    /// It follows the log; the feed has nothing for it.
-    Log(AbortHandle),
+    /// It follows the log, where this event comes next; the feed has nothing
+    /// for it.
+    Log(AbortHandle, Seq),
     /// It has seen the end; what the feed still holds is old.
     Over,
 }
@@ -35,30 +36,38 @@ pub(super) struct Places(HashMap<Arc<str>, Place>);
 
 impl Places {
     pub(super) fn set(&mut self, run: Arc<str>, place: Place) {
-        if let Some(Place::Log(tail)) = self.0.insert(run, place) {
+        if let Some(Place::Log(tail, _)) = self.0.insert(run, place) {
             tail.abort();
         }
     }
 
-    /// The next event of every run in the feed.
+    /// It has read this run up to here, in the log.
+    pub(super) fn read_to(&mut self, run: &str, seq: Seq) {
+        if let Some(Place::Log(_, next)) = self.0.get_mut(run) {
+            *next = seq;
+        }
+    }
+
+    /// The next event of every run that goes on.
     pub(super) fn positions(&self) -> Vec<(Arc<str>, Seq)> {
         let next = |(run, place): (&Arc<str>, &Place)| match place {
             Place::Feed(next) => next.map(|next| (run.clone(), next)),
-            Place::Log(_) | Place::Over => None,
+            Place::Log(_, next) => Some((run.clone(), *next)),
+            Place::Over => None,
         };
         self.0.iter().filter_map(next).collect()
     }
 
     /// How many runs are followed in the log.
     pub(super) fn in_log(&self) -> usize {
-        self.0.values().filter(|place| matches!(place, Place::Log(_))).count()
+        self.0.values().filter(|place| matches!(place, Place::Log(..))).count()
     }
 
     /// Follows these runs in the log no longer. If they are of interest again,
     /// they are joined wherever they are.
     pub(super) fn leave_log(&mut self, left: impl Fn(&str) -> bool) {
         for (run, place) in &mut self.0 {
-            if let Place::Log(tail) = place
+            if let Place::Log(tail, _) = place
                 && left(run)
             {
                 tail.abort();
@@ -156,10 +165,12 @@ mod tests {
     #[test]
     fn a_run_that_is_left_is_not_read_any_more_and_joined_wherever_it_is() {
         let (mut places, (left, _), (kept, _)) = (Places::default(), AbortHandle::new_pair(), AbortHandle::new_pair());
-        places.set("r".into(), Place::Log(left.clone()));
-        places.set("kept".into(), Place::Log(kept.clone()));
+        places.set("r".into(), Place::Log(left.clone(), 0));
+        places.set("kept".into(), Place::Log(kept.clone(), 2));
         places.leave_log(|run| run == "r");
         assert_eq!((left.is_aborted(), kept.is_aborted(), places.in_log()), (true, false, 1));
+        places.read_to("kept", 3);
+        assert_eq!(places.positions(), [("kept".into(), 3)]);
         assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
     }
 

@@ -258,7 +258,7 @@ impl Session {
         let frames = self.site.engine().tail(run, from).await?;
         let run: Arc<str> = run.into();
         let (frames, tail): (_, AbortHandle) = abortable(frames);
-        self.places.set(run.clone(), Place::Log(tail));
+        self.places.set(run.clone(), Place::Log(tail, from));
         self.tails.push(frames.map(move |frame| (run.clone(), frame)).boxed());
         Ok(())
     }
@@ -307,8 +307,10 @@ impl Session {
         match frame {
             Ok(frame) => {
                 self.show(&run, std::slice::from_ref(&frame));
-                if matches!(frame, Frame::Result { .. }) {
-                    self.places.set(run, Place::Over);
+                match frame {
+                    Frame::Event { seq, .. } => self.places.read_to(&run, seq + 1),
+                    Frame::Delta { .. } => {}
+                    Frame::Result { .. } => self.places.set(run, Place::Over),
                 }
             }
             Err(error) => {
@@ -360,7 +362,8 @@ impl Session {
 fn item(run: &Arc<str>, frame: &Frame) -> Item {
     let position = match frame {
         Frame::Event { seq, .. } => Some((run.clone(), *seq)),
-        Frame::Delta { .. } | Frame::Result { .. } => None,
+        Frame::Delta { after, .. } => Some((run.clone(), after + 1)),
+        Frame::Result { .. } => None,
     };
     Item { text: frame.text().clone(), position }
 }
