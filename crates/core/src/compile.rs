@@ -36,7 +36,7 @@ const NAME_WORDS: usize = 6;
 const NAME_CHARS: usize = 40;
 
 /// Tools a task may name that no catalog holds: the run itself does what they say.
-pub const OWN_TOOLS: [&str; 6] = [subtask::RUN, human::ASK, memory::LIST, memory::READ, memory::WRITE, result::READ];
+const OWN_TOOLS: [&str; 5] = [subtask::RUN, memory::LIST, memory::READ, memory::WRITE, result::READ];
 
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
@@ -354,9 +354,7 @@ impl Compiler<'_> {
 
     fn check_tool(&mut self, name: &str, place: String) {
         let Catalog { tools, providers, .. } = self.catalog;
-        // Whether people can be asked is a setting, so the catalog says it.
-        let own = OWN_TOOLS.contains(&name) && name != human::ASK;
-        if own || tools.iter().any(|tool| tool.name == name) {
+        if OWN_TOOLS.contains(&name) || tools.iter().any(|tool| tool.name == name) {
             return;
         }
         let message = match Dynamic::parse(name).map(Dynamic::provider) {
