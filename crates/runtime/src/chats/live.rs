@@ -53,18 +53,37 @@ impl Seat {
     }
 }
 
+/// Threads that may be known before those are forgotten in which nothing happens.
+const KNOWN_MIN: usize = 256;
+
 /// The threads something happens in, by id.
 #[derive(Default)]
-pub(super) struct Live(Mutex<HashMap<String, Arc<Conversation>>>);
+pub(super) struct Live(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    all: HashMap<String, Arc<Conversation>>,
+    /// How many were left when it was last looked.
+    left: usize,
+}
 
 impl Live {
+    /// Anybody may name a thread, also one that does not exist.
     pub(super) fn conversation(&self, id: &str) -> Arc<Conversation> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+        let mut known = self.known();
+        if known.all.len() >= KNOWN_MIN.max(2 * known.left) {
+            known.all.retain(|_, conversation| !conversation.is_idle());
+            known.left = known.all.len();
+        }
+        known.all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn forget(&self, id: &str) {
-        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let gone = self.known().all.remove(id);
         // Whoever follows the thread learns that there is nothing to follow.
         if let Some(gone) = gone {
             gone.news.send_modify(|news| *news += 1);
@@ -76,6 +95,16 @@ impl Conversation {
     fn new(id: &str) -> Conversation {
         let (news, _) = watch::channel(0);
         Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
+    }
+
+    /// Whether nobody would miss it: one made anew knows as much.
+    fn is_idle(self: &Arc<Self>) -> bool {
+        let state = self.state();
+        let State { attached: 0, attended: None, mode: None, tended: false, mined: false, seats } = &*state else {
+            return false;
+        };
+        let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
+        !is_heard && Arc::strong_count(self) == 1
     }
 
     /// A turn has begun.
@@ -178,5 +207,22 @@ impl Drop for Attachment {
     fn drop(&mut self) {
         self.conversation.state().attached -= 1;
         self.conversation.watch_over(&self.chats, &self.owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
+        let live = Live::default();
+        let (held, seat) = (live.conversation("held"), live.conversation("sat").seat());
+        live.conversation("plans").set_mode(Mode::Plan);
+        (0..10 * KNOWN_MIN).for_each(|n| drop(live.conversation(&n.to_string())));
+        assert!(live.known().all.len() <= KNOWN_MIN);
+        assert!(Arc::ptr_eq(&held, &live.conversation("held")));
+        assert_eq!(live.conversation("plans").mode(), Some(Mode::Plan));
+        assert!(live.conversation("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
     }
 }
