@@ -67,12 +67,14 @@ pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
     Ok((network, dialling))
 }
 
-fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
+/// A network of this name.
+pub(crate) fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
     let (name, lease) = (name.to_owned(), Duration::from_secs(15));
     Network::new(Options { name, realm: None, lease, max_hops: 8, shareable: true, peers }, Arc::new(WebSockets))
 }
 
-fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Network) -> Server {
+/// A server with the usual limits.
+pub(crate) fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Network) -> Server {
     let rules = Rules {
         model: None,
         classes: Vec::new(),

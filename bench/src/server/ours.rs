@@ -3,25 +3,17 @@
 use std::io::BufRead;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
-use consort_core::chat::{Mode, Rules};
 use consort_core::draft::Ensemble;
 use consort_core::message::{Failure, Part, Reply, Stop, Usage};
-use consort_net::network::{Network, Options};
-use consort_net::transport::WebSockets;
-use consort_runtime::chats::{Chats, Settings};
-use consort_runtime::collections::Collections;
 use consort_runtime::log::SqliteLog;
 use consort_runtime::model::{Ask, Model, Piece, client};
-use consort_server::Server;
-use consort_server::access::{Access, Reach};
-use consort_server::ws::Sockets;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::{PACE, TOKENS};
+use crate::kitchen;
 use crate::recorded::openai;
 use crate::stage::{Stage, one_task, three_tasks};
 
@@ -55,49 +47,9 @@ async fn serve(ensemble: Ensemble, model: impl Model) -> anyhow::Result<()> {
     let stage = Stage::new(ensemble, log, model, NonZeroU32::MAX)?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
-    Ok(server(&stage).serve(listener, std::future::pending()).await?)
-}
-
-fn server(stage: &Stage) -> Server {
-    let (engine, catalog) = (stage.engine.clone(), (*stage.catalog).clone());
-    let rules = Rules {
-        model: None,
-        classes: Vec::new(),
-        workflow_registry: false,
-        limits: Default::default(),
-        mode: Mode::Auto,
-        approval_timeout_ms: 0,
-    };
-    let settings = Settings {
-        rules,
-        catalog: catalog.clone(),
-        providers: Vec::new(),
-        workspace: None,
-        detach_grace: Duration::from_secs(60),
-        collections: Collections::new(engine.seams().log.clone()),
-    };
-    let network = Options {
-        name: "bench".to_owned(),
-        realm: None,
-        lease: Duration::from_secs(15),
-        max_hops: 8,
-        shareable: true,
-        peers: Vec::new(),
-    };
-    Server {
-        chats: Chats::new(engine.clone(), settings),
-        ensemble: (*stage.ensemble).clone(),
-        catalog,
-        direct: Vec::new(),
-        workspace: None,
-        access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
-        max_body_bytes: 1 << 20,
-        drain_timeout: Duration::from_secs(1),
-        tool_patience: Duration::from_secs(30),
-        sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 1 << 20 },
-        network: Network::new(network, Arc::new(WebSockets)),
-        engine,
-    }
+    let parts = ((*stage.ensemble).clone(), (*stage.catalog).clone());
+    let server = kitchen::server(stage.engine.clone(), parts, kitchen::network("bench", Vec::new()));
+    Ok(server.serve(listener, std::future::pending()).await?)
 }
 
 /// A message whenever the parent says something; the end when it is gone.
