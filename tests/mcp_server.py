@@ -64,6 +64,10 @@ def grow(_):
     return text("grown")
 
 
+def trace(_):
+    return text(str(META.get("traceparent")))
+
+
 def environment(_):
     return text(json.dumps(dict(os.environ) | {"cwd": os.getcwd()}))
 
@@ -107,6 +111,7 @@ TOOLS = {
     "grow": (grow, {}),
     "shrinks": (hang, {}),
     "environment": (environment, {"annotations": READ}),
+    "trace": (trace, {"annotations": READ}),
     "helper": (helper, {}),
     "parts": (parts, {"annotations": READ}),
     "only_data": (only_data, {"annotations": READ}),

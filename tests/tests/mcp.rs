@@ -18,6 +18,7 @@ use consort_runtime::log::MemoryLog;
 use consort_runtime::model::ScriptedModel;
 use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport};
 use consort_runtime::tool::{Answer, Invocation, Tool, Toolbox};
+use consort_runtime::trace::{self, Trace};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -227,6 +228,15 @@ async fn a_stuck_server_is_started_anew() {
     until("it was started anew", || is_back(&stage.ledger())).await;
     until("it is there again", || stage.tool("echo").trouble().is_none()).await;
     assert_eq!(stage.call("echo", json!({ "text": "b" })).await, done("b"));
+}
+
+#[tokio::test]
+async fn a_call_within_a_trace_says_so() {
+    let stage = Stage::new("well", |_| {}).await;
+    assert_eq!(stage.call("trace", json!({})).await, done("None"));
+    let given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let told = trace::within(Trace::parse(given), stage.call("trace", json!({}))).await;
+    assert_eq!(told, done(given));
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ impl Trace {
     }
 
     /// The same trace at what is at `place` in a run.
-    pub(crate) fn at(&self, run: &str, place: &str) -> Trace {
+    pub fn at(&self, run: &str, place: &str) -> Trace {
         Trace { span: Some(span_id(run, place)), ..self.clone() }
     }
 
@@ -99,7 +99,7 @@ fn is_hex(part: &str, length: usize) -> bool {
 }
 
 /// Does something as part of a trace, if there is one.
-pub(crate) async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
+pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
     match trace {
         Some(trace) => CURRENT.scope(trace, work).await,
         None => work.await,

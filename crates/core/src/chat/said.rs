@@ -38,6 +38,9 @@ pub struct Say {
     /// What is odd about it, but does not keep it from being answered.
     #[serde(default)]
     pub odd: Option<String>,
+    /// The trace it came with.
+    #[serde(default)]
+    pub traceparent: Option<String>,
 }
 
 /// What a message does while another turn of its thread runs.
@@ -84,6 +87,7 @@ impl Say {
             if_busy: if_busy(fields)?,
             client_tools: Vec::new(),
             odd,
+            traceparent: None,
         })
     }
 }

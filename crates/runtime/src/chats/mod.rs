@@ -418,7 +418,8 @@ impl Chats {
             },
         };
         let remembers = order.turn.remembers;
-        let compiled = self.compiled(order, say.workflow.as_deref()).await?;
+        let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
+        compiled.spec.traceparent = say.traceparent;
         // Whoever claims the number first has the thread's next turn.
         let claim = claim(&thread.id, base);
         if remembers {

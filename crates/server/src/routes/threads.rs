@@ -18,6 +18,7 @@ use crate::body::Sent;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::routes::events::{page, page_wanted};
+use crate::routes::submit::trace;
 use crate::sse::{Filter, chat_sse, first};
 use crate::wish::accepts;
 
@@ -141,7 +142,7 @@ async fn say(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let say = Say::read(&sent?.0)?;
+    let say = Say { traceparent: trace(&headers), ..Say::read(&sent?.0)? };
     let chats = &site.server.chats;
     let seat = chats.seat(&id);
     let said = chats.say(&caller.0, &id, say, Presence::Free).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
@@ -12,6 +12,7 @@ use consort_core::id::Id;
 use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
 use consort_runtime::tool::{Answer, Invocation};
+use consort_runtime::trace::{self, Trace};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +20,7 @@ use crate::Site;
 use crate::access::Caller;
 use crate::body::Sent;
 use crate::problem::Problem;
+use crate::routes::submit;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/tools/{name}/invoke", post(invoke))
@@ -28,6 +30,7 @@ async fn invoke(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
     let tool = allowed(&site, &name)?;
@@ -35,9 +38,11 @@ async fn invoke(
     let sent = sent?;
     let args = arguments(&tool, sent.object()?.get("input"))?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
+    let trace = submit::trace(&headers).and_then(|given| Some(Trace::parse(&given)?.at(&key, "")));
     let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args, account: Default::default() };
     let (began, patience) = (Instant::now(), site.server.tool_patience);
-    let answer = timeout(patience, perform(site.engine().seams(), &tool, invocation)).await;
+    let performed = trace::within(trace, perform(site.engine().seams(), &tool, invocation));
+    let answer = timeout(patience, performed).await;
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let outcome = match &answer {

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
 use axum::response::IntoResponse;
-use consort_core::catalog::ModelInfo;
+use consort_core::catalog::{ModelInfo, Permission};
 use consort_core::draft::Draft;
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
@@ -57,7 +57,10 @@ async fn checking(owned: &mut JoinSet<()>) -> (Engine, Vec<Draft>, Seen) {
     let model = OpenAi::new(Options::new(&url, "gpt-9"), Api::Chat, client().unwrap()).unwrap();
     let info = ModelInfo { model: "gpt-9".to_owned(), ..ModelInfo::new("main", "openai") };
     seams.models = ModelCatalog::default().with(info, model).unwrap();
-    let tool = HttpToolOptions::new("check", "Checks the stock", &format!("{url}/check"));
+    let tool = HttpToolOptions {
+        permission: Permission::Safe,
+        ..HttpToolOptions::new("check", "Checks the stock", &format!("{url}/check"))
+    };
     seams.tools = seams.tools.with(HttpTool::new(http_client().unwrap(), tool).unwrap()).unwrap();
     (Engine::new(seams), vec![Draft { tools: vec!["check".to_owned()], ..task("a") }], seen)
 }
@@ -79,6 +82,14 @@ async fn models_and_http_tools_are_told_the_trace_of_the_submission_each_with_a_
     assert!(traces.iter().all(|trace| id(trace) == id(GIVEN) && trace != GIVEN), "{traces:?}");
     traces.dedup();
     assert_eq!(traces.len(), 3, "a span for each call");
+
+    here.post_with("/api/tools/check/invoke", &format!("traceparent: {GIVEN}"), json!({ "input": "salt" })).await;
+    let thread = here.post("/api/threads", json!({})).await.json()["id"].as_str().unwrap().to_owned();
+    let stream = format!("Accept: text/event-stream\r\ntraceparent: {GIVEN}");
+    here.post_with(&format!("/api/threads/{thread}/messages"), &stream, json!({ "content": "hi" })).await;
+    let asked = std::mem::take(&mut *seen.lock().unwrap());
+    assert!(asked.len() >= 2 && asked[0].0 == "/check", "{asked:?}");
+    assert!(asked.iter().all(|(_, trace)| id(trace.as_ref().unwrap()) == id(GIVEN)), "{asked:?}");
 
     let run = ended.json()["runId"].as_str().unwrap().to_owned();
     here.post_with(&format!("/api/runs/{run}/fork"), "Prefer: wait=30", json!({ "seq": 3 })).await;

@@ -12,6 +12,7 @@ use super::answer::{Failure, answer, failure};
 use super::line::Line;
 use crate::tool::toolbox::in_doubt;
 use crate::tool::{Answer, Invocation, Tool};
+use crate::trace;
 
 /// The field of a call's `_meta` that is the same when the call is repeated.
 const KEY: &str = "idempotencyKey";
@@ -56,10 +57,11 @@ impl McpTool {
             return Err("the arguments of this tool are a JSON object".to_owned());
         };
         let mut params = CallToolRequestParams::new(self.remote.clone()).with_arguments(arguments);
-        if self.info.effect != EffectClass::Read {
-            let mut meta = RequestMetaObject::default();
-            meta.0.insert(KEY.to_owned(), Value::String(invocation.key));
-            params.meta = Some(meta);
+        let key = (self.info.effect != EffectClass::Read).then_some((KEY, invocation.key));
+        let trace = trace::traceparent().map(|trace| (trace::HEADER, trace));
+        for (name, value) in key.into_iter().chain(trace) {
+            let meta = params.meta.get_or_insert_with(RequestMetaObject::default);
+            meta.0.insert(name.to_owned(), Value::String(value));
         }
         Ok(params)
     }
