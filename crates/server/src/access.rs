@@ -42,7 +42,7 @@ impl Reach {
 }
 
 /// A key somebody may connect with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Whose it is.
     pub name: String,
@@ -64,9 +64,9 @@ impl Key {
 pub enum Scope {
     /// To look; part of every other one.
     Read,
-    /// To start and steer runs.
+    /// To start and steer runs, and to chat.
     Run,
-    /// To decide reviews.
+    /// To decide reviews and approvals.
     Review,
     /// To call tools directly.
     Tools,

@@ -41,7 +41,7 @@ use network::Network;
 pub(crate) use network::Peer;
 pub(crate) use pipelines::{Pipeline, Step};
 pub(crate) use secret::Secret;
-pub(crate) use server::{ApiKey, Scope, Server};
+pub(crate) use server::Server;
 pub(crate) use telemetry::Telemetry;
 pub(crate) use tools::{Builtin, GIVEN, reserved_tools};
 use tools::{Tools, millis};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::spec::OnTimeout;
+use consort_server::access::{Key, Scope};
 use consort_server::ws::Sockets;
 use consort_server::{DRAIN_TIMEOUT, MAX_BODY_BYTES};
 
@@ -48,35 +49,7 @@ pub(crate) struct Server {
     /// How long a tool that cannot be aborted may take after a cancel.
     pub(crate) cancel_grace: Duration,
     /// Who may connect; everybody on this machine when empty.
-    pub(crate) api_keys: Vec<ApiKey>,
-}
-
-/// A key somebody may connect with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ApiKey {
-    /// Whose it is.
-    pub(crate) name: String,
-    /// The SHA-256 of the key.
-    pub(crate) sha256: [u8; 32],
-    /// What it allows.
-    pub(crate) scopes: Vec<Scope>,
-}
-
-/// What a key allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// To look.
-    Read,
-    /// To start and steer runs, and to chat.
-    Run,
-    /// To decide reviews and approvals.
-    Review,
-    /// To call tools directly.
-    Tools,
-    /// To link ensembles.
-    Peer,
-    /// Everything.
-    Admin,
+    pub(crate) api_keys: Vec<Key>,
 }
 
 const SCOPES: &[(&str, Scope)] = &[
@@ -128,8 +101,8 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
     }
 }
 
-fn api_key(fields: &mut Fields<'_>) -> ApiKey {
-    ApiKey {
+fn api_key(fields: &mut Fields<'_>) -> Key {
+    Key {
         name: fields.need("name", text).unwrap_or_default(),
         sha256: fields.need("key_sha256", sha256).unwrap_or_default(),
         scopes: fields.each("scopes", word(SCOPES)).unwrap_or_else(|| vec![Scope::Read, Scope::Run]),

@@ -6,11 +6,11 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use consort_server::access::{Access, Key, Reach, Scope};
+use consort_server::access::{Access, Key, Reach};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::config::{self, ApiKey, Config, Env};
+use crate::config::{self, Config, Env};
 
 /// What the configuration says.
 pub(super) fn access(server: &config::Server) -> Access {
@@ -18,7 +18,7 @@ pub(super) fn access(server: &config::Server) -> Access {
     Access {
         reach: server.host.trim_matches(['[', ']']).parse::<IpAddr>().map_or(named, Reach::of),
         origins: server.allowed_origins.clone(),
-        keys: keys(&server.api_keys),
+        keys: server.api_keys.clone(),
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn follow(
         match file.map(|file| Config::load(file, env)) {
             None => tracing::warn!("there is no configuration file to read keys from"),
             Some(Err(mistakes)) => tracing::error!(%mistakes, "the configuration is wrong: the keys stay as they were"),
-            Some(Ok(config)) => change(&access, keys(&config.server.api_keys)),
+            Some(Ok(config)) => change(&access, config.server.api_keys),
         }
     }
 }
@@ -48,24 +48,4 @@ fn change(access: &watch::Sender<Access>, keys: Vec<Key>) {
     }
     tracing::info!(keys = changed.keys.len(), "the keys were read again");
     access.send_replace(changed);
-}
-
-fn keys(keys: &[ApiKey]) -> Vec<Key> {
-    let key = |key: &ApiKey| Key {
-        name: key.name.clone(),
-        sha256: key.sha256,
-        scopes: key.scopes.iter().map(|scope| scope_of(*scope)).collect(),
-    };
-    keys.iter().map(key).collect()
-}
-
-fn scope_of(scope: config::Scope) -> Scope {
-    match scope {
-        config::Scope::Read => Scope::Read,
-        config::Scope::Run => Scope::Run,
-        config::Scope::Review => Scope::Review,
-        config::Scope::Tools => Scope::Tools,
-        config::Scope::Peer => Scope::Peer,
-        config::Scope::Admin => Scope::Admin,
-    }
 }

@@ -21,9 +21,10 @@ use crate::config::mcp::{Mcp, ToolTraits, Transport};
 use crate::config::models::{Api, Model, Provider};
 use crate::config::network::{Network, Peer};
 use crate::config::secret::{Address, Secret};
-use crate::config::server::{ApiKey, Scope, Server};
+use crate::config::server::Server;
 use crate::config::tools::{Builtin, HttpTool, Tools, WebSearch};
 use crate::config::values::Rate;
+use consort_server::access::{Key, Scope};
 
 fn secret() -> Option<Secret> {
     Some(Secret::new(SECRET.to_owned()))
@@ -41,7 +42,7 @@ fn server(default: Server) -> Server {
     Server {
         workspace: Some("home/./workspace".into()),
         trace_dir: Some("home/./traces".into()),
-        api_keys: vec![ApiKey { name: "ci".to_owned(), sha256, scopes: vec![Scope::Read, Scope::Run] }],
+        api_keys: vec![Key { name: "ci".to_owned(), sha256, scopes: vec![Scope::Read, Scope::Run] }],
         ..default
     }
 }
