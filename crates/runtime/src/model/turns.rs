@@ -1,6 +1,8 @@
 //! A conversation in which two speak by turns, as some providers want it: what
 //! one says at once is one turn, and the user has the first and the last word.
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
 /// Said where the user must speak and has nothing to say.
 const NOTHING_TO_SAY: &str = "Go on.";
 
@@ -15,6 +17,25 @@ pub(super) enum Speaker {
 pub(super) struct Turn<B> {
     pub(super) speaker: Speaker,
     pub(super) blocks: Vec<B>,
+}
+
+impl<B: Serialize> Turn<B> {
+    /// Writes it with a wire's own words for the model and for what is said.
+    pub(super) fn write<S: Serializer>(
+        &self,
+        serializer: S,
+        model: &'static str,
+        blocks: &'static str,
+    ) -> Result<S::Ok, S::Error> {
+        let role = match self.speaker {
+            Speaker::User => "user",
+            Speaker::Model => model,
+        };
+        let mut turn = serializer.serialize_struct("Turn", 2)?;
+        turn.serialize_field("role", role)?;
+        turn.serialize_field(blocks, &self.blocks)?;
+        turn.end()
+    }
 }
 
 /// The turns so far.

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::model::native::{Arguments, Native};
@@ -52,14 +51,7 @@ enum Choice {
 
 impl Serialize for Turn<Block<'_>> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let role = match self.speaker {
-            Speaker::User => "user",
-            Speaker::Model => "assistant",
-        };
-        let mut turn = serializer.serialize_struct("Turn", 2)?;
-        turn.serialize_field("role", role)?;
-        turn.serialize_field("content", &self.blocks)?;
-        turn.end()
+        self.write(serializer, "assistant", "content")
     }
 }
 

@@ -6,8 +6,7 @@ use std::borrow::Cow;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::schema::Plain;
@@ -61,14 +60,7 @@ struct Generation {
 
 impl Serialize for Turn<Block<'_>> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let role = match self.speaker {
-            Speaker::User => "user",
-            Speaker::Model => "model",
-        };
-        let mut turn = serializer.serialize_struct("Turn", 2)?;
-        turn.serialize_field("role", role)?;
-        turn.serialize_field("parts", &self.blocks)?;
-        turn.end()
+        self.write(serializer, "model", "parts")
     }
 }
 
