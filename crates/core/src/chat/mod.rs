@@ -53,7 +53,7 @@ pub const CLIENT_PREFIX: &str = "ui_";
 /// What is odd about a turn in an editor that cannot build.
 const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";
 /// What a turn may use unless told.
-const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: Limits = Limits {
     depth: 3,
     iterations_per_level: 20,
     parallel_per_turn: 8,

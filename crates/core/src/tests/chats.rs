@@ -10,27 +10,12 @@ use super::properties;
 use super::world::{World, catalog};
 use crate::budget::Limits;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
-use crate::chat::{self, Answer, Command as Ask, Mode, Order, Rules};
+use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decide::{Command, Refused};
 use crate::event::{CancelMode, Fact};
 use crate::message::FailureKind;
 use crate::run::Run;
 use crate::subtask;
-
-pub(super) const LIMITS: Limits = Limits {
-    depth: 3,
-    iterations_per_level: 20,
-    parallel_per_turn: 8,
-    subtasks: 32,
-    llm_calls: 60,
-    tool_calls: 200,
-    wall_clock_ms: 180_000,
-    tool_result_bytes: 50_000,
-    history_tokens: 128_000,
-    schema_retries: 3,
-    tokens: 0,
-    cost: 0,
-};
 
 pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];

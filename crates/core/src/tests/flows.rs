@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::chats::{LIMITS, frames, rules, story, tools};
+use super::chats::{frames, rules, story, tools};
 use super::world::World;
 use crate::budget::Limits;
 use crate::build::BUILD;
-use crate::chat::{self, Mode, Order};
+use crate::chat::{self, LIMITS, Mode, Order};
 use crate::decide::Command;
 use crate::draft::Ensemble;
 use crate::event::CancelMode;

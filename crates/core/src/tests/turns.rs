@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::chats::{LIMITS, frames, rules, story, subtask_of, tools, turn};
+use super::chats::{frames, rules, story, subtask_of, tools, turn};
 use super::world::{World, reply};
 use crate::budget::Limits;
 use crate::catalog::{ModelInfo, Permission, ToolInfo};
-use crate::chat::{self, Answer, Command as Ask, Mode, Order};
+use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order};
 use crate::decide::Command;
 use crate::message::{Failure, FailureKind, Message};
 use crate::subtask;

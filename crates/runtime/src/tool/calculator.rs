@@ -228,19 +228,12 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::id::Id;
     use serde_json::{Value, json};
 
     use super::*;
 
     async fn answer(args: Value) -> Answer {
-        let invocation = Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "k".to_owned(),
-            args,
-            account: Default::default(),
-        };
+        let invocation = Invocation::test(args);
         Calculator::default().call(invocation).await
     }
 

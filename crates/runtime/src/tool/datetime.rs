@@ -89,7 +89,6 @@ fn unknown(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::id::Id;
 
     use super::*;
 
@@ -137,13 +136,7 @@ mod tests {
         let tool = DateTime::new(clock);
         tokio::time::advance(std::time::Duration::from_secs(3600)).await;
         let args = json!({ "format": "%s" });
-        let call = Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "k".to_owned(),
-            args,
-            account: Default::default(),
-        };
+        let call = Invocation::test(args);
         let text = (clock.now() / 1000).to_string();
         assert_eq!(tool.call(call).await, Answer::Done { text, data: None });
     }

@@ -271,7 +271,6 @@ mod tests {
     use axum::http::{HeaderMap, StatusCode, header};
     use axum::response::{IntoResponse, Response as Reply};
     use axum::routing::post;
-    use consort_core::id::Id;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::task::JoinHandle;
@@ -338,18 +337,8 @@ mod tests {
         HttpTool::new(http_client().unwrap(), options).unwrap()
     }
 
-    fn invocation(args: Value) -> Invocation {
-        Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "run/1.0.0".to_owned(),
-            args,
-            account: Default::default(),
-        }
-    }
-
     async fn call(url: &str, effect: EffectClass) -> Answer {
-        tool(url, |options| options.effect = effect).call(invocation(json!({ "input": "salt" }))).await
+        tool(url, |options| options.effect = effect).call(Invocation::test(json!({ "input": "salt" }))).await
     }
 
     fn done(text: &str, data: Option<Value>) -> Answer {
@@ -381,7 +370,7 @@ mod tests {
         let endpoint = Endpoint::replying(200, r#"{"output":{"left":3,"of":[1,2]},"error":null}"#).await;
         let schema = Schema::new(json!({ "type": "object", "properties": { "item": { "type": "string" } } }));
         let tool = tool(&endpoint.url, |options| options.input_schema = Some(schema));
-        let answer = tool.call(invocation(json!({ "item": "salt" }))).await;
+        let answer = tool.call(Invocation::test(json!({ "item": "salt" }))).await;
         assert_eq!(answer, done(r#"{"left":3,"of":[1,2]}"#, Some(json!({ "left": 3, "of": [1, 2] }))));
         assert_eq!(endpoint.seen.lock().unwrap()[0].1["input"], json!({ "item": "salt" }));
     }

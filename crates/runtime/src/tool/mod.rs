@@ -55,6 +55,20 @@ pub struct Invocation {
     pub account: Account,
 }
 
+#[cfg(test)]
+impl Invocation {
+    /// A call with these arguments, of no particular run.
+    pub(crate) fn test(args: Value) -> Invocation {
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args,
+            account: Account::default(),
+        }
+    }
+}
+
 /// What a tool answers. There is no error type: a failure is read by the
 /// model, so it is said in words.
 #[derive(Clone, Debug, PartialEq)]

@@ -161,7 +161,6 @@ impl Tool for Pipeline {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::id::Id;
     use consort_core::schema::Schema;
     use serde_json::json;
 
@@ -174,13 +173,7 @@ mod tests {
 
     fn invocation() -> Invocation {
         let args = json!({ "input": "six times seven" });
-        Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "run/1.0.0".to_owned(),
-            args,
-            account: Default::default(),
-        }
+        Invocation::test(args)
     }
 
     fn done(text: &str) -> Answer {

@@ -242,13 +242,7 @@ mod tests {
     use super::*;
 
     fn invocation(key: &str) -> Invocation {
-        Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: key.to_owned(),
-            args: json!({ "input": key }),
-            account: Default::default(),
-        }
+        Invocation { key: key.to_owned(), ..Invocation::test(json!({ "input": key })) }
     }
 
     fn done(text: &str) -> Answer {

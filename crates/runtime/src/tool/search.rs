@@ -185,7 +185,6 @@ mod tests {
     use axum::extract::RawQuery;
     use axum::http::{HeaderMap, StatusCode};
     use axum::routing::get;
-    use consort_core::id::Id;
     use tokio::net::TcpListener;
     use tokio::task::JoinHandle;
 
@@ -208,13 +207,7 @@ mod tests {
 
     async fn search(url: String, args: Value) -> Answer {
         let options = WebSearchOptions { url, api_key: Some("s3cret".to_owned()) };
-        let call = Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "k".to_owned(),
-            args,
-            account: Default::default(),
-        };
+        let call = Invocation::test(args);
         WebSearch::new(http_client().unwrap(), options).unwrap().call(call).await
     }
 

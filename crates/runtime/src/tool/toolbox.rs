@@ -206,20 +206,13 @@ fn slips(from: &str, to: &str) -> usize {
 mod tests {
     use std::sync::Mutex;
 
-    use consort_core::id::Id;
     use serde_json::json;
 
     use super::*;
     use crate::tool::ScriptedTool;
 
     fn invocation() -> Invocation {
-        Invocation {
-            run: "run".into(),
-            call: Id::from("1.0.0"),
-            key: "run/1.0.0".to_owned(),
-            args: json!({}),
-            account: Default::default(),
-        }
+        Invocation::test(json!({}))
     }
 
     fn toolbox(names: &[&str]) -> Toolbox {

@@ -257,13 +257,7 @@ async fn reply(ask: Ask) -> (Reply, Usage) {
 async fn result(call: &Call) -> (String, bool) {
     let args: Value = from_str(call.args.as_str()).unwrap();
     let is_gone = args["path"] == "gone.md";
-    let invocation = Invocation {
-        run: "run".into(),
-        call: Id::task(0).call(0, 0),
-        key: String::new(),
-        args,
-        account: Default::default(),
-    };
+    let invocation = Invocation::test(args);
     let answer = match call.tool.as_str() {
         "calculator" => Calculator::default().call(invocation).await,
         "json" => Json::default().call(invocation).await,

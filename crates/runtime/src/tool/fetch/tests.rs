@@ -6,7 +6,6 @@ use axum::Router;
 use axum::body::Body as Stream;
 use axum::http::{StatusCode, header};
 use axum::routing::get;
-use consort_core::id::Id;
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -58,13 +57,7 @@ impl Site {
 async fn fetch(reach: Reach, args: Value) -> Result<String, String> {
     let options = OutboundOptions { reach, ..OutboundOptions::default() };
     let outbound = Outbound::new(options, Arc::new(SystemNames)).unwrap();
-    let call = Invocation {
-        run: "run".into(),
-        call: Id::from("1.0.0"),
-        key: "k".to_owned(),
-        args,
-        account: Default::default(),
-    };
+    let call = Invocation::test(args);
     match HttpFetch::new(outbound).call(call).await {
         Answer::Done { text, data: None } => Ok(text),
         Answer::Failed(why) => Err(why),

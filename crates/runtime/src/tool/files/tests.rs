@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
-use consort_core::id::Id;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -71,31 +70,21 @@ impl World {
     }
 
     async fn read(&self, path: &str) -> Answer {
-        ReadFile::new(&self.workspace).call(invocation(json!({ "path": path }))).await
+        ReadFile::new(&self.workspace).call(Invocation::test(json!({ "path": path }))).await
     }
 
     async fn write(&self, path: &str, content: &str) -> Answer {
-        WriteFile::new(&self.workspace).call(invocation(json!({ "path": path, "content": content }))).await
+        WriteFile::new(&self.workspace).call(Invocation::test(json!({ "path": path, "content": content }))).await
     }
 
     async fn edit(&self, args: Value) -> Answer {
-        EditFile::new(&self.workspace).call(invocation(args)).await
+        EditFile::new(&self.workspace).call(Invocation::test(args)).await
     }
 
     async fn list(&self, args: Value) -> String {
-        let answer = ListFiles::new(&self.workspace).call(invocation(args)).await;
+        let answer = ListFiles::new(&self.workspace).call(Invocation::test(args)).await;
         let Answer::Done { text, data: None } = answer else { panic!("{answer:?}") };
         text
-    }
-}
-
-fn invocation(args: Value) -> Invocation {
-    Invocation {
-        run: "run".into(),
-        call: Id::from("1.0.0"),
-        key: "run/1.0.0".to_owned(),
-        args,
-        account: Default::default(),
     }
 }
 
@@ -135,7 +124,7 @@ async fn every_path_of_the_corpus_is_refused_by_every_tool_and_changes_nothing()
             assert!(!why.contains(SECRET) && why.contains('`'), "{path:?}: {why}");
         }
         if part != "the workspace itself" && part != "is a folder" {
-            let listed = ListFiles::new(&world.workspace).call(invocation(json!({ "path": path }))).await;
+            let listed = ListFiles::new(&world.workspace).call(Invocation::test(json!({ "path": path }))).await;
             assert!(matches!(listed, Answer::Failed(_)), "{path:?}: {listed:?}");
         }
     }
@@ -174,7 +163,7 @@ async fn a_link_that_is_swapped_while_files_are_used_never_leads_outside() {
             Answer::Unknown(why) => panic!("{why}"),
         }
         let _either = world.edit(json!({ "path": "room/secret.txt", "old": "inside", "new": "inside " })).await;
-        let listed = ListFiles::new(&world.workspace).call(invocation(json!({ "glob": "room/*" }))).await;
+        let listed = ListFiles::new(&world.workspace).call(Invocation::test(json!({ "glob": "room/*" }))).await;
         assert!(!format!("{listed:?}").contains("other.txt"), "{listed:?}");
         if turn > 1_000 && inside > 0 && refused > 0 {
             break;
@@ -214,7 +203,7 @@ async fn a_link_to_a_folder_inside_is_followed_and_one_to_a_file_is_not_replaced
 async fn what_the_run_has_not_read_as_it_is_now_is_not_overwritten() {
     let world = World::new();
     assert!(failure(world.write("notes/plan.md", "x").await).contains("has not been read"));
-    let elsewhere = Invocation { run: "other".into(), ..invocation(json!({ "path": "notes/plan.md" })) };
+    let elsewhere = Invocation { run: "other".into(), ..Invocation::test(json!({ "path": "notes/plan.md" })) };
     let _read = ReadFile::new(&world.workspace).call(elsewhere).await;
     assert!(failure(world.write("notes/plan.md", "x").await).contains("has not been read"));
 
@@ -239,7 +228,7 @@ async fn a_repeated_write_finds_its_own_work_and_succeeds() {
     let _first = world.write("new.txt", "same").await;
     // The server has been restarted: what was read is forgotten.
     let again = Workspace::open(&world.path("")).unwrap();
-    let answer = WriteFile::new(&again).call(invocation(json!({ "path": "new.txt", "content": "same" }))).await;
+    let answer = WriteFile::new(&again).call(Invocation::test(json!({ "path": "new.txt", "content": "same" }))).await;
     let Answer::Done { text, data: None } = answer else { panic!("{answer:?}") };
     assert!(text.contains("already has exactly this content"), "{text}");
 }
@@ -307,7 +296,7 @@ async fn folders_are_listed_in_order_with_sizes_and_links_are_not_followed() {
     assert_eq!(rows, "a.md (1 bytes)\nold/older/b.md (2 bytes)\nplan.md (14 bytes)");
     assert_eq!(world.list(json!({ "path": "notes", "glob": "*.md" })).await, "a.md (1 bytes)\nplan.md (14 bytes)");
     assert_eq!(world.list(json!({ "glob": "**/secret.txt" })).await, "(nothing)");
-    let bad = ListFiles::new(&world.workspace).call(invocation(json!({ "glob": "[" }))).await;
+    let bad = ListFiles::new(&world.workspace).call(Invocation::test(json!({ "glob": "[" }))).await;
     assert!(failure(bad).contains("is not a pattern"));
 }
 

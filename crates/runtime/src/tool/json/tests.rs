@@ -2,19 +2,11 @@
 
 use std::time::Instant;
 
-use consort_core::id::Id;
-
 use super::*;
 
 async fn ask(json: Value, query: &str) -> Answer {
     let args = json!({ "json": json, "query": query });
-    let call = Invocation {
-        run: "run".into(),
-        call: Id::from("1.0.0"),
-        key: "k".to_owned(),
-        args,
-        account: Default::default(),
-    };
+    let call = Invocation::test(args);
     Json::default().call(call).await
 }
 
