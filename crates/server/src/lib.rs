@@ -40,7 +40,7 @@ use consort_core::spec::Kind;
 use consort_net::network::{Dialling, Network};
 use consort_runtime::chats::{self, Chats};
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::tool::{SearchCollections, Workspace};
+use consort_runtime::tool::SearchCollections;
 use consort_runtime::workflows::Workflows;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
@@ -80,8 +80,6 @@ pub struct Server {
     pub chats: Chats,
     /// Classes of tools that may be called directly.
     pub direct: Vec<Permission>,
-    /// The folder agents work in, if they have one.
-    pub workspace: Option<Workspace>,
     /// Who may connect.
     pub access: Access,
     /// Bytes of a request's body at most.
@@ -186,7 +184,6 @@ impl Server {
             catalog,
             chats,
             direct: DIRECT.to_vec(),
-            workspace: None,
             access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
             max_body_bytes: MAX_BODY_BYTES,
             drain_timeout: DRAIN_TIMEOUT,

@@ -35,7 +35,7 @@ use self::models::{embedder, model_limit, models, shared_rate};
 pub(crate) use self::network::{network, offer};
 pub(crate) use self::plan::{catalog, ensemble, plan};
 pub(crate) use self::telemetry::flush;
-pub(crate) use self::tools::{tools, workspace};
+pub(crate) use self::tools::tools;
 use crate::config::{Config, Model};
 
 /// The file that holds everything, in the store's folder.
@@ -162,7 +162,11 @@ pub(crate) fn server_engine(
 }
 
 /// Conversations as the configuration wants them.
-pub(crate) fn chats(config: &Config, (engine, collections): (Engine, Collections), catalog: Catalog) -> Chats {
+pub(crate) fn chats(
+    config: &Config,
+    (engine, collections): (Engine, Collections),
+    catalog: Catalog,
+) -> Result<Chats, Error> {
     let chat = &config.chat;
     let approval_timeout_ms = u64::try_from(chat.approval_timeout.as_millis()).unwrap_or(u64::MAX);
     let rules = Rules {
@@ -173,9 +177,9 @@ pub(crate) fn chats(config: &Config, (engine, collections): (Engine, Collections
         mode: chat.permission_mode,
         approval_timeout_ms,
     };
-    let (workspace, detach_grace) = (config.server.workspace.clone(), chat.detach_grace);
+    let (workspace, detach_grace) = (tools::workspace(config)?, chat.detach_grace);
     let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]).collect();
-    Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace, collections })
+    Ok(Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace, collections }))
 }
 
 fn seams<'a>(

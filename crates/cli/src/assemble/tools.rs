@@ -88,7 +88,7 @@ fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
 }
 
 /// The folder agents work in, made if needed; none when none is configured.
-pub(crate) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
+pub(super) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
     config.server.workspace.as_deref().map(opened).transpose()
 }
 

@@ -98,10 +98,9 @@ pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Resu
     let catalog = assemble::catalog(config, &tools);
     let (engine, collections) = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
     assemble::offer(config, &network, &engine, &catalog);
-    let chats = assemble::chats(config, (engine.clone(), collections), catalog.clone());
+    let chats = assemble::chats(config, (engine.clone(), collections), catalog.clone())?;
     Ok(Server {
         direct: config.tools.direct.clone(),
-        workspace: assemble::workspace(config)?,
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
         drain_timeout: config.server.drain_timeout,

@@ -8,7 +8,6 @@ mod live;
 mod mining;
 mod thread;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ use crate::collections::{self, Collections, Hit};
 use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Query};
 use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
-use crate::tool::SearchCollections;
+use crate::tool::{Hidden, SearchCollections, Workspace};
 use live::{Conversation, Live};
 use thread::Fact;
 
@@ -57,8 +56,8 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The providers whose tools it can choose too, by name.
     pub providers: Vec<String>,
-    /// The folder whose `AGENTS.md` is shown to the model.
-    pub workspace: Option<PathBuf>,
+    /// The files whose `AGENTS.md` is shown to the model.
+    pub workspace: Option<Workspace>,
     /// How long a turn goes on after its last client has left.
     pub detach_grace: Duration,
     /// Documents answers are looked up in: those the tools search, too.
@@ -535,10 +534,18 @@ impl Chats {
 
     /// What the workspace says about itself, which nobody vouches for.
     async fn about_workspace(&self) -> Vec<(String, Text)> {
-        let Some(folder) = &self.0.settings.workspace else { return Vec::new() };
-        let Ok(bytes) = tokio::fs::read(folder.join(ABOUT)).await else { return Vec::new() };
-        let text = String::from_utf8_lossy(bytes.get(..ABOUT_MAX).unwrap_or(&bytes)).into_owned();
-        vec![(format!("About this workspace ({ABOUT})"), text.into())]
+        let Some(workspace) = &self.0.settings.workspace else { return Vec::new() };
+        match workspace.text(ABOUT).await {
+            Ok(text) => {
+                let shown = &text[..text.floor_char_boundary(ABOUT_MAX)];
+                vec![(format!("About this workspace ({ABOUT})"), shown.into())]
+            }
+            Err(Hidden::Missing) => Vec::new(),
+            Err(error) => {
+                tracing::warn!(%error, "{ABOUT} of the workspace is not shown");
+                Vec::new()
+            }
+        }
     }
 
     fn log(&self) -> &dyn log::Log {

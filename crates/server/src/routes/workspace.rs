@@ -35,7 +35,7 @@ async fn file(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Response, P
 
 fn workspace(site: &Site) -> Result<&Workspace, Problem> {
     let absent = || Problem::new(StatusCode::NOT_FOUND, "NOT_CONFIGURED", "Workspace not configured");
-    site.server.workspace.as_ref().ok_or_else(absent)
+    site.server.chats.settings().workspace.as_ref().ok_or_else(absent)
 }
 
 fn row(item: Item) -> Value {

@@ -138,7 +138,6 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
         ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
         catalog,
         direct: vec![Permission::Safe],
-        workspace: None,
         access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
         drain_timeout: Duration::from_secs(30),

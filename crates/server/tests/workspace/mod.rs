@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use consort_core::draft::Draft;
 use consort_runtime::admission::Capacity;
+use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{Workspace, WriteFile};
 use consort_server::access::Reach;
@@ -18,7 +19,8 @@ async fn here(folder: &Path, reach: Reach) -> Here {
     let model = model.otherwise(Line::new().says("done"));
     let engine = engine_with(Arc::default(), model, WriteFile::new(&workspace), Capacity::UNLIMITED);
     let mut server = server(engine, vec![Draft { tools: vec!["write_file".to_owned()], ..task("a") }]);
-    (server.workspace, server.access.reach) = (Some(workspace), reach);
+    let settings = Settings { workspace: Some(workspace), ..server.chats.settings().clone() };
+    (server.chats, server.access.reach) = (Chats::new(server.engine.clone(), settings), reach);
     start(server).await
 }
 

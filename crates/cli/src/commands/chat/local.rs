@@ -71,5 +71,5 @@ fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<Parts, assemb
     let catalog = assemble::catalog(config, &tools);
     let store = Store::Folder(config.store.clone());
     let (engine, collections) = assemble::server_engine(config, &store, Surroundings { tools, clock, pace })?;
-    Ok(Parts { chats: assemble::chats(config, (engine.clone(), collections), catalog), engine, servers })
+    Ok(Parts { chats: assemble::chats(config, (engine.clone(), collections), catalog)?, engine, servers })
 }
