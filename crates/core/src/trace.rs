@@ -1,6 +1,6 @@
 //! A run as it is exported for reading: who was asked what, what was said and
 //! done, how long it took. A fold over the run's events, so it can be made of
-//! any run at any time; [`shape`] is what it looks like.
+//! any run at any time; `shape` is what it looks like.
 
 mod shape;
 

@@ -8,8 +8,7 @@
 //!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers
 //! - `sse`: frames as server-sent events a client can resume
-//! - [`ws`]: the same and everything else over one socket; [`share`]: what
-//!   others may use
+//! - [`ws`]: the same and everything else over one socket
 //! - `assets`: the web UI, in the binary
 
 pub mod access;
