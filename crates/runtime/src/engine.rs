@@ -285,23 +285,26 @@ impl Engine {
         if events.is_empty() { Err(Error::NotFound(run.to_owned())) } else { Ok(events) }
     }
 
-    /// Returns when the run is over or is not owned here.
+    /// Returns when the run is over and has left its traces, or is not owned here.
     pub async fn finished(&self, run: &str) {
-        let requests = self.live().get(run).map(|live| live.requests.clone());
-        if let Some(requests) = requests {
-            requests.closed().await;
+        let over = self.live().get(run).map(|live| live.over.clone());
+        if let Some(mut over) = over {
+            let _gone = over.changed().await;
         }
     }
 
-    /// Looks at the run once it is over or not owned here.
+    /// Looks at the run once it is over or not owned here; what it leaves behind
+    /// may still be on its way.
     pub async fn at_its_end<T>(&self, run: &str, look: impl FnOnce(&Run) -> T) -> Result<T, Error> {
         self.check_sight(run)?;
-        let end = self.live().get(run).map(|live| live.window.end.clone());
-        self.finished(run).await;
-        match end.as_ref().and_then(|end| end.get()) {
-            Some(ended) => Ok(look(ended)),
-            None => Ok(look(&self.run(run).await?)),
+        let live = self.live().get(run).map(|live| (live.requests.clone(), live.window.end.clone()));
+        if let Some((requests, end)) = live {
+            requests.closed().await;
+            if let Some(ended) = end.get() {
+                return Ok(look(ended));
+            }
         }
+        Ok(look(&self.run(run).await?))
     }
 
     /// Why nothing of this run can be stored just now.
