@@ -13,6 +13,7 @@ use consort_runtime::tool::mcp::Servers;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms, bind};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -60,6 +61,7 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
+    open_all_files_allowed();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let entered = runtime.enter();
     let (server, servers) = match everything(&config, env) {
@@ -76,6 +78,16 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
     });
     runtime.shutdown_background();
     exit
+}
+
+/// Every connection is an open file: shells start programs with room for a
+/// thousand, and let them ask for more.
+fn open_all_files_allowed() {
+    let limit = getrlimit(Resource::Nofile);
+    let all = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, all) {
+        tracing::warn!(%error, allowed = limit.current, "cannot raise the limit of open files");
+    }
 }
 
 fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {

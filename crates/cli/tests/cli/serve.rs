@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ChildStderr};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::Value;
 
@@ -13,10 +13,15 @@ use crate::slow_model::SlowModel;
 /// A server in this folder, and where it listens.
 fn serve(folder: &Path) -> (Child, String) {
     let mut server = start(folder, &["serve", "--port", "0", "--data", "data"]);
+    let address = listening(&mut server);
+    (server, address)
+}
+
+/// Where it listens, once it does.
+fn listening(server: &mut Child) -> String {
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("consort listening on http://").unwrap().to_owned();
-    (server, address)
+    line.trim_end().strip_prefix("consort listening on http://").unwrap().to_owned()
 }
 
 fn send(address: &str, request: &str) -> String {
@@ -126,6 +131,21 @@ fn a_verbose_run_writes_what_is_said_into_the_log() {
     let (called, result) = tool.as_str().unwrap().split_once(" -> ").unwrap();
     assert!(called.starts_with("calculator {\"input\":"), "{tool}");
     assert_eq!(result, "… [2 characters]");
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_may_open_as_many_files_as_the_system_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = ["-c", "ulimit -Sn 64; exec \"$0\" serve --port 0", env!("CARGO_BIN_EXE_consort")];
+    let mut server = Command::new("sh").args(few).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    listening(&mut server);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let [soft, hard, _unit] = files.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{files}") };
+    assert_eq!(soft, hard);
     interrupt(&server);
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
