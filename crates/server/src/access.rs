@@ -136,7 +136,7 @@ impl Access {
     pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if self.reach == Reach::Loopback && !is_loopback_host(host) {
-            return Err(forbidden("this server answers only requests for this machine: the Host header names another"));
+            return Err(forbidden("this server answers only requests for this machine: the Host header must name it"));
         }
         match headers.get(ORIGIN) {
             None => Ok(()),

@@ -1,8 +1,9 @@
 //! What was sent: a JSON object, or nothing, which means an empty one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -10,6 +11,7 @@ use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use crate::Site;
 use crate::problem::Problem;
 
 /// How long a body may take to come.
@@ -19,12 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Sent(pub(crate) Value);
 
-impl<S: Send + Sync> FromRequest<S> for Sent {
+impl FromRequest<Arc<Site>> for Sent {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Sent, Problem> {
+    async fn from_request(request: Request, site: &Arc<Site>) -> Result<Sent, Problem> {
         let typed = json_or_untyped(request.headers());
-        let bytes = read(request).await?;
+        let bytes = read(site, request).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(Sent(Value::Object(Map::new())));
         }
@@ -32,23 +34,38 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
             let message = "send the body as application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
         }
-        let json = serde_json::from_slice(&bytes);
-        json.map(Sent).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
+        json(&bytes).map(Sent).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
     }
 }
 
-/// The whole body, within the server's limit.
-pub(crate) async fn read(request: Request) -> Result<Bytes, Problem> {
+/// What this says, or why it says nothing.
+pub(crate) fn json(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let told = error.to_string();
+        // The parser's own words for the deepest it goes.
+        told.replace("recursion limit exceeded", "nested deeper than 127 levels")
+    })
+}
+
+/// The whole body, within the server's limit; nobody is waited for who
+/// announces more.
+pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem> {
+    let max = site.server.max_body_bytes;
+    let too_large = || {
+        let message = format!("the body is larger than this server takes: {max} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+    };
+    if request.body().size_hint().lower() > max as u64 {
+        return Err(too_large());
+    }
     let slow = |_elapsed| {
         let message = format!("the body did not come within {PATIENCE:?}");
         Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message)
     };
     let read = timeout(PATIENCE, Bytes::from_request(request, &())).await.map_err(slow)?;
     read.map_err(|rejection| match rejection.into_response().status() {
-        status @ StatusCode::PAYLOAD_TOO_LARGE => {
-            Problem::new(status, "PAYLOAD_TOO_LARGE", "the body is larger than this server takes")
-        }
-        _ => Problem::bad_request("the body could not be read"),
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ => Problem::bad_request("the body broke off, or is not chunked as it should be"),
     })
 }
 

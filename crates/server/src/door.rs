@@ -19,7 +19,7 @@ use crate::Site;
 use crate::access::{Caller, Knock, Pass};
 use crate::problem::Problem;
 use crate::routes::describe;
-use crate::ws;
+use crate::{head, ws};
 
 /// How long picking up runs takes, about.
 const STARTING_RETRY_MS: u64 = 1_000;
@@ -27,8 +27,7 @@ const STARTING_RETRY_MS: u64 = 1_000;
 /// Lets a request in, and tells a page of an allowed origin that it may read
 /// the answer.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let source = site.terms.access.borrow().check_source(request.headers());
-    if let Err(problem) = source {
+    if let Err(problem) = check(&site, &request) {
         return problem.into_response();
     }
     if !*site.terms.started.borrow() && !request.uri().path().starts_with("/api/health/") {
@@ -50,11 +49,15 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
 
 /// Lets in whoever may look at the pages: everybody who is where they should be.
 pub(crate) async fn watch(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let source = site.terms.access.borrow().check_source(request.headers());
-    match source {
+    match check(&site, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
+}
+
+fn check(site: &Site, request: &Request) -> Result<(), Problem> {
+    head::check(request)?;
+    site.terms.access.borrow().check_source(request.headers())
 }
 
 async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {

@@ -1,8 +1,8 @@
 //! HTTP over [`Engine`]. Handlers translate; they decide nothing.
 //!
 //! # Layout, in reading order
-//! - `problem`: what a failed request looks like; `body`, `query`, `wish`: what
-//!   was sent, how it was asked for
+//! - `problem`: what a failed request looks like; `head`, `body`, `query`,
+//!   `wish`: what was sent, how it was asked for
 //! - `listen`: connections, and how long they may take
 //! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
 //!   `once`: a request that is sent again; `audit`: who changed what
@@ -16,6 +16,7 @@ mod assets;
 mod audit;
 mod body;
 mod door;
+mod head;
 mod listen;
 mod once;
 mod problem;

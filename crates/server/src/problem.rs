@@ -4,7 +4,7 @@
 
 use axum::extract::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use consort_core::decide::Refused;
@@ -71,16 +71,23 @@ impl Problem {
         self.status
     }
 
-    fn of(status: StatusCode) -> Problem {
-        let code = match status {
-            StatusCode::NOT_FOUND => "NOT_FOUND",
-            StatusCode::METHOD_NOT_ALLOWED => "METHOD_NOT_ALLOWED",
-            StatusCode::PAYLOAD_TOO_LARGE => "PAYLOAD_TOO_LARGE",
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => "UNSUPPORTED_MEDIA_TYPE",
-            status if status.is_client_error() => "BAD_REQUEST",
-            _ => "INTERNAL_ERROR",
+    /// What there is to say about an answer that says nothing itself.
+    fn of(status: StatusCode, (method, uri): &(Method, Uri)) -> Problem {
+        let path = uri.path();
+        let reason = || status.canonical_reason().unwrap_or("it did not work").to_owned();
+        let (code, message) = match status {
+            StatusCode::NOT_FOUND => {
+                ("NOT_FOUND", format!("there is nothing at {path}: /openapi.json lists what there is"))
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                ("METHOD_NOT_ALLOWED", format!("{path} does not take {method}: the header Allow lists what it takes"))
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => ("PAYLOAD_TOO_LARGE", reason()),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => ("UNSUPPORTED_MEDIA_TYPE", reason()),
+            status if status.is_client_error() => ("BAD_REQUEST", reason()),
+            _ => ("INTERNAL_ERROR", reason()),
         };
-        Problem::new(status, code, status.canonical_reason().unwrap_or("it did not work"))
+        Problem::new(status, code, message)
     }
 
     fn body(&self, request_id: &str) -> Value {
@@ -130,21 +137,22 @@ pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
     let id = named.unwrap_or_else(|| RequestId::of(&request));
     span.record("id", id.as_str());
     request.extensions_mut().insert(id.clone());
+    let asked = (request.method().clone(), request.uri().clone());
     let mut response = next.run(request).instrument(span).await;
     let failed = response.status().is_client_error() || response.status().is_server_error();
     // What says something for programs already is left as it is.
     let is_written = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM || kind == JSON);
     if failed && !is_written {
-        response = written(response, id.as_str());
+        response = written(response, id.as_str(), &asked);
     }
     // An answer that is repeated keeps the name of the request that was carried out.
     response.headers_mut().entry(REQUEST_ID).or_insert(id.0);
     response
 }
 
-fn written(mut response: Response, id: &str) -> Response {
+fn written(mut response: Response, id: &str, asked: &(Method, Uri)) -> Response {
     let carried = response.extensions_mut().remove::<Problem>();
-    let problem = carried.unwrap_or_else(|| Problem::of(response.status()));
+    let problem = carried.unwrap_or_else(|| Problem::of(response.status(), asked));
     if problem.status.is_server_error() {
         tracing::error!(request = id, code = problem.code, message = problem.message, "a request failed");
     }

@@ -94,6 +94,9 @@ async fn every_failure_is_a_problem_with_a_code_and_the_requests_id() {
         ("GET /api/runs?status=odd HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
         ("GET /api/runs/nothing HTTP/1.1\r\nHost: localhost".into(), b"", 404, "RUN_NOT_FOUND"),
         ("GET /api/runs/%ff HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
+        ("GET /api/runs?tag=%zz HTTP/1.1\r\nHost: localhost".into(), b"", 400, "BAD_REQUEST"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example".into(), b"", 400, "BAD_REQUEST"),
+        ("GET /api/ HTTP/1.1\r\nHost: localhost".into(), b"", 404, "NOT_FOUND"),
         ("GET /api/runs/nothing/events HTTP/1.1\r\nHost: localhost".into(), b"", 404, "RUN_NOT_FOUND"),
         ("POST /api/reviews/nothing HTTP/1.1\r\nHost: localhost".into(), b"{", 404, "REVIEW_NOT_FOUND"),
         ("GET /api/runs HTTP/1.1\r\nHost: evil.example".into(), b"", 403, "FORBIDDEN"),
@@ -101,6 +104,30 @@ async fn every_failure_is_a_problem_with_a_code_and_the_requests_id() {
     for (head, body, status, code) in cases {
         assert_eq!(here.send(&head, body).await.problem(), (status, code.to_owned()), "{head}");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_allowed() {
+    let here = talking().await;
+    let deep = "[".repeat(2000);
+    let post = "POST /api/runs HTTP/1.1\r\nHost: localhost";
+    let cases: Vec<(&str, &[u8], &str)> = vec![
+        ("GET /api/nowhere HTTP/1.1\r\nHost: localhost", b"", "nothing at /api/nowhere: /openapi.json lists"),
+        ("PUT /api/runs HTTP/1.1\r\nHost: localhost", b"", "/api/runs does not take PUT: the header Allow"),
+        (post, &[b' '; 5000], "larger than this server takes: 4096 bytes"),
+        ("GET /ws HTTP/1.1\r\nHost: localhost", b"", "/ws is for WebSockets: Connection header did not include"),
+        ("GET / HTTP/1.0", b"", "the Host header must name it"),
+        (post, deep.as_bytes(), "nested deeper than 127 levels at line 1"),
+    ];
+    for (head, body, words) in cases {
+        let answer = here.send(head, body).await;
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(words), "{head}: {message}");
+    }
+    assert_eq!(
+        here.send("PUT /api/runs HTTP/1.1\r\nHost: localhost", b"").await.header("allow"),
+        Some("GET,HEAD,POST")
+    );
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ pub(crate) async fn layer(
     let route = request.extensions().get::<MatchedPath>().cloned();
     let keyed = request.method() == Method::POST && request.headers().contains_key(HEADER);
     let Some(route) = route.filter(|_| keyed) else { return Ok(next.run(request).await) };
-    let (once, request) = Once::read(&caller, request).await?;
+    let (once, request) = Once::read(&site, &caller, request).await?;
     if route.as_str() == CLAIMING {
         once.claimed(&site, request, next).await
     } else {
@@ -66,7 +66,7 @@ pub(crate) async fn layer(
 }
 
 impl Once {
-    async fn read(caller: &Caller, request: Request) -> Result<(Once, Request), Problem> {
+    async fn read(site: &Site, caller: &Caller, request: Request) -> Result<(Once, Request), Problem> {
         let key = request.headers().get(HEADER).and_then(|key| key.to_str().ok());
         let key = key.filter(|key| !key.trim().is_empty() && key.len() <= KEY_MAX);
         let wrong = || Problem::bad_request(format!("Idempotency-Key must be text of at most {KEY_MAX} characters"));
@@ -74,7 +74,7 @@ impl Once {
         let scope = [request.uri().path(), &caller.0, key.ok_or_else(wrong)?].join("\n");
         let query = request.uri().query().unwrap_or_default().to_owned();
         let (head, body) = request.into_parts();
-        let bytes = crate::body::read(Request::from_parts(head.clone(), body)).await?;
+        let bytes = crate::body::read(site, Request::from_parts(head.clone(), body)).await?;
         let print = print(&query, &bytes);
         Ok((Once { scope, print, run: None }, Request::from_parts(head, bytes.into())))
     }

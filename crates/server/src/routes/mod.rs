@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::any;
+use axum::routing::{MethodRouter, any};
 
 use crate::Site;
 use crate::ws;
@@ -55,5 +55,11 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(workspace::routes())
         .merge(ws::routes())
         // What is not there is behind the same door as what is.
-        .route("/api/{*rest}", any(async || StatusCode::NOT_FOUND))
+        .route("/api", nothing())
+        .route("/api/", nothing())
+        .route("/api/{*rest}", nothing())
+}
+
+fn nothing() -> MethodRouter<Arc<Site>> {
+    any(async || StatusCode::NOT_FOUND)
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::get;
@@ -78,12 +79,16 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
 async fn upgrade(
     State(site): State<Arc<Site>>,
     Extension(knock): Extension<Knock>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(|rejection| {
+        let message = format!("{PATH} is for WebSockets: {}", rejection.body_text());
+        Problem::new(rejection.status(), "BAD_REQUEST", message)
+    })?;
     let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     let upgrade = upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
-    upgrade.on_upgrade(|socket| serve(site, knock, socket))
+    Ok(upgrade.on_upgrade(|socket| serve(site, knock, socket)))
 }
 
 /// One client, from the first frame to the last.

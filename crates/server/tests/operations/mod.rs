@@ -98,6 +98,18 @@ async fn who_sends_too_slowly_is_cut_off_and_others_are_served_meanwhile() {
     assert!(began.elapsed() < Duration::from_secs(90), "{:?}", began.elapsed());
 }
 
+#[tokio::test(start_paused = true)]
+async fn nobody_is_waited_for_who_announces_more_than_is_taken() {
+    let here = start(server(engine(ScriptedModel::new(), Capacity::UNLIMITED), vec![task("a")])).await;
+    let began = Instant::now();
+    for more in ["", "Idempotency-Key: k\r\n", "Expect: 100-continue\r\n"] {
+        let head = format!("POST /api/runs HTTP/1.1\r\nHost: localhost\r\n{more}Content-Length: 9999999999\r\n\r\n");
+        let refused = begin(here.address, &head).await;
+        assert!(refused.starts_with("HTTP/1.1 413") && refused.contains("4096 bytes"), "{refused}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
 #[tokio::test]
 async fn while_runs_are_picked_up_the_server_is_alive_and_not_ready() {
     let server = server(engine(ScriptedModel::new(), Capacity::UNLIMITED), vec![task("a")]);

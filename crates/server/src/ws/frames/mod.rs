@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Caller, Scope};
 use crate::audit::Change;
-use crate::body::Sent;
+use crate::body::{Sent, json};
 use crate::problem::Problem;
 use crate::ws::session::Session;
 
@@ -45,7 +45,7 @@ pub(super) struct Said {
 
 impl Said {
     pub(super) fn read(text: &str) -> Said {
-        match serde_json::from_str(text) {
+        match json(text.as_bytes()) {
             Ok(frame @ Value::Object(_)) => Said { row: row(&frame), sent: Sent(frame) },
             Ok(_) => Said::nothing("a frame is one JSON object".to_owned()),
             Err(error) => Said::nothing(format!("Invalid JSON frame: {error}")),
