@@ -3,7 +3,8 @@
 //! # Layout, in reading order
 //! - `problem`: what a failed request looks like; `head`, `body`, `query`,
 //!   `wish`: what was sent, how it was asked for
-//! - `listen`: connections, and how long they may take
+//! - `listen`: connections, and how long they may take; `farewell`: those whose
+//!   client has said its last word
 //! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
 //!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers
@@ -16,6 +17,7 @@ mod assets;
 mod audit;
 mod body;
 mod door;
+mod farewell;
 mod head;
 mod listen;
 mod once;

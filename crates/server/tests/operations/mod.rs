@@ -1,6 +1,7 @@
 //! What whoever looks after a server relies on.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::draft::Draft;
@@ -13,7 +14,7 @@ use futures::future::join_all;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::client::{engine, server, start, start_as, task};
@@ -96,6 +97,24 @@ async fn who_sends_too_slowly_is_cut_off_and_others_are_served_meanwhile() {
     }
     assert!(silent.iter().all(String::is_empty));
     assert!(began.elapsed() < Duration::from_secs(90), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_that_has_said_its_last_word_is_still_answered() {
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("done"));
+    let here = start(server(engine(model, Capacity::UNLIMITED), vec![task("a")])).await;
+    let body = r#"{"inputs":{"topic":"x"}}"#;
+    let head = "POST /api/runs HTTP/1.1\r\nHost: localhost\r\nPrefer: wait=30";
+    let mut socket = TcpStream::connect(here.address).await.unwrap();
+    let whole = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    socket.write_all(whole.as_bytes()).await.unwrap();
+    socket.shutdown().await.unwrap();
+    while here.get("/api/runs?status=RUNNING").await.json()["total"] == 0 {}
+    gate.notify_one();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""status":"COMPLETED""#), "{answer}");
 }
 
 #[tokio::test(start_paused = true)]

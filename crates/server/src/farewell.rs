@@ -1,0 +1,70 @@
+//! A socket whose client has said its last word. It may still want the answer,
+//! so its end is told a moment later; a client that is gone looks the same.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+/// How long an answer may take once the client has stopped sending.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A connection that ends [`PATIENCE`] after its client has.
+pub(crate) struct Farewell {
+    socket: TcpStream,
+    ending: Option<Pin<Box<Sleep>>>,
+}
+
+impl Farewell {
+    pub(crate) fn new(socket: TcpStream) -> Farewell {
+        Farewell { socket, ending: None }
+    }
+
+    fn socket(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
+        Pin::new(&mut self.get_mut().socket)
+    }
+}
+
+impl AsyncRead for Farewell {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.ending.is_none() {
+            let before = buffer.filled().len();
+            ready!(self.as_mut().socket().poll_read(cx, buffer))?;
+            if buffer.filled().len() > before || buffer.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let ending = self.ending.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        ending.as_mut().poll(cx).map(Ok)
+    }
+}
+
+impl AsyncWrite for Farewell {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.socket().poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket().poll_shutdown(cx)
+    }
+}
