@@ -1,11 +1,12 @@
-//! How often a client may say something.
+//! How often a client is listened to: one that says more waits, and loses
+//! nothing.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
-/// Frames a client may send in a second; people and programs need a few.
-pub(super) const FRAMES_MAX: u32 = 200;
+/// Frames read from a client in a second; people and programs need a few.
+const FRAMES_MAX: u32 = 1000;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// What a client has said lately.
@@ -19,13 +20,26 @@ impl Pace {
         Pace { since: now, frames: 0 }
     }
 
-    /// Counts a frame; false when it is one too many.
-    pub(super) fn allows(&mut self, now: Instant) -> bool {
+    /// Counts a frame.
+    pub(super) fn count(&mut self, now: Instant) {
         if now.duration_since(self.since) >= WINDOW {
             (self.since, self.frames) = (now, 0);
         }
         self.frames += 1;
-        self.frames <= FRAMES_MAX
+    }
+
+    /// When the next frame is read, if not at once.
+    pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
+        let again = self.since + WINDOW;
+        (self.frames >= FRAMES_MAX && now < again).then_some(again)
+    }
+}
+
+/// Returns at that moment; never, when there is none.
+pub(super) async fn over(held_until: Option<Instant>) {
+    match held_until {
+        Some(again) => sleep_until(again).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -36,9 +50,12 @@ mod tests {
     #[test]
     fn a_second_has_room_for_so_many_frames_and_the_next_one_for_as_many_again() {
         let began = Instant::now();
-        let mut pace = Pace::new(began);
-        assert!((0..FRAMES_MAX).all(|_| pace.allows(began)));
-        assert!(!pace.allows(began + Duration::from_millis(999)));
-        assert!(pace.allows(began + WINDOW));
+        let (mut pace, late, again) = (Pace::new(began), began + Duration::from_millis(999), began + WINDOW);
+        (1..FRAMES_MAX).for_each(|_| pace.count(began));
+        assert_eq!(pace.held_until(late), None);
+        pace.count(began);
+        assert_eq!((pace.held_until(late), pace.held_until(again)), (Some(again), None));
+        pace.count(again);
+        assert_eq!(pace.held_until(again), None);
     }
 }

@@ -28,7 +28,7 @@ use crate::ws::frames::{self, Said};
 use crate::ws::hello::Hello;
 use crate::ws::link::{self, Link};
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
-use crate::ws::pace::{FRAMES_MAX, Pace};
+use crate::ws::pace::{self, Pace};
 use crate::ws::places::{Meaning, Place, Places};
 use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
@@ -164,8 +164,11 @@ impl Session {
     async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
         // Stored frames wait for the client, live ones do not.
         let (follows, talks, calm) = (!self.tails.is_empty(), !self.talks.is_empty(), self.outbox.is_calm());
+        // Peers are held back by how much they may ask for.
+        let held = if self.link.is_none() { self.pace.held_until(Instant::now()) } else { None };
         tokio::select! {
-            said = stream.next() => Wake::Said(said),
+            said = stream.next(), if held.is_none() => Wake::Said(said),
+            () = pace::over(held) => Wake::Eased,
             news = self.feed.next() => Wake::News(news),
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
@@ -179,10 +182,7 @@ impl Session {
 
     async fn hear(&mut self, said: Message) {
         self.silent = 0;
-        if self.link.is_none() && !self.pace.allows(Instant::now()) {
-            let message = format!("at most {FRAMES_MAX} frames a second");
-            return self.end("RATE_LIMITED", POLICY, &message);
-        }
+        self.pace.count(Instant::now());
         match said {
             Message::Text(text) => self.answer_to(&text).await,
             Message::Binary(_) => {
@@ -194,19 +194,24 @@ impl Session {
     }
 
     async fn answer_to(&mut self, text: &str) {
-        let most = self.site.server.sockets.max_frame_bytes;
-        if text.len() > most {
-            return self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, &format!("a frame has at most {most} bytes"));
+        if text.len() > self.site.server.sockets.max_frame_bytes {
+            return self.too_large();
         }
         if let Err(error) = Said::read(text).act(self).await {
             self.tell(error);
         }
     }
 
+    /// Ends the connection, because no more than so much is read.
+    fn too_large(&self) {
+        let most = self.site.server.sockets.max_frame_bytes;
+        self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, &format!("a frame has at most {most} bytes"));
+    }
+
     fn unreadable(&self, error: axum::Error) {
         let inner = error.into_inner();
         match inner.downcast_ref::<tungstenite::Error>() {
-            Some(tungstenite::Error::Capacity(_)) => self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, "the frame is too large"),
+            Some(tungstenite::Error::Capacity(_)) => self.too_large(),
             Some(tungstenite::Error::Utf8(_)) => self.outbox.close(NOT_TEXT, "the frame is not UTF-8"),
             _ => self.outbox.close(POLICY, "the frame cannot be read"),
         }
