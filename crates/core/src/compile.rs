@@ -38,6 +38,10 @@ const NAME_CHARS: usize = 40;
 /// Tools a task may name that no catalog holds: the run itself does what they say.
 const OWN_TOOLS: [&str; 5] = [subtask::RUN, memory::LIST, memory::READ, memory::WRITE, result::READ];
 
+/// The tool over collections of documents. Every server has it, so lists of what
+/// a server was given leave it out.
+pub const SEARCH: &str = "search_collections";
+
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -61,6 +65,12 @@ impl Catalog {
         };
         let fallbacks: Vec<_> = first.fallback.iter().filter_map(|alias| find(alias)).collect();
         Ok(std::iter::once(first).chain(fallbacks).collect())
+    }
+
+    /// What is said about a tool that is not there.
+    pub fn unknown_tool(&self, name: &str) -> String {
+        let known = self.tools.iter().map(|tool| tool.name.as_str()).filter(|name| *name != SEARCH);
+        format!("Unknown tool '{name}'. Available: {}", listed(known))
     }
 }
 
@@ -364,10 +374,7 @@ impl Compiler<'_> {
                 let known: Vec<String> = providers.iter().map(|provider| format!("{provider}:*")).collect();
                 format!("Unknown tools '{name}'. Available: {}", listed(known.iter().map(String::as_str)))
             }
-            None => {
-                let known = listed(tools.iter().map(|tool| tool.name.as_str()));
-                format!("Unknown tool '{name}'. Available: {known}")
-            }
+            None => self.catalog.unknown_tool(name),
         };
         self.mistake(Code::InvalidTool, place, message);
     }

@@ -101,7 +101,7 @@ fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones(
     );
     let expected = "\
         tasks[0].model: Unknown model 'huge'. Available: [demo]\n\
-        tasks[0].tools[0]: Unknown tool 'fly'. Available: [calculator, datetime, json, http_fetch, human_input, search_collections]\n\
+        tasks[0].tools[0]: Unknown tool 'fly'. Available: [calculator, datetime, json, http_fetch, human_input]\n\
         inputs: these template variables have no value: [a]\n";
     assert_eq!(run(folder.path(), &["run", "--file", "wrong.json"]), (Some(2), String::new(), expected.to_owned()));
 

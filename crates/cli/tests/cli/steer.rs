@@ -136,7 +136,7 @@ fn tools_answer_from_the_terminal_and_what_there_is_can_be_listed() {
     let (status, _, words) = invoke(&["fly", "x"]);
     assert_eq!(status, Some(1));
     let unknown = "consort: Unknown tool 'fly'. Available: \
-        [calculator, datetime, json, http_fetch, human_input, search_collections] (TOOL_NOT_FOUND)\n";
+        [calculator, datetime, json, http_fetch, human_input] (TOOL_NOT_FOUND)\n";
     assert_eq!(words, unknown);
 
     let tools = server.said(&["tools", "list"]);

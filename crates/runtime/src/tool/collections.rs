@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{Permission, ToolInfo};
+use consort_core::compile::SEARCH;
 use consort_core::schema::Schema;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -33,7 +34,7 @@ struct Arguments {
 
 impl SearchCollections {
     /// What agents call it.
-    pub const NAME: &str = "search_collections";
+    pub const NAME: &str = SEARCH;
 
     /// A tool over these collections.
     pub fn new(collections: Collections, clock: Clock) -> SearchCollections {

@@ -77,15 +77,13 @@ async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answ
 
 /// The tool, when there is one and it may be called directly.
 fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
-    let (tools, toolbox) = (site.catalog().tools, &site.engine().seams().tools);
-    let known = tools.iter().find(|tool| tool.name == name).cloned();
+    let (catalog, toolbox) = (site.catalog(), &site.engine().seams().tools);
+    let known = catalog.tools.iter().find(|tool| tool.name == name).cloned();
     let Some(tool) = known.or_else(|| toolbox.find(name).map(|tool| tool.info().clone())) else {
         if site.server.catalog.tools.is_empty() && toolbox.live().next().is_none() {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
         }
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        let message = format!("Unknown tool '{name}'. Available: [{}]", names.join(", "));
-        return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", message));
+        return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", catalog.unknown_tool(name)));
     };
     if tool.name == human::ASK {
         let message = format!("the tool '{name}' may not be called directly: only a task can ask a person");

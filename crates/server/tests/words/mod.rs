@@ -40,8 +40,12 @@ async fn a_refused_request_has_the_words_of_the_protocol_and_its_place_beside_th
         assert_eq!((&problem["message"], &problem["mistakes"][0]["place"]), (&json!(message), &json!(place)));
     }
     let unknown = here.post("/api/runs", json!({ "tasks": [{ "description": "x", "tools": ["fly"] }] })).await.json();
-    let message = unknown["message"].as_str().unwrap();
-    assert!(message.starts_with("Unknown tool 'fly'. Available: [calculator, "), "{message}");
+    let told = here.get("/api/capabilities").await.json();
+    let names: Vec<&str> =
+        told["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let message = format!("Unknown tool 'fly'. Available: [{}]", names.join(", "));
+    assert_eq!(unknown["message"], message);
+    assert_eq!(here.post("/api/tools/fly/invoke", json!({})).await.json()["message"], message);
 }
 
 #[tokio::test]
