@@ -23,7 +23,9 @@ pub(crate) struct Change<'a> {
     pub(crate) method: &'a str,
     /// The route, or the type of the frame.
     pub(crate) route: &'a str,
-    /// The run it is about.
+    /// What it is about: an address, or the id in the frame.
+    pub(crate) subject: Option<&'a str>,
+    /// The run it is about, or has made.
     pub(crate) run: Option<&'a str>,
     /// What was answered.
     pub(crate) status: &'a str,
@@ -32,8 +34,8 @@ pub(crate) struct Change<'a> {
 impl Change<'_> {
     /// Writes the line.
     pub(crate) fn record(&self) {
-        let Change { request_id, caller, method, route, run, status } = self;
-        tracing::info!(target: "audit", request_id, caller, method, route, run, status, "a change was asked for");
+        let Change { request_id, caller, method, route, subject, run, status } = self;
+        tracing::info!(target: "audit", request_id, caller, method, route, subject, run, status, "a change was asked for");
     }
 }
 
@@ -54,6 +56,7 @@ pub(crate) async fn layer(
             caller: &caller.0,
             method: method.as_str(),
             route: &route,
+            subject: Some(&path),
             run: run_of(&path, response.headers()),
             status: response.status().as_str(),
         }

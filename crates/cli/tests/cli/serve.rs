@@ -5,7 +5,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use serde_json::Value;
+use futures::SinkExt;
+use serde_json::{Value, json};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::binary::{interrupt, run, signal, start};
 use crate::slow_model::SlowModel;
@@ -91,9 +94,9 @@ fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_i
     let accepted = send(&address, &format!("POST /api/runs HTTP/1.1\r\nX-Request-Id: mine-1\r\n{key}"));
     assert!(accepted.starts_with("HTTP/1.1 202") && accepted.contains("x-request-id: mine-1"), "{accepted}");
     let change = log.find("a change was asked for");
-    let said =
-        ["target", "request_id", "caller", "method", "route", "status"].map(|name| change[name].as_str().unwrap());
-    assert_eq!(said, ["audit", "mine-1", "ci", "POST", "/api/runs", "202"]);
+    let said = ["target", "request_id", "caller", "method", "route", "subject", "status"];
+    let said = said.map(|name| change[name].as_str().unwrap());
+    assert_eq!(said, ["audit", "mine-1", "ci", "POST", "/api/runs", "/api/runs", "202"]);
     let place = format!("/api/runs/{}", change["run"].as_str().unwrap());
     assert!(accepted.contains(&place));
 
@@ -115,6 +118,36 @@ fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_i
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     interrupt(&server);
     assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_change_over_a_socket_is_recorded_with_what_came_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, address) = serve(folder.path());
+    let mut log = Lines::of(&mut server);
+    let (mut socket, _) = connect_async(format!("ws://{address}/ws")).await.unwrap();
+    let mut recorded = async |frame: Value| {
+        socket.send(Message::text(frame.to_string())).await.unwrap();
+        let change = log.find("a change was asked for");
+        ["caller", "method", "route", "subject", "status", "run"].map(|name| change[name].clone())
+    };
+    let asked = recorded(json!({ "type": "run_request" })).await;
+    let run = asked[5].clone();
+    assert_eq!(asked[..5], ["local", "WS", "run_request", "", "ACCEPTED"].map(word));
+    let unknown = json!({ "type": "run_control", "runId": "run-0", "action": "cancel" });
+    let missing = ["local", "WS", "run_control", "run-0", "NOT_FOUND", "run-0"].map(word);
+    assert_eq!(recorded(unknown).await, missing);
+    let cancel = json!({ "type": "run_control", "runId": run, "action": "cancel", "mode": "now" });
+    let cancelled = recorded(cancel).await;
+    assert_eq!((&cancelled[3], &cancelled[5], &cancelled[4]), (&run, &run, &json!("CANCELLING")));
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+/// A field of a line in the log; null when there is nothing to say.
+#[cfg(test)]
+fn word(word: &str) -> Value {
+    if word.is_empty() { Value::Null } else { word.into() }
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub(super) struct Session {
     pub(super) link: Option<Link>,
     /// Runs whose result is addressed to it.
     pub(super) submitted: HashSet<Arc<str>>,
+    /// How the frame being answered was acknowledged, for the record.
+    pub(super) acked: Option<Value>,
     places: Places,
     feed: Feed,
     /// What concerns no run.
@@ -111,6 +113,7 @@ impl Session {
             wanted: Wanted::default(),
             link: None,
             submitted: HashSet::new(),
+            acked: None,
             places,
             feed,
             notices,
@@ -231,6 +234,12 @@ impl Session {
     /// Sends a frame to this client, whatever it subscribed to.
     pub(super) fn tell(&self, frame: Value) {
         self.outbox.push(addressed(frame));
+    }
+
+    /// Says what came of a change.
+    pub(super) fn acknowledge(&mut self, frame: Value) {
+        self.tell(frame.clone());
+        self.acked = Some(frame);
     }
 
     /// Shows what has happened up to now.

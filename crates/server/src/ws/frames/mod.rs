@@ -9,6 +9,7 @@ mod runs;
 mod state;
 mod talk;
 
+use consort_core::frame::parse_review_id;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
@@ -34,6 +35,9 @@ struct Row {
     scope: Scope,
     act: Act,
 }
+
+/// The fields that say what a frame is about.
+const SUBJECTS: [&str; 5] = ["runId", "reviewId", "approval_id", "thread_id", "to"];
 
 /// What a client sent.
 pub(super) struct Said {
@@ -70,16 +74,27 @@ impl Said {
         let caller = session.pass.caller.clone();
         let outcome = (row.act)(session, &self.sent).await;
         if row.scope != Scope::Read {
-            self.record(row.kind, &caller, outcome.as_ref().map_or_else(Problem::code, |()| "OK"));
+            let acked = session.acked.take().unwrap_or_default();
+            self.record(row.kind, &caller, &acked, outcome.as_ref().map_or_else(Problem::code, |()| "OK"));
         }
         outcome.map_err(told)
     }
 
-    /// Who asked for a change, for the record.
-    fn record(&self, kind: &str, caller: &Caller, status: &str) {
+    /// Who asked for a change and what came of it, for the record.
+    fn record(&self, kind: &str, caller: &Caller, acked: &Value, status: &str) {
         let text = |name| self.sent.0.get(name).and_then(Value::as_str);
-        let request_id = text("requestId").unwrap_or_default();
-        Change { request_id, caller: &caller.0, method: "WS", route: kind, run: text("runId"), status }.record();
+        let told = |name| acked.get(name).and_then(Value::as_str);
+        let review = text("reviewId").and_then(parse_review_id).map(|(run, _)| run);
+        Change {
+            request_id: text("requestId").unwrap_or_default(),
+            caller: &caller.0,
+            method: "WS",
+            route: kind,
+            subject: SUBJECTS.iter().find_map(|name| text(name)),
+            run: told("runId").or(text("runId")).or(review),
+            status: told("status").unwrap_or(status),
+        }
+        .record();
     }
 }
 

@@ -48,7 +48,7 @@ async fn request(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         Ok(Taken::Rehearsal(told)) => rehearsed(told),
         Err(problem) => rejected(&problem),
     };
-    session.tell(answer("run_ack", sent, fields));
+    session.acknowledge(answer("run_ack", sent, fields));
     Ok(())
 }
 
@@ -95,7 +95,7 @@ async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
             }
         }
     }
-    session.tell(answer("run_control_ack", sent, fields.into()));
+    session.acknowledge(answer("run_control_ack", sent, fields.into()));
     Ok(())
 }
 
