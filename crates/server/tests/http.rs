@@ -99,6 +99,8 @@ async fn every_failure_is_a_problem_with_a_code_and_the_requests_id() {
         ("GET /api/ HTTP/1.1\r\nHost: localhost".into(), b"", 404, "NOT_FOUND"),
         ("GET /api/runs/nothing/events HTTP/1.1\r\nHost: localhost".into(), b"", 404, "RUN_NOT_FOUND"),
         ("POST /api/reviews/nothing HTTP/1.1\r\nHost: localhost".into(), b"{", 404, "REVIEW_NOT_FOUND"),
+        ("POST /api/runs/nothing/inject HTTP/1.1\r\nHost: localhost".into(), b"{", 404, "RUN_NOT_FOUND"),
+        ("POST /api/runs/nothing/cancel HTTP/1.1\r\nHost: localhost".into(), b"{", 404, "RUN_NOT_FOUND"),
         ("GET /api/runs HTTP/1.1\r\nHost: evil.example".into(), b"", 403, "FORBIDDEN"),
     ];
     for (head, body, status, code) in cases {
@@ -235,8 +237,9 @@ async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
     assert_eq!((late.problem().1.as_str(), &late.json()["decision"]), ("REVIEW_RESOLVED", &json!("EDIT")));
     here.get(&format!("/api/runs/{run}/events")).await;
     assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["tasks"][0]["output"], "better");
-    for verb in ["cancel", "pause", "resume"].map(verb) {
-        assert_eq!(here.post(&verb, json!({})).await.problem(), (409, "RUN_COMPLETED".to_owned()));
+    for verb in ["cancel", "pause", "resume", "inject"].map(verb) {
+        // Also when something is wrong with the request.
+        assert_eq!(here.post(&verb, json!({ "mode": "later" })).await.problem(), (409, "RUN_COMPLETED".to_owned()));
     }
 }
 

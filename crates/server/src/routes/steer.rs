@@ -6,9 +6,11 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Extension, Json, Router};
-use consort_core::decide::Command;
+use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Directive, Event, Fact, Priority};
 use consort_core::id::Millis;
+use consort_core::run::Run;
+use consort_runtime::engine;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -35,9 +37,13 @@ async fn cancel(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
-    sent: Sent,
+    sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(cancelled(&site, &run, &sent, &caller).await?))
+    let mode = match sent.and_then(|sent| mode(&sent)) {
+        Ok(mode) => mode,
+        Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
+    };
+    Ok(Json(cancelled(&site, &run, mode, &caller).await?))
 }
 
 /// Asks a run for something; what it recorded of that.
@@ -45,9 +51,20 @@ async fn asked(site: &Site, run: &str, command: Command) -> Result<Vec<Event>, P
     site.engine().command(run, command).await.map_err(|error| Problem::of_run(run, error))
 }
 
+/// What is wrong with a request; before that comes that no run could take it.
+async fn in_the_way(site: &Site, run: &str, wrong: Problem) -> Problem {
+    let ended = |run: Run| run.ended().then(|| Refused::Ended { status: run.status() }.into());
+    let gone = site.engine().run(run).await.map_or_else(Some, ended);
+    gone.map_or(wrong, |error: engine::Error| Problem::of_run(run, error))
+}
+
+/// How soon a run is to stop.
+pub(crate) fn mode(sent: &Sent) -> Result<CancelMode, Problem> {
+    Ok(sent.word("mode", MODES)?.unwrap_or_default())
+}
+
 /// Asks a run to stop.
-pub(crate) async fn cancelled(site: &Site, run: &str, sent: &Sent, caller: &Caller) -> Result<Value, Problem> {
-    let mode = sent.word("mode", MODES)?.unwrap_or_default();
+pub(crate) async fn cancelled(site: &Site, run: &str, mode: CancelMode, caller: &Caller) -> Result<Value, Problem> {
     asked(site, run, Command::Cancel { mode, by: caller.0.clone() }).await?;
     Ok(json!({ "runId": run, "status": "CANCELLING" }))
 }
@@ -106,9 +123,12 @@ async fn inject(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
-    sent: Sent,
+    sent: Result<Sent, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    let directive = directive(&sent, caller.0, site.engine().seams().clock.now())?;
+    let directive = match sent.and_then(|sent| directive(&sent, caller.0, site.now())) {
+        Ok(directive) => directive,
+        Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
+    };
     let id = given(&site, &run, &directive).await?;
     Ok(Json(json!({ "directiveId": id, "status": "ACTIVE" })))
 }

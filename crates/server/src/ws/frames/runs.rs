@@ -102,7 +102,7 @@ async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 async fn perform(site: &Site, caller: &Caller, (run, action): (&str, Action), sent: &Sent) -> Result<Value, Problem> {
     let by = caller.0.clone();
     let status = match action {
-        Action::Cancel => return steer::cancelled(site, run, sent, caller).await,
+        Action::Cancel => return steer::cancelled(site, run, steer::mode(sent)?, caller).await,
         Action::SwitchModel => match sent.optional_text("model")?.filter(|model| !model.trim().is_empty()) {
             Some(model) => return steer::switched(site, run, model, caller).await,
             None => return Ok(json!({ "status": "INVALID_MODEL" })),
