@@ -32,6 +32,10 @@ fn check_address(uri: &Uri) -> Result<(), Problem> {
         let message = format!("the address is longer than {ADDRESS_MAX} bytes");
         return Err(Problem::new(StatusCode::URI_TOO_LONG, "BAD_REQUEST", message));
     }
+    // Most have nothing to decode.
+    if !address.contains('%') {
+        return Ok(());
+    }
     match decoded(address).map(String::from_utf8) {
         Some(Ok(_readable)) => Ok(()),
         Some(Err(_)) => Err(Problem::bad_request("the address is not UTF-8 once its %XX are decoded")),

@@ -51,6 +51,11 @@ impl Problem {
         self
     }
 
+    /// The same problem in other words.
+    pub(crate) fn saying(self, message: &str) -> Problem {
+        Problem { message: message.to_owned(), ..self }
+    }
+
     /// The word for programs.
     pub(crate) fn code(&self) -> &'static str {
         self.code

@@ -43,6 +43,9 @@ pub(crate) const PATH: &str = "/ws";
 const PROTOCOL: &str = "consort";
 /// How long somebody without a key may stay.
 const AUTH_PATIENCE: Duration = Duration::from_secs(5);
+/// How a key is shown; short enough to be the reason for closing.
+const KEY_WANTED: &str =
+    "send a key as `Authorization: Bearer …`, as the protocol `key.<base64url>` or in a first frame of type `auth`";
 /// Frames this many times too large are still read, so that the client can be
 /// told; larger ones break the connection.
 const OVERSIZE: usize = 2;
@@ -120,7 +123,8 @@ async fn talk(site: Arc<Site>, pass: Pass, stream: &mut SplitStream<WebSocket>, 
 /// Who shows a key in the first frame.
 async fn authenticated(site: &Site, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
     let first = tokio::time::timeout(AUTH_PATIENCE, first_text(stream)).await.ok().flatten();
-    site.terms.access.borrow().pass(first.as_deref().map(Said::read).as_ref().and_then(Said::auth_key))
+    let pass = site.terms.access.borrow().pass(first.as_deref().map(Said::read).as_ref().and_then(Said::auth_key));
+    pass.map_err(|problem| problem.saying(KEY_WANTED))
 }
 
 /// The first frame that says something.

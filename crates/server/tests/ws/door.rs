@@ -73,6 +73,7 @@ async fn who_shows_no_key_in_five_seconds_is_sent_away() {
     let mut socket = here.socket().await;
     let Got::Frame(error) = socket.got().await else { panic!("no reason was given") };
     assert_eq!((&error["code"], began.elapsed().as_secs()), (&json!("UNAUTHORIZED"), 5));
+    assert!(error["message"].as_str().unwrap().ends_with("or in a first frame of type `auth`"), "{error}");
     assert_eq!(socket.closed().await.0, 1008);
 }
 
