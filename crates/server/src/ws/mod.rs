@@ -98,7 +98,7 @@ async fn upgrade(
 async fn serve(site: Arc<Site>, knock: Knock, socket: WebSocket) {
     let _talking = site.talking.subscribe();
     let (sink, mut stream) = socket.split();
-    let (outbox, writer) = outbox::open(sink);
+    let (outbox, writer) = outbox::open(sink, site.engine().meters().clone());
     let pass = match knock {
         Knock::Known(pass) => Ok(pass),
         Knock::Unknown => authenticated(&site, &mut stream).await,

@@ -11,6 +11,7 @@ use axum::Error;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use consort_runtime::log::Seq;
+use consort_runtime::meters::{Meter, Meters};
 use futures::SinkExt;
 use futures::stream::SplitSink;
 use serde_json::{Value, json};
@@ -58,6 +59,8 @@ struct Shared {
     filled: Notify,
     /// Something was written, or nothing ever will be again.
     eased: Notify,
+    /// Counts who stays behind.
+    meters: Meters,
 }
 
 #[derive(Default)]
@@ -84,8 +87,8 @@ enum Next {
     Nothing,
 }
 
-pub(super) fn open(sink: SplitSink<WebSocket, Message>) -> (Outbox, Writer) {
-    let outbox = Outbox(Arc::default());
+pub(super) fn open(sink: SplitSink<WebSocket, Message>, meters: Meters) -> (Outbox, Writer) {
+    let outbox = Outbox(Arc::new(Shared { meters, ..Shared::default() }));
     let writer = Writer(tokio::spawn(write(outbox.clone(), sink)));
     (outbox, writer)
 }
@@ -104,19 +107,26 @@ impl Outbox {
         if behind {
             let dropped = mem::take(&mut queue.batches);
             let reason = reason(dropped.iter().flatten().filter_map(|item| item.position.as_ref()));
-            queue.state = State::Closing(CloseFrame { code: BEHIND, reason: reason.into() });
+            self.end(&mut queue, BEHIND, &reason);
         }
         drop(queue);
         self.0.filled.notify_one();
+    }
+
+    fn end(&self, queue: &mut Queue, code: u16, reason: &str) {
+        let end = reason.floor_char_boundary(REASON_MAX);
+        let reason = reason.get(..end).unwrap_or_default().into();
+        queue.state = State::Closing(CloseFrame { code, reason });
+        if code == BEHIND {
+            self.0.meters.add(Meter::Lag, &[], 1);
+        }
     }
 
     /// Says goodbye after everything that waits.
     pub(super) fn close(&self, code: u16, reason: &str) {
         let mut queue = self.queue();
         if matches!(queue.state, State::Open) {
-            let end = reason.floor_char_boundary(REASON_MAX);
-            let reason = reason.get(..end).unwrap_or_default().into();
-            queue.state = State::Closing(CloseFrame { code, reason });
+            self.end(&mut queue, code, reason);
         }
         drop(queue);
         self.0.filled.notify_one();
@@ -248,6 +258,7 @@ mod tests {
         assert!(outbox.is_open());
         outbox.push(event(&two, 3));
         assert!(!outbox.is_open());
+        assert!(outbox.0.meters.text().contains("consort_watcher_lag_total 1\n"));
         let Next::Close(close) = outbox.take() else { panic!("what waited is dropped") };
         assert_eq!((close.code, close.reason.len() <= REASON_MAX), (BEHIND, true));
         let told: Value = serde_json::from_str(&close.reason).unwrap();
