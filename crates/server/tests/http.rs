@@ -202,6 +202,8 @@ async fn a_stream_numbers_every_event_resumes_after_any_and_ends_with_the_result
     for junk in ["from=-1", "from=x"] {
         assert_eq!(here.get(&format!("{events}?{junk}")).await.status, 400);
     }
+    let head = format!("GET {events} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream");
+    assert_eq!(ids(&here.send(&head, b"").await.body), all, "who can follow a stream is sent one");
     let head = format!("GET {events}?from=1&limit=2 HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
     let page = here.send(&head, b"").await.json();
     let seqs: Vec<&Value> = page["events"].as_array().unwrap().iter().map(|frame| &frame["seq"]).collect();

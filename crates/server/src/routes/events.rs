@@ -38,7 +38,8 @@ async fn events(
 
 /// How many frames a client wants in one answer, if it does not want a stream.
 pub(super) fn page_wanted(pairs: &Pairs, headers: &HeaderMap) -> Result<Option<usize>, Problem> {
-    accepts(headers, "application/json").then(|| pairs.number("limit", 1..=LIMIT_MAX, LIMIT)).transpose()
+    let wanted = accepts(headers, "application/json") && !accepts(headers, "text/event-stream");
+    wanted.then(|| pairs.number("limit", 1..=LIMIT_MAX, LIMIT)).transpose()
 }
 
 /// Frames in one answer; they are JSON already.
