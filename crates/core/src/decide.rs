@@ -7,7 +7,7 @@ use crate::budget::Claim;
 use crate::calls::Slot;
 use crate::catalog::ModelInfo;
 use crate::chat;
-use crate::event::{AfterFailure, CancelMode, Decision, Directive, Event, Fact, Timing};
+use crate::event::{AfterFailure, CancelMode, Decision, Directive, Event, Fact, FileChange, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::mistake::listed;
@@ -56,8 +56,9 @@ pub enum Report {
     Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
     /// The model did not. `dice` is a random number, for waits of random length.
     Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
-    /// The tool answered; `spent` is what somebody else used for it.
-    Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent> },
+    /// The tool answered; `spent` is what somebody else used for it, `changes`
+    /// what it did to files, whatever its answer.
+    Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent>, changes: Vec<FileChange> },
     /// The effect was dropped, or broke, before it could answer.
     Dropped { id: Id, said: Text },
 }
@@ -211,9 +212,12 @@ impl Run {
                 };
                 Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
             }
-            Report::Returned { call, outcome, duration_ms, spent } if self.is_dispatched(&call) => {
+            Report::Returned { call, outcome, duration_ms, spent, changes } if self.is_dispatched(&call) => {
                 let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
-                Ok(charged.into_iter().chain(returned(call, outcome, duration_ms)).collect())
+                let changed = |change| Fact::FileChanged { call: call.clone(), change };
+                let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
+                let returned = Fact::ToolReturned { call, outcome, duration_ms };
+                Ok(charged.into_iter().chain([returned]).chain(changes).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
             Report::Replied { .. } | Report::Unanswered { .. } | Report::Returned { .. } | Report::Dropped { .. } => {
@@ -276,14 +280,6 @@ impl Run {
     fn is_dispatched(&self, call: &Id) -> bool {
         self.slot(call).is_some_and(|(_, slot)| *slot == Slot::Dispatched)
     }
-}
-
-/// How a call ended and, if it says so in its data, what it did to files.
-fn returned(call: Id, mut outcome: Outcome, duration_ms: u64) -> Vec<Fact> {
-    let changes = outcome.take_changes();
-    let changed = |change| Fact::FileChanged { call: call.clone(), change };
-    let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
-    std::iter::once(Fact::ToolReturned { call, outcome, duration_ms }).chain(changes).collect()
 }
 
 /// Between half and all of a wait that doubles with each attempt.

@@ -9,12 +9,8 @@ use serde_json::Value;
 
 use crate::budget::Claim;
 use crate::catalog::NanoUsd;
-use crate::event::FileChange;
 use crate::id::Id;
 use crate::text::Text;
-
-/// The field of a tool's data that says what became of a file, or of several.
-pub const CHANGE: &str = "fileChanged";
 
 /// One line of the conversation sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -285,24 +281,6 @@ impl Outcome {
     /// The tool answered with these words.
     pub fn answer(text: impl Into<Text>) -> Outcome {
         Outcome::Answer { text: text.into(), data: None }
-    }
-
-    /// What the answer says about files that were changed, which is told apart
-    /// from the rest of its data.
-    pub(crate) fn take_changes(&mut self) -> Vec<FileChange> {
-        let Outcome::Answer { data, .. } = self else { return Vec::new() };
-        let Some(Value::Object(fields)) = data else { return Vec::new() };
-        let changes = match fields.get(CHANGE).cloned() {
-            Some(Value::Array(changes)) => changes,
-            Some(change) => vec![change],
-            None => return Vec::new(),
-        };
-        let Ok(changes) = changes.into_iter().map(serde_json::from_value).collect() else { return Vec::new() };
-        fields.remove(CHANGE);
-        if fields.is_empty() {
-            *data = None;
-        }
-        changes
     }
 
     /// Nobody knows whether it happened.

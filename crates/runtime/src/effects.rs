@@ -159,7 +159,7 @@ async fn call(id: Id, tool: &str, (args, lent): (Value, Option<Claim>), stage: &
         Answer::Unknown(why) => ("unknown", Outcome::unknown(why)),
     };
     stage.meters.time(Meter::ToolCall, &[("tool", tool), ("outcome", word)], took);
-    Report::Returned { call: id, outcome, duration_ms, spent: account.spent() }
+    Report::Returned { call: id, outcome, duration_ms, spent: account.spent(), changes: account.changes() }
 }
 
 /// A random number; the end of a fresh UUID is one.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use serde_json::json;
 
 use super::world::{World, ensemble, reply, shared, task};
 use crate::budget::{Budget, Limits};
@@ -14,7 +13,7 @@ use crate::chat::{self, Answer, Mode};
 use crate::decide::{Command, Report};
 use crate::draft::{Draft, Ensemble};
 use crate::edit::Edits;
-use crate::event::{CancelMode, Decision, Directive, Fact, Priority};
+use crate::event::{CancelMode, ChangeType, Decision, Directive, Fact, FileChange, Priority};
 use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Spent, Usage};
@@ -230,6 +229,13 @@ fn spent(tool: &ToolInfo, by: u16) -> Option<Spent> {
     (tool.charged && by % 5 != 4).then_some(Spent { usage, input_cost: tokens, output_cost: tokens })
 }
 
+/// What a call says it did to files.
+fn changes(by: u16) -> Vec<FileChange> {
+    let change =
+        FileChange { file_path: "a".to_owned(), change_type: ChangeType::Created, lines_added: 1, lines_removed: 0 };
+    vec![change; usize::from(by % 2)]
+}
+
 fn report(effect: &Effect, by: u16) -> Report {
     let subtask = (subtask::RUN, r#"{"title":"t","instructions":"i"}"#);
     let calls: &[(&str, &str)] = match by % 12 {
@@ -252,14 +258,12 @@ fn report(effect: &Effect, by: u16) -> Report {
     let text = if by.is_multiple_of(5) { "words" } else { "{}" };
     match effect {
         Effect::Call { id, tool, .. } if by.is_multiple_of(3) => {
-            let outcome = Outcome::failed("no");
-            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by) }
+            let (outcome, changes) = (Outcome::failed("no"), changes(by));
+            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by), changes }
         }
         Effect::Call { id, tool, .. } => {
-            let change = json!({ "filePath": "a", "changeType": "CREATED", "linesAdded": 1, "linesRemoved": 0 });
-            let data = by.is_multiple_of(2).then(|| json!({ "fileChanged": change }));
-            let outcome = Outcome::Answer { text: "yes ".repeat(100).into(), data };
-            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by) }
+            let (outcome, changes) = (Outcome::answer("yes ".repeat(100)), changes(by));
+            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by), changes }
         }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];

@@ -263,8 +263,14 @@ impl World {
 
     pub(super) fn ends_call(&mut self, call: &str, outcome: Outcome) {
         self.end(call);
-        self.command(Command::Report(Report::Returned { call: call.into(), outcome, duration_ms: 1, spent: None }))
-            .unwrap();
+        self.command(Command::Report(Report::Returned {
+            call: call.into(),
+            outcome,
+            duration_ms: 1,
+            spent: None,
+            changes: Vec::new(),
+        }))
+        .unwrap();
     }
 
     /// The types of the last frames, after the first `skip`.

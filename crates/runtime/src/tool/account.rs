@@ -1,16 +1,18 @@
-//! What a call knows of its run beyond its arguments, and tells it while it is
-//! under way: whose money it spends, whether it is still wanted, how far it is.
+//! What a call knows of its run beyond its arguments, and tells it beside its
+//! answer: whose money it spends, whether it is still wanted, how far it is,
+//! which files it changed.
 
 use std::future::pending;
 use std::sync::{Arc, OnceLock};
 
 use consort_core::budget::Claim;
+use consort_core::event::FileChange;
 use consort_core::message::Spent;
 use consort_core::spec::Origin;
 use tokio::sync::watch;
 
 /// Who a call is for, beyond its run: how the run came here, what the call may
-/// use, and what it did use. Clones share the last.
+/// use, and what it did. Clones share the last.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     /// How the run came here, when another ensemble asked for it.
@@ -21,6 +23,7 @@ pub struct Account {
     /// Whether the run is to stop.
     stop: Option<watch::Receiver<bool>>,
     progress: watch::Sender<Option<Progress>>,
+    changes: watch::Sender<Vec<FileChange>>,
 }
 
 /// How far a call is, as whoever does it says.
@@ -53,6 +56,16 @@ impl Account {
     /// What the call said it used.
     pub fn spent(&self) -> Option<Spent> {
         self.spent.get().copied()
+    }
+
+    /// Says what the call did to a file; it is told whatever the call answers.
+    pub fn changed(&self, change: FileChange) {
+        self.changes.send_modify(|changes| changes.push(change));
+    }
+
+    /// What the call did to files, in order.
+    pub fn changes(&self) -> Vec<FileChange> {
+        self.changes.borrow().clone()
     }
 
     /// Returns when the run is to stop. Whoever ends a call that may finish

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{EffectClass, ToolInfo};
-use consort_core::message::CHANGE;
 use consort_core::pipeline::{Link, chain};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -83,7 +82,7 @@ impl Pipeline {
     }
 
     async fn run(&self, invocation: Invocation) -> Answer {
-        let (mut last, mut changes) = (Answer::Failed("there are no steps".to_owned()), Vec::new());
+        let mut last = Answer::Failed("there are no steps".to_owned());
         for (index, (step, takes)) in self.steps.iter().zip(self.takes.iter()).enumerate() {
             let args = arguments(step, takes.as_deref(), &invocation.args, &last);
             let wrong = step.tool.info().schema.violations(&args);
@@ -96,10 +95,10 @@ impl Pipeline {
             last = match toolbox::perform(step.tool.as_ref(), call).await {
                 Answer::Failed(why) => return Answer::Failed(self.named(index, &format!("failed: {why}"))),
                 Answer::Unknown(why) => return Answer::Unknown(self.named(index, &format!("is in doubt: {why}"))),
-                done @ Answer::Done { .. } => apart(done, &mut changes),
+                done @ Answer::Done { .. } => done,
             };
         }
-        together(last, changes)
+        last
     }
 
     fn named(&self, index: usize, what: &str) -> String {
@@ -122,33 +121,6 @@ fn arguments(step: &Step, takes: Option<&str>, first: &Value, last: &Answer) -> 
     Value::Object(args)
 }
 
-/// The answer without what it says about changed files, which every step may.
-fn apart(mut answer: Answer, changes: &mut Vec<Value>) -> Answer {
-    if let Answer::Done { data: Some(Value::Object(data)), .. } = &mut answer {
-        match data.remove(CHANGE) {
-            Some(Value::Array(several)) => changes.extend(several),
-            Some(one) => changes.push(one),
-            None => {}
-        }
-    }
-    answer
-}
-
-/// The last answer, with what all steps say about changed files.
-fn together(answer: Answer, changes: Vec<Value>) -> Answer {
-    let Answer::Done { text, data } = answer else { return answer };
-    if changes.is_empty() {
-        return Answer::Done { text, data };
-    }
-    let mut fields = match data {
-        None => Map::new(),
-        Some(Value::Object(fields)) => fields,
-        Some(data) => Map::from_iter([("output".to_owned(), data)]),
-    };
-    fields.insert(CHANGE.to_owned(), changes.into());
-    Answer::Done { text, data: Some(fields.into()) }
-}
-
 impl Tool for Pipeline {
     fn info(&self) -> &Arc<ToolInfo> {
         &self.info
@@ -165,7 +137,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{Calculator, ScriptedTool};
+    use crate::tool::{Calculator, ScriptedTool, Workspace, WriteFile};
 
     fn chain(tools: &[&ScriptedTool]) -> Result<Pipeline, PipelineError> {
         Pipeline::new("chain", "Does it all", tools.iter().map(|tool| (*tool).clone()))
@@ -217,16 +189,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_that_any_step_changed_are_told_with_the_answer() {
-        let writes = |file: &str| {
-            let data = Some(json!({ "fileChanged": { "filePath": file } }));
-            ScriptedTool::new(file).answers_by(move |_| Answer::Done { text: String::new(), data: data.clone() })
-        };
-        let sum = ScriptedTool::new("sum").answers_by(|_| Answer::Done { text: "3".to_owned(), data: Some(json!(3)) });
-        let changed = json!([{ "filePath": "a" }, { "filePath": "b" }]);
-        let chain = chain(&[&writes("a"), &writes("b"), &sum]).unwrap();
-        let data = json!({ "output": 3, "fileChanged": changed });
-        assert_eq!(chain.call(invocation()).await, Answer::Done { text: "3".to_owned(), data: Some(data) });
+    async fn files_that_a_step_changed_are_told_also_when_a_later_one_fails() {
+        let home = tempfile::tempdir().unwrap();
+        let write = Step::new(WriteFile::new(&Workspace::open(home.path()).unwrap())).with("path", "plan.md");
+        let broken = ScriptedTool::new("print").fails("no paper");
+        let pipeline =
+            Pipeline::new("chain", "", [ScriptedTool::new("ask").answers("tea\n").into(), write, broken.into()]);
+        let call = invocation();
+        let answer = pipeline.unwrap().call(call.clone()).await;
+        let why = "step 3 of 3, `print`, failed: no paper; the steps before it have been done";
+        assert_eq!(answer, Answer::Failed(why.to_owned()));
+        let told: Vec<(String, u64)> =
+            call.account.changes().into_iter().map(|change| (change.file_path, change.lines_added)).collect();
+        assert_eq!(told, [("plan.md".to_owned(), 1)]);
     }
 
     #[tokio::test]

@@ -2,54 +2,46 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use consort_core::event::{ChangeType, FileChange};
 use similar::{Algorithm, DiffOp};
 
 use super::place::Place;
-use crate::tool::Answer;
+use crate::tool::{Account, Answer};
 
 /// How long lines are compared; after that the count is a good guess.
 const COMPARE_MAX: Duration = Duration::from_millis(500);
 
-/// What happened to a file.
-#[derive(Clone, Copy)]
-pub(super) enum ChangeType {
-    Created,
-    Modified,
+/// Says that a file was made.
+pub(super) fn created(account: &Account, place: &Place, content: &str) -> Answer {
+    let (added, _) = told(account, place, ChangeType::Created, ("", content));
+    Answer::Done { text: format!("created `{}` with {added} lines", place.as_str()), data: None }
 }
 
-impl ChangeType {
-    fn word(self) -> &'static str {
-        match self {
-            ChangeType::Created => "CREATED",
-            ChangeType::Modified => "MODIFIED",
-        }
-    }
+/// Says that a file was changed from one content to another.
+pub(super) fn modified(account: &Account, place: &Place, (before, after): (&str, &str)) -> Answer {
+    let (added, removed) = told(account, place, ChangeType::Modified, (before, after));
+    let text = format!("changed `{}`: {added} lines added, {removed} removed", place.as_str());
+    Answer::Done { text, data: None }
 }
 
-/// Says that `place` was changed from `before` to `after`.
-pub(super) fn changed(place: &Place, change: ChangeType, before: &str, after: &str) -> Answer {
-    let (added, removed) = lines(before, after);
-    let text = match change {
-        ChangeType::Created => format!("created `{}` with {added} lines", place.as_str()),
-        ChangeType::Modified => format!("changed `{}`: {added} lines added, {removed} removed", place.as_str()),
-    };
-    let data = json!({ "fileChanged": { "filePath": place.as_str(), "changeType": change.word(),
-        "linesAdded": added, "linesRemoved": removed } });
-    Answer::Done { text, data: Some(data) }
+/// Tells whoever watches; the lines added and removed.
+fn told(account: &Account, place: &Place, change_type: ChangeType, (before, after): (&str, &str)) -> (u64, u64) {
+    let (lines_added, lines_removed) = lines(before, after);
+    account.changed(FileChange { file_path: place.as_str().to_owned(), change_type, lines_added, lines_removed });
+    (lines_added, lines_removed)
 }
 
 /// Lines added and removed.
-fn lines(before: &str, after: &str) -> (usize, usize) {
+fn lines(before: &str, after: &str) -> (u64, u64) {
     let before: Vec<&str> = before.split_inclusive('\n').collect();
     let after: Vec<&str> = after.split_inclusive('\n').collect();
     let deadline = Some(Instant::now() + COMPARE_MAX);
     let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &after, deadline);
     ops.iter().fold((0, 0), |(added, removed), op| match op {
         DiffOp::Equal { .. } => (added, removed),
-        DiffOp::Insert { new_len, .. } => (added + new_len, removed),
-        DiffOp::Delete { old_len, .. } => (added, removed + old_len),
-        DiffOp::Replace { old_len, new_len, .. } => (added + new_len, removed + old_len),
+        DiffOp::Insert { new_len, .. } => (added + *new_len as u64, removed),
+        DiffOp::Delete { old_len, .. } => (added, removed + *old_len as u64),
+        DiffOp::Replace { old_len, new_len, .. } => (added + *new_len as u64, removed + *old_len as u64),
     })
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::arguments;
-use super::change::{ChangeType, changed};
+use super::change::modified;
 use super::place::Place;
 use super::read::text;
 use super::seen::print;
@@ -50,10 +50,10 @@ impl EditFile {
         changing(info("edit_file", about, schema), EffectClass::Once)
     }
 
-    async fn edit(&self, invocation: Invocation) -> Result<Answer, String> {
-        let args: Args = arguments(invocation.args)?;
+    async fn edit(&self, mut invocation: Invocation) -> Result<Answer, String> {
+        let args: Args = arguments(invocation.args.take())?;
         let place = Place::of_file(&args.path)?;
-        self.workspace.work(move |folder| edit(folder, &invocation.run, &place, &args)).await
+        self.workspace.work(move |folder| edit(folder, &invocation, &place, &args)).await
     }
 }
 
@@ -67,7 +67,12 @@ impl Tool for EditFile {
     }
 }
 
-fn edit(folder: &Folder, run: &Arc<str>, place: &Place, args: &Args) -> Result<Answer, String> {
+fn edit(
+    folder: &Folder,
+    Invocation { run, account, .. }: &Invocation,
+    place: &Place,
+    args: &Args,
+) -> Result<Answer, String> {
     let (parent, name) = place.split();
     let dir = folder.root.open_dir(parent.path()).map_err(|error| folder.words(&parent, &error))?;
     let now = current(&dir, name, place)?.ok_or_else(|| missing(&folder.root, place))?;
@@ -78,7 +83,7 @@ fn edit(folder: &Folder, run: &Arc<str>, place: &Place, args: &Args) -> Result<A
     let after = replaced(place, &before, args)?;
     replace(&dir, name, &after, Some(now.permissions)).map_err(|error| folder.words(place, &error))?;
     folder.note(run, place, print(after.as_bytes()));
-    Ok(changed(place, ChangeType::Modified, &before, &after))
+    Ok(modified(account, place, (&before, &after)))
 }
 
 fn replaced(place: &Place, before: &str, args: &Args) -> Result<String, String> {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
+use consort_core::event::{ChangeType, FileChange};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -74,7 +75,14 @@ impl World {
     }
 
     async fn write(&self, path: &str, content: &str) -> Answer {
-        WriteFile::new(&self.workspace).call(Invocation::test(json!({ "path": path, "content": content }))).await
+        self.written(path, content).await.0
+    }
+
+    /// The answer, and what was told to whoever watches.
+    async fn written(&self, path: &str, content: &str) -> (Answer, Vec<FileChange>) {
+        let call = Invocation::test(json!({ "path": path, "content": content }));
+        let account = call.account.clone();
+        (WriteFile::new(&self.workspace).call(call).await, account.changes())
     }
 
     async fn edit(&self, args: Value) -> Answer {
@@ -179,11 +187,11 @@ async fn a_link_that_is_swapped_while_files_are_used_never_leads_outside() {
 #[tokio::test]
 async fn a_new_file_is_written_with_its_folders_and_the_answer_says_so() {
     let world = World::new();
-    let answer = world.write("reports/2026/may.md", "a\nb\n").await;
-    let data = json!({ "fileChanged": { "filePath": "reports/2026/may.md", "changeType": "CREATED",
-        "linesAdded": 2, "linesRemoved": 0 } });
+    let (answer, changes) = world.written("reports/2026/may.md", "a\nb\n").await;
+    let file_path = "reports/2026/may.md".to_owned();
+    let change = FileChange { file_path, change_type: ChangeType::Created, lines_added: 2, lines_removed: 0 };
     let text = "created `reports/2026/may.md` with 2 lines".to_owned();
-    assert_eq!(answer, Answer::Done { text, data: Some(data) });
+    assert_eq!((answer, changes), (Answer::Done { text, data: None }, vec![change]));
     assert_eq!(fs::read_to_string(world.path("reports/2026/may.md")).unwrap(), "a\nb\n");
 }
 
@@ -215,10 +223,9 @@ async fn what_the_run_has_not_read_as_it_is_now_is_not_overwritten() {
     assert!(failure(world.edit(edit).await).contains("has changed since it was read"));
 
     let _read = world.read("notes/plan.md").await;
-    let answer = world.write("notes/plan.md", "somebody else\nand me\n").await;
-    let Answer::Done { data: Some(data), .. } = answer else { panic!("{answer:?}") };
-    assert_eq!(data["fileChanged"]["changeType"], "MODIFIED");
-    assert_eq!((&data["fileChanged"]["linesAdded"], &data["fileChanged"]["linesRemoved"]), (&json!(1), &json!(0)));
+    let (_, changes) = world.written("notes/plan.md", "somebody else\nand me\n").await;
+    let [FileChange { change_type, lines_added, lines_removed, .. }] = changes[..] else { panic!("{changes:?}") };
+    assert_eq!((change_type, lines_added, lines_removed), (ChangeType::Modified, 1, 0));
     assert!(matches!(world.write("notes/plan.md", "again\n").await, Answer::Done { .. }));
 }
 
@@ -241,7 +248,7 @@ async fn replacing_a_file_keeps_its_permissions_and_leaves_nothing_beside_it() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o750)).unwrap();
     fs::hard_link(&script, world.home.path().join("outside/linked.sh")).unwrap();
     let answer = world.edit(json!({ "path": "notes/run.sh", "old": "old", "new": "new" })).await;
-    assert!(matches!(answer, Answer::Done { data: Some(_), .. }), "{answer:?}");
+    assert!(matches!(answer, Answer::Done { .. }), "{answer:?}");
     assert_eq!(fs::metadata(&script).unwrap().permissions().mode() & 0o777, 0o750);
     assert_eq!(fs::read_to_string(&script).unwrap(), "echo new\n");
     assert_eq!(fs::read_to_string(world.home.path().join("outside/linked.sh")).unwrap(), "echo old\n");

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::arguments;
-use super::change::{ChangeType, changed};
+use super::change::{created, modified};
 use super::place::Place;
 use super::seen::print;
 use super::{Current, FILE_MAX, Folder, Workspace, changing, current, info, replace};
@@ -45,13 +45,13 @@ impl WriteFile {
         changing(info("write_file", about, schema), EffectClass::Idempotent)
     }
 
-    async fn write(&self, invocation: Invocation) -> Result<Answer, String> {
-        let Args { path, content } = arguments(invocation.args)?;
+    async fn write(&self, mut invocation: Invocation) -> Result<Answer, String> {
+        let Args { path, content } = arguments(invocation.args.take())?;
         let place = Place::of_file(&path)?;
         if content.len() as u64 > FILE_MAX {
             return Err(format!("the content has {} bytes; files may have {FILE_MAX}", content.len()));
         }
-        self.workspace.work(move |folder| write(folder, &invocation.run, &place, &content)).await
+        self.workspace.work(move |folder| write(folder, &invocation, &place, &content)).await
     }
 }
 
@@ -65,13 +65,18 @@ impl Tool for WriteFile {
     }
 }
 
-fn write(folder: &Folder, run: &Arc<str>, place: &Place, content: &str) -> Result<Answer, String> {
+fn write(
+    folder: &Folder,
+    Invocation { run, account, .. }: &Invocation,
+    place: &Place,
+    content: &str,
+) -> Result<Answer, String> {
     let (dir, name) = folder.folder_of(place)?;
     let put = |permissions| replace(&dir, name, content, permissions).map_err(|error| folder.words(place, &error));
     let answer = match current(&dir, name, place)? {
         None => {
             put(None)?;
-            changed(place, ChangeType::Created, "", content)
+            created(account, place, content)
         }
         // Also what a repeated call finds: its own work.
         Some(now) if now.bytes == content.as_bytes() => {
@@ -81,7 +86,7 @@ fn write(folder: &Folder, run: &Arc<str>, place: &Place, content: &str) -> Resul
         Some(now) => {
             let before = known(folder, run, place, &now)?;
             put(Some(now.permissions))?;
-            changed(place, ChangeType::Modified, &before, content)
+            modified(account, place, (&before, content))
         }
     };
     folder.note(run, place, print(content.as_bytes()));
