@@ -89,12 +89,11 @@ pub struct Compiled {
 
 /// What is known about a tool that the run itself does.
 fn own_tool(name: &str, spec: &Spec) -> Option<ToolInfo> {
-    let roles = || spec.team().iter().map(|task| task.agent.role.as_str()).collect::<Vec<_>>();
     match name {
         subtask::RUN => (spec.limits.depth > 0).then(subtask::info),
         human::ASK => Some(human::info()),
         result::READ => Some(result::info()),
-        delegation::PEER | delegation::MANAGER => Some(delegation::info(name, &roles())),
+        delegation::PEER | delegation::MANAGER => Some(delegation::info(name, &spec.roles())),
         _ => memory::infos().into_iter().chain(chore::memory_tools()).find(|tool| tool.name == name),
     }
 }
@@ -180,12 +179,16 @@ impl Compiler<'_> {
 
     /// Gives agents that may delegate the tool for it, and a hierarchy its manager.
     fn form_team(&mut self, spec: &mut Spec) {
+        let is_led = spec.workflow == Workflow::Hierarchical;
+        if is_led || spec.tasks.iter().any(|task| task.agent.allow_delegation) {
+            delegation::tell_apart(&mut spec.tasks);
+        }
         if spec.tasks.len() > 1 {
             for task in spec.tasks.iter_mut().filter(|task| task.agent.allow_delegation) {
                 task.tools.push(delegation::PEER.to_owned());
             }
         }
-        if spec.workflow != Workflow::Hierarchical {
+        if !is_led {
             return;
         }
         let mut roles = BTreeSet::from([delegation::MANAGER_ROLE.to_lowercase()]);

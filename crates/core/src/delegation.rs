@@ -50,6 +50,19 @@ pub fn info(name: &str, roles: &[&str]) -> ToolInfo {
     ToolInfo { schema: Schema::new(schema), permission: Permission::Subagent, ..ToolInfo::new(name, description) }
 }
 
+/// Gives agents that nobody named a role of their own where others have the
+/// same: work is handed to a role.
+pub(crate) fn tell_apart(tasks: &mut [Task]) {
+    let roles: Vec<String> = tasks.iter().map(|task| task.agent.role.to_lowercase()).collect();
+    for task in tasks {
+        let role = task.agent.role.to_lowercase();
+        let is_named = task.handler.is_none() && task.agent != Agent::derive(&task.description);
+        if !is_named && roles.iter().filter(|other| **other == role).count() > 1 {
+            task.agent.role = format!("{} ({})", task.agent.role, task.name);
+        }
+    }
+}
+
 /// The task of whoever leads a hierarchical ensemble.
 pub(crate) fn manager(tasks: &[Task]) -> Task {
     let member = |task: &Task| format!("- {}: {}", task.agent.role, task.agent.goal);
@@ -148,8 +161,8 @@ impl Run {
             Some(worker) if worker == turn.worker => Err("you cannot delegate to yourself".to_owned()),
             Some(worker) => Ok(worker),
             None => {
-                let roles: Vec<&str> = team.iter().map(|task| task.agent.role.as_str()).collect();
-                Err(format!("there is no agent with the role '{role}'; there are: {}", roles.join(", ")))
+                let roles = self.spec.roles().join(", ");
+                Err(format!("there is no agent with the role '{role}'; there are: {roles}"))
             }
         }
     }

@@ -334,6 +334,18 @@ impl Spec {
         }
     }
 
+    /// The roles work can be handed to, each once.
+    pub(crate) fn roles(&self) -> Vec<&str> {
+        let mut roles: Vec<&str> = Vec::new();
+        for task in self.team() {
+            let role = task.agent.role.as_str();
+            if !roles.iter().any(|known| known.eq_ignore_ascii_case(role)) {
+                roles.push(role);
+            }
+        }
+        roles
+    }
+
     /// Whether the task at this position leads the others.
     pub(crate) fn is_manager(&self, position: usize) -> bool {
         self.workflow == Workflow::Hierarchical && position + 1 == self.tasks.len()

@@ -131,7 +131,7 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
         Some(Status::Cancelled) => "cancelled, ",
         Some(Status::Completed) | None => "",
     };
-    let mut text = format!("{status}{} of {} done", view.finished(), counted(view.tasks.len() as u64, "task"));
+    let mut text = format!("{status}{} of {} done", view.finished(), counted(view.declared.len() as u64, "task"));
     if hidden > 0 {
         text.push_str(&format!(", {} not shown", counted(hidden as u64, "line")));
     }

@@ -13,7 +13,7 @@ pub(crate) fn line(view: &View, frame: &Frame) -> Option<String> {
     let ensemble = &view.ensemble;
     match frame.kind() {
         "run_accepted" => {
-            let count = counted(view.tasks.len() as u64, "task");
+            let count = counted(view.declared.len() as u64, "task");
             Some(format!("{ensemble}: {} started, {count}", frame.text("runId")))
         }
         "cancel_requested" => Some(format!("{ensemble}: stopping")),

@@ -12,7 +12,7 @@ use super::words::{span, width};
 
 /// A run of three tasks: two side by side, one that reads both.
 fn accepted() -> Value {
-    let task = |name: &str, context: &[u64]| json!({ "name": name, "context": context });
+    let task = |name: &str, context: &[u64]| json!({ "name": name, "agentRole": "Agent", "context": context });
     json!({ "type": "run_accepted", "runId": "run-1", "ensemble": "evening", "workflow": "PARALLEL",
         "tasks": [task("research", &[]), task("schedule", &[]), task("program", &[1, 2])] })
 }
@@ -166,6 +166,7 @@ fn subtasks_stand_below_their_task_and_fold_away_with_it() {
 fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
     let mut accepted = accepted();
     accepted["workflow"] = json!("HIERARCHICAL");
+    accepted["tasks"][0]["agentRole"] = json!("Researcher");
     // The manager comes after the three tasks, under the number of the only one people see.
     let manager = |kind: &str, fields: Value| {
         let mut frame = fields;
@@ -174,7 +175,7 @@ fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
         frame
     };
     let requests = json!([{ "name": "delegateTask" }]);
-    let frames = [
+    let mut frames = vec![
         accepted,
         manager("task_started", json!({ "turnId": "4" })),
         manager("llm_iteration_started", json!({ "turnId": "4", "model": "sonnet" })),
@@ -189,9 +190,11 @@ fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
     let expected = "
 ⠋ manager       subtask Researcher            sonnet  1.9s
 ⠋   Researcher  asks you: Which bees?                 1.6s
-  0 of 1 task done                                    2.0s
+  0 of 3 tasks done                                   2.0s
 ";
     assert_eq!(picture(&frames, 58), expected);
+    frames.push(manager("tool_called", json!({ "turnId": "4", "callId": "4.0.0", "outcome": "SUCCESS" })));
+    assert!(picture(&frames, 58).contains("1 of 3 tasks done"), "what a worker has done is done");
 }
 
 #[test]

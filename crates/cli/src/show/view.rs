@@ -23,8 +23,8 @@ pub(crate) struct View {
     pub(crate) tasks: Vec<Task>,
     /// The number of the first of them.
     pub(crate) first: usize,
-    /// The names of all tasks, as declared.
-    pub(crate) declared: Vec<String>,
+    /// The names of all tasks, as declared, and the roles of their agents.
+    pub(crate) declared: Vec<(String, String)>,
     /// What keeps the whole run from going on as usual.
     pub(crate) hold: Option<String>,
     /// Reviews nobody has decided yet, the oldest first.
@@ -236,8 +236,12 @@ impl View {
         }
     }
 
-    /// Tasks that have their output.
+    /// Tasks that have their output; in a hierarchy, those a worker has done.
     pub(crate) fn finished(&self) -> usize {
+        if self.first > 1 {
+            let is_done = |role: &str| self.turns().any(|turn| turn.state == State::Done && turn.name == role);
+            return self.declared.iter().filter(|(_, role)| is_done(role)).count();
+        }
         self.tasks.iter().filter(|task| task.turn.state == State::Done).count()
     }
 
@@ -281,8 +285,8 @@ impl View {
             let reads = if workflow == "SEQUENTIAL" { before.collect() } else { reads(task) };
             Task { turn: Turn::new(&(position + 1).to_string(), name), reads, subtasks: Vec::new() }
         };
-        let name = |task: &Value| task.get("name").and_then(Value::as_str).map(str::to_owned);
-        self.declared = declared.iter().filter_map(name).collect();
+        let text = |task: &Value, field: &str| task.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.declared = declared.iter().map(|task| (text(task, "name"), one_line(&text(task, "agentRole")))).collect();
         (self.first, self.tasks) = match workflow {
             "HIERARCHICAL" => {
                 let number = declared.len() + 1;
@@ -470,12 +474,12 @@ fn failed(frame: &Frame) -> State {
     if cancelled { State::Cancelled } else { State::Failed(one_line(frame.text("reason"))) }
 }
 
-fn result(frame: &Frame, declared: &[String]) -> RunResult {
+fn result(frame: &Frame, declared: &[(String, String)]) -> RunResult {
     let outputs = frame.list("outputs");
     // A manager's output is not that of a task.
     let of_task = |output: &&Value| {
         let name = output.get("taskName").and_then(Value::as_str);
-        name.is_none_or(|name| declared.iter().any(|known| known == name))
+        name.is_none_or(|name| declared.iter().any(|(known, _)| known == name))
     };
     let (read, written) =
         (frame.dollars("metrics/costEstimate/inputCost"), frame.dollars("metrics/costEstimate/outputCost"));

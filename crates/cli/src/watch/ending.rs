@@ -124,7 +124,7 @@ mod tests {
             tokens: None,
             cost: None,
         };
-        let declared = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let declared = ["a", "b", "c"].map(|name| (name.to_owned(), String::new())).to_vec();
         View { tasks: vec![Task::default(); 3], declared, result: Some(result), ..View::default() }
     }
 

@@ -244,7 +244,7 @@ fn report(effect: &Effect, by: u16) -> Report {
         2 => &[subtask, ("pay", "{}")],
         3 => &[subtask, subtask, ("lock", "{}")],
         6 => &[
-            ("delegate", r#"{"agentRole":"Agent","taskDescription":"d"}"#),
+            ("delegate", r#"{"agentRole":"Agent (a)","taskDescription":"d"}"#),
             ("delegate", r#"{"agentRole":"x","taskDescription":"d"}"#),
         ],
         5 => &[("human_input", r#"{"question":"really?"}"#), ("look", "{}")],

@@ -164,3 +164,25 @@ fn in_a_hierarchy_every_agent_has_a_role_of_its_own() {
     let places: Vec<&str> = mistakes.iter().map(|mistake| mistake.place.as_str()).collect();
     assert_eq!(places, ["tasks[1].agent.role", "tasks[2].agent.role"]);
 }
+
+#[test]
+fn agents_nobody_named_are_told_apart_by_their_tasks() {
+    let unnamed = |name: &str, description: &str| Draft { description: description.to_owned(), ..task(name, &[]) };
+    let drafts = vec![unnamed("soup", "Boil soup"), unnamed("bread", "Bake bread"), unnamed("menu", "Write a menu")];
+    let roles = |workflow: Workflow| {
+        let ensemble = Ensemble { workflow: Some(workflow), ..ensemble(drafts.clone()) };
+        let compiled = crate::compile::compile(&ensemble, Default::default(), &super::world::catalog()).unwrap();
+        compiled.spec.tasks.into_iter().map(|task| task.agent.role).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(Workflow::Hierarchical), ["Agent (soup)", "Agent (bread)", "Writer", "Manager"]);
+    assert_eq!(roles(Workflow::Sequential), ["Agent", "Agent", "Writer"], "nobody hands work to them");
+}
+
+#[test]
+fn peers_are_offered_every_role_once() {
+    let unnamed = |name: &str| task(name, &[]);
+    let team = vec![member("a", "Cook"), member("b", "cook"), unnamed("c"), unnamed("d")];
+    let compiled = crate::compile::compile(&ensemble(team), Default::default(), &super::world::catalog()).unwrap();
+    let roles = &compiled.belt["delegate"].schema.json()["properties"]["agentRole"]["enum"];
+    assert_eq!(*roles, json!(["Cook", "Agent (c)", "Agent (d)"]));
+}
