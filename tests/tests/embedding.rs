@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use consort::seam::Tool;
 use consort::{
-    CancelMode, Decision, DynamicToolProvider, Ensemble, Error, FunctionTool, Line, Mistakes, Model, ReviewRule, Run,
-    ScriptedModel, Status, Task, tool,
+    CancelMode, CaptureMode, Decision, DynamicToolProvider, Ensemble, Error, FunctionTool, Line, Mistakes, Model,
+    Request, ReviewRule, Run, ScriptedModel, Status, Task, tool,
 };
 use futures::StreamExt;
 use schemars::JsonSchema;
@@ -43,6 +43,60 @@ async fn a_builder_tells_every_mistake_at_once() {
     let Err(Error::Mistakes(Mistakes(mistakes))) = built.map(|_| ()) else { panic!("it was built") };
     let places: Vec<&str> = mistakes.iter().map(|mistake| mistake.place.as_str()).collect();
     assert_eq!(places, ["models.a", "models.a", "tasks[0].context", "tasks[0].tools[1]"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_is_a_mistake_like_any_other() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let built = Ensemble::builder()
+        .model("demo", Model::demo())
+        .model("here", Model::demo().api_key("secret"))
+        .model("there", Model::compatible("ftp://example.org", "m").api_key("secret"))
+        .workspace(file.join("work"))
+        .trace_dir(&file)
+        .http_fetch()
+        .web_search("nowhere")
+        .task(Task::builder("Look").tool("http_fetch"))
+        .build();
+    let Err(Error::Mistakes(Mistakes(mistakes))) = built.map(|_| ()) else { panic!("it was built") };
+    let said: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    let expected = [
+        "models.here: has no api_key: it is not reached over the network",
+        "models.there: base_url is not an http or https address",
+        "workspace: cannot use the folder ",
+        "web_search: `nowhere` is not an http or https address",
+        "trace_dir: cannot use the folder ",
+    ];
+    assert_eq!(said.len(), expected.len(), "{said:?}");
+    assert!(said.iter().zip(expected).all(|(said, expected)| said.starts_with(expected)), "{said:?}");
+}
+
+#[tokio::test]
+async fn files_are_changed_in_the_workspace_alone_and_the_trace_tells_of_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (work, traces) = (home.path().join("work"), home.path().join("traces"));
+    let model = ScriptedModel::new()
+        .calls("1.0", "write_file", &json!({ "path": "../tea.md", "content": "green" }))
+        .calls("1.1", "write_file", &json!({ "path": "notes/tea.md", "content": "green" }))
+        .says("1.2", "Noted.");
+    let ensemble = Ensemble::builder().model("m", model.clone()).workspace(&work).trace_dir(&traces);
+    let ensemble = ensemble.task(Task::builder("Take notes").tools(["write_file", "list_files"])).build().unwrap();
+    assert!(["read_file", "list_files", "write_file", "edit_file"].iter().all(|name| ensemble.tools().contains(name)));
+    let run = ensemble.start(Request::default().capture(CaptureMode::Standard)).await.unwrap();
+    let events = run.events().await.unwrap();
+    assert_eq!(run.finished().await.unwrap().answer(), "Noted.");
+    let changed = events.map(Result::unwrap).filter(|event| std::future::ready(event.kind() == "file_changed"));
+    let changed: Vec<String> = changed.map(|event| event.json()["filePath"].to_string()).collect().await;
+    assert_eq!(changed, ["\"notes/tea.md\""]);
+    assert_eq!(std::fs::read_to_string(work.join("notes/tea.md")).unwrap(), "green");
+    let heard = format!("{:?}", model.sent("1.1").unwrap().messages.last().unwrap());
+    assert!(heard.contains("is_error: true") && !home.path().join("tea.md").exists(), "{heard}");
+    let files = std::fs::read_dir(&traces).unwrap().map(|file| file.unwrap().path());
+    let trace = files.filter(|path| path.to_string_lossy().ends_with(".trace.json")).map(std::fs::read_to_string);
+    let trace: Vec<String> = trace.map(Result::unwrap).collect();
+    assert!(trace.len() == 1 && trace[0].contains("STANDARD"), "{trace:?}");
 }
 
 #[tokio::test]

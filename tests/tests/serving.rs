@@ -3,7 +3,9 @@
 
 use std::net::SocketAddr;
 
-use consort::{Calculator, Ensemble, Error, Line, Mistakes, Model, Scope, ScriptedModel, Served, Status, Task};
+use consort::{
+    Calculator, ChatRules, Ensemble, Error, Line, Mistakes, Mode, Model, Scope, ScriptedModel, Served, Status, Task,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -73,6 +75,34 @@ async fn a_server_that_anybody_could_use_does_not_begin_and_a_key_is_asked_for()
     let key = "authorization: Bearer s3cret\r\n";
     assert_eq!(ask(served.address(), "GET /api/runs", key, "").await.0, 200);
     assert_eq!(ask(served.address(), "POST /api/runs", key, "{}").await.0, 403);
+    served.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn conversations_obey_their_rules_and_the_workspace_is_shown() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("AGENTS.md"), "Call everybody Ada.").unwrap();
+    let model = ScriptedModel::new().otherwise(Line::new().says("Hello, Ada."));
+    let ensemble = writer().input("context", "tea").model("small", model.clone()).workspace(home.path());
+    let ensemble = ensemble.build().unwrap();
+    let unknown = ChatRules { model: Some("large".to_owned()), ..ChatRules::default() };
+    let refused = ensemble.server().chat(unknown).serve("127.0.0.1:0").await.map(|_| ()).unwrap_err();
+    assert_eq!(refused.to_string(), "there is no model 'large'. Available: [demo, small]");
+
+    let rules = ChatRules { model: Some("small".to_owned()), mode: Mode::Plan, ..ChatRules::default() };
+    let served = ensemble.server().chat(rules).serve("127.0.0.1:0").await.unwrap();
+    let at = served.address();
+    let (_, thread) = ask(at, "POST /api/threads", "", "{}").await;
+    let thread = thread["id"].as_str().unwrap();
+    let accept = "accept: text/event-stream\r\n";
+    let (status, frames) =
+        ask(at, &format!("POST /api/threads/{thread}/messages"), accept, r#"{"content":"Good morning"}"#).await;
+    assert_eq!(status, 200, "{frames}");
+    assert!(frames.as_str().unwrap().contains("Hello, Ada."), "{frames}");
+    let sent = format!("{:?}", model.sent("1.0").unwrap().messages);
+    assert!(sent.contains("Call everybody Ada."), "{sent}");
+    let (status, file) = ask(at, "GET /api/workspace/file?path=AGENTS.md", "", "").await;
+    assert_eq!((status, file.to_string().contains("Call everybody Ada.")), (200, true), "{file}");
     served.stop().await.unwrap();
 }
 

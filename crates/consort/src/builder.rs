@@ -18,16 +18,12 @@ use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 #[cfg(feature = "serve")]
 use consort_runtime::chats::MAX_CONCURRENT_TURNS;
 use consort_runtime::clock::Clock;
-#[cfg(feature = "serve")]
-use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{self, Rate};
 use consort_runtime::log::{Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
 use consort_runtime::model;
-#[cfg(feature = "serve")]
-use consort_runtime::tool::SearchCollections;
 use consort_runtime::tool::{DynamicToolProvider, Tool, Toolbox, memory_tools};
 
 use crate::catalog::ToolCatalog;
@@ -35,6 +31,9 @@ use crate::ensemble::{Ensemble, catalog};
 use crate::error::{Error, Mistakes};
 use crate::function::ToolSet;
 use crate::model::Model;
+use crate::outside::Outside;
+#[cfg(feature = "serve")]
+use crate::share::{Shown, documents};
 use crate::task::{Plan, Task};
 
 /// How an ensemble is called that has no name.
@@ -72,6 +71,7 @@ pub struct EnsembleBuilder {
     file: Option<PathBuf>,
     cancel_grace: Option<Duration>,
     capacity: Option<Capacity>,
+    pub(crate) outside: Outside,
     #[cfg(feature = "serve")]
     pub(crate) sharing: crate::share::Sharing,
 }
@@ -264,10 +264,13 @@ impl EnsembleBuilder {
         let (models, mut mistakes) = ready(std::mem::take(&mut self.models));
         let plan = Plan::new(std::mem::take(&mut self.tasks));
         mistakes.extend(plan.mistakes);
+        let outside = std::mem::take(&mut self.outside).open();
+        mistakes.extend(outside.mistakes);
+        self.tools.0.extend(outside.tools.0);
         let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
         let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
         #[cfg(feature = "serve")]
-        let own = own.with(SearchCollections::new(Collections::new(log.clone()), clock));
+        let (collections, own) = documents(&log, clock, own);
         let (tools, Mistakes(unfit)) = own.toolbox();
         mistakes.extend(unfit);
         mistakes.extend(misnamed(&self.providers));
@@ -284,6 +287,7 @@ impl EnsembleBuilder {
         };
         let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
         let engine = Engine::limited(Seams { log, models, tools, limits, clock, cancel_grace }, self.pools());
+        outside.traces.into_iter().for_each(|traces| engine.export_to(traces));
         mistakes.extend(wrong(&template, engine.seams()));
         #[cfg(feature = "serve")]
         let shares = self.sharing.shares(&template, &engine.seams().tools).unwrap_or_else(|unshared| {
@@ -298,9 +302,7 @@ impl EnsembleBuilder {
             template: Arc::new(template),
             tools: self.tools,
             #[cfg(feature = "serve")]
-            network,
-            #[cfg(feature = "serve")]
-            shares: shares.into(),
+            shown: Arc::new(Shown { network, shares, collections, workspace: outside.workspace }),
         })
     }
 

@@ -50,9 +50,7 @@ pub struct Ensemble {
     pub(crate) template: Arc<draft::Ensemble>,
     pub(crate) tools: ToolCatalog,
     #[cfg(feature = "serve")]
-    pub(crate) network: consort_net::network::Network,
-    #[cfg(feature = "serve")]
-    pub(crate) shares: Arc<[consort_net::share::Share]>,
+    pub(crate) shown: Arc<crate::share::Shown>,
 }
 
 /// What [`Ensemble::resume_unfinished`] found.

@@ -21,7 +21,8 @@
 //! folder `examples` beside this crate holds whole programs.
 //!
 //! # Layout, in reading order
-//! - `ensemble`: the handle; `builder`: what it is made of
+//! - `ensemble`: the handle; `builder`: what it is made of; `outside`: the
+//!   folders and the web it may touch
 //! - `task`: one task; `work`: what functions of your own are given
 //! - `model`, `function`: who is asked, what is called; `catalog`: both by name
 //! - `request`: what one run is given; `run`: a run under way; `event`: what
@@ -39,6 +40,7 @@ mod event;
 mod function;
 mod model;
 mod outcome;
+mod outside;
 mod request;
 mod run;
 #[cfg(feature = "serve")]
@@ -66,10 +68,14 @@ pub use work::Work;
 pub use consort_core::agent::Agent;
 pub use consort_core::budget::Limits;
 pub use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
+#[cfg(feature = "serve")]
+pub use consort_core::chat::{Mode, Rules as ChatRules};
 pub use consort_core::decide::Refused;
 pub use consort_core::event::{CancelMode, Decision, Timing};
 pub use consort_core::mistake::{Code, Mistake};
-pub use consort_core::spec::{OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow};
+pub use consort_core::spec::{
+    CaptureMode, OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
+};
 pub use consort_runtime::limits::{Rate, parse_rate};
 pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};
 pub use consort_runtime::tool::{
@@ -80,10 +86,11 @@ pub use consort_server::access::Scope;
 
 /// The traits behind models and tools, for those you write yourself.
 pub mod seam {
+    pub use consort_core::event::{ChangeType, FileChange};
     pub use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop, Usage};
     pub use consort_runtime::engine::Error as EngineError;
     pub use consort_runtime::model::{Ask, Model, Piece};
-    pub use consort_runtime::tool::{Answer, Invocation, Tool};
+    pub use consort_runtime::tool::{Account, Answer, Invocation, Progress, Tool};
 }
 
 /// The programs of the user's guide, tried with those of this crate.

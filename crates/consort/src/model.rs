@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_runtime::limits::{ModelLimit, Rate};
@@ -23,6 +24,7 @@ const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// use consort::{Model, Price};
 ///
 /// let local = Model::compatible("http://127.0.0.1:11434/v1", "llama3.2").context_tokens(8_192);
+/// let rented = Model::compatible("https://models.example.org/v1", "qwen3").api_key("a key");
 /// let large = Model::anthropic("claude-sonnet-4-5", "a key")
 ///     .price(Price { input: 3_000_000_000, output: 15_000_000_000, cached_input: 300_000_000 })
 ///     .fallback(["local"]);
@@ -33,6 +35,8 @@ pub struct Model {
     max_concurrency: Option<NonZeroU32>,
     rate: Option<Rate>,
     source: Source,
+    /// Something it was told that only a model of a provider can be.
+    misplaced: Option<&'static str>,
 }
 
 #[derive(Clone)]
@@ -52,7 +56,7 @@ impl<M: seam::Model> From<M> for Model {
 impl Model {
     /// The built-in demo: offline, by fixed rules, and honest about it.
     pub fn demo() -> Model {
-        Model::of("demo", Source::Ready(Arc::new(DemoModel::default().paced(std::time::Duration::ZERO))))
+        Model::of("demo", Source::Ready(Arc::new(DemoModel::default().paced(Duration::ZERO))))
     }
 
     /// A model of OpenAI, by its name there.
@@ -60,7 +64,8 @@ impl Model {
         Model::of("openai", Source::OpenAi(options(OPENAI_URL, name, api_key), Api::Responses))
     }
 
-    /// A model on a server that speaks OpenAI's chat completions, without a key.
+    /// A model on a server that speaks OpenAI's chat completions; say with
+    /// [`Model::api_key`] if it wants a key.
     pub fn compatible(base_url: &str, name: &str) -> Model {
         Model::of("openai", Source::OpenAi(Options::new(base_url, name), Api::Chat))
     }
@@ -73,6 +78,25 @@ impl Model {
     /// A model of Google, by its name there.
     pub fn gemini(name: &str, api_key: &str) -> Model {
         Model::of("gemini", Source::Gemini(options(GEMINI_URL, name, api_key)))
+    }
+
+    /// Sends this key with every question.
+    #[must_use]
+    pub fn api_key(self, key: &str) -> Model {
+        self.reached("api_key", |options| options.api_key = Some(key.to_owned()))
+    }
+
+    /// Asks a server of your own instead of the provider's; the address is the
+    /// one the provider's clients take.
+    #[must_use]
+    pub fn base_url(self, url: &str) -> Model {
+        self.reached("base_url", |options| options.base_url = url.to_owned())
+    }
+
+    /// Says how long the server may be silent; two minutes unless told.
+    #[must_use]
+    pub fn timeout(self, limit: Duration) -> Model {
+        self.reached("timeout", |options| options.timeout = limit)
     }
 
     /// Says what it costs; runs with a cost limit need to know.
@@ -125,7 +149,16 @@ impl Model {
     }
 
     fn of(provider: &str, source: Source) -> Model {
-        Model { info: ModelInfo::new("", provider), max_concurrency: None, rate: None, source }
+        let info = ModelInfo::new("", provider);
+        Model { info, max_concurrency: None, rate: None, source, misplaced: None }
+    }
+
+    fn reached(mut self, what: &'static str, change: impl FnOnce(&mut Options)) -> Model {
+        match &mut self.source {
+            Source::Ready(_) => self.misplaced = Some(what),
+            Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => change(options),
+        }
+        self
     }
 
     pub(crate) fn fallbacks(&self) -> &[String] {
@@ -141,6 +174,9 @@ impl Model {
 
     /// The model under its alias, ready to be asked, or why it cannot be.
     pub(crate) fn ready(self, alias: &str) -> Result<(ModelInfo, Arc<dyn seam::Model>), String> {
+        if let Some(what) = self.misplaced {
+            return Err(format!("has no {what}: it is not reached over the network"));
+        }
         let model = match &self.source {
             Source::Ready(_) => String::new(),
             Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => options.model.clone(),

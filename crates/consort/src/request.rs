@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use consort_core::draft;
+use consort_core::spec::CaptureMode;
 
 /// A request for one run: `()` when there is nothing to say, pairs for inputs,
 /// or everything by its name.
 ///
 /// ```
-/// use consort::Request;
+/// use consort::{CaptureMode, Request};
 ///
 /// let plain = Request::from([("topic", "tea")]);
-/// let tagged = Request::default().input("topic", "tea").tag("team", "kitchen");
+/// let tagged = Request::default().input("topic", "tea").tag("team", "kitchen").capture(CaptureMode::Full);
 /// assert_ne!(plain, tagged);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +30,14 @@ impl Request {
     #[must_use]
     pub fn tag(mut self, name: &str, value: &str) -> Request {
         self.0.tags.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Says how much the trace of the run holds, for
+    /// [`EnsembleBuilder::trace_dir`](crate::EnsembleBuilder::trace_dir).
+    #[must_use]
+    pub fn capture(mut self, mode: CaptureMode) -> Request {
+        self.0.options.capture_mode = Some(mode);
         self
     }
 }

@@ -8,17 +8,16 @@ use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
 use consort_net::share::Kitchen;
 use consort_runtime::chats::{Chats, DETACH_GRACE, Settings};
-use consort_runtime::collections::Collections;
 use consort_runtime::tool::SearchCollections;
 use consort_server::access::{Access, Key, Reach, Scope};
-use consort_server::{DIRECT, Server, Terms};
-use tokio::net::{TcpListener, ToSocketAddrs};
+use consort_server::{DIRECT, Server, Terms, bind};
+use tokio::net::ToSocketAddrs;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::ensemble::{Ensemble, lasting};
 use crate::error::Error;
-use crate::share::offer;
+use crate::share::{Shown, offer};
 
 /// A server in the making.
 ///
@@ -46,6 +45,8 @@ pub struct ServerBuilder {
     origins: Vec<String>,
     direct: Vec<Permission>,
     drain_timeout: Option<Duration>,
+    rules: Rules,
+    detach_grace: Duration,
 }
 
 /// A server that answers. Dropping it ends it at once; [`Served::stop`] lets
@@ -73,7 +74,8 @@ impl Ensemble {
     /// and links to peers are opened.
     ///
     /// The address must be this machine's own unless [`Ensemble::server`] is
-    /// given keys. In chat the first model answers, with the ensemble's tools.
+    /// given keys. In chat the first model answers, with the ensemble's tools,
+    /// unless [`ServerBuilder::chat`] says otherwise.
     ///
     /// ```
     /// use consort::{Ensemble, Model, Task};
@@ -95,8 +97,15 @@ impl Ensemble {
 
     /// The same with more to say about who may do what.
     pub fn server(&self) -> ServerBuilder {
-        let (keys, origins) = (Vec::new(), Vec::new());
-        ServerBuilder { ensemble: self.clone(), keys, origins, direct: DIRECT.to_vec(), drain_timeout: None }
+        ServerBuilder {
+            ensemble: self.clone(),
+            keys: Vec::new(),
+            origins: Vec::new(),
+            direct: DIRECT.to_vec(),
+            drain_timeout: None,
+            rules: Rules::default(),
+            detach_grace: DETACH_GRACE,
+        }
     }
 }
 
@@ -127,10 +136,46 @@ impl ServerBuilder {
         self
     }
 
+    /// Says what conversations may use and do.
+    ///
+    /// ```
+    /// use consort::{ChatRules, Ensemble, Limits, Mode, Model, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder()
+    ///     .model("large", Model::demo())
+    ///     .model("small", Model::demo())
+    ///     .task(Task::new("Write a greeting"))
+    ///     .build()?;
+    /// let usual = ChatRules::default();
+    /// let rules = ChatRules {
+    ///     model: Some("small".to_owned()),
+    ///     mode: Mode::Plan,
+    ///     limits: Limits { llm_calls: 10, ..usual.limits },
+    ///     ..usual
+    /// };
+    /// let served = ensemble.server().chat(rules).serve("127.0.0.1:0").await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn chat(mut self, rules: Rules) -> ServerBuilder {
+        self.rules = rules;
+        self
+    }
+
+    /// Says how long a turn of a conversation goes on after its last client has
+    /// left; ten minutes unless told.
+    pub fn detach_grace(mut self, grace: Duration) -> ServerBuilder {
+        self.detach_grace = grace;
+        self
+    }
+
     /// Begins to answer at this address; port 0 is any free one.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<Served, Error> {
         let failed = |error: std::io::Error| Error::Serve(error.to_string());
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let listener = bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let server = self.over(address)?;
         let opening = server.opening();
@@ -166,21 +211,20 @@ impl ServerBuilder {
 
     /// The server, unless anybody at all could use it.
     fn over(self, address: SocketAddr) -> Result<Server, Error> {
-        let Ensemble { engine, template, network, shares, .. } = &self.ensemble;
+        let Ensemble { engine, template, shown, .. } = &self.ensemble;
+        let Shown { network, shares, collections, workspace } = &**shown;
         let mut catalog = lasting(engine.seams());
-        let kitchen = Kitchen { ensemble: (**template).clone(), catalog: catalog.clone(), shares: shares.to_vec() };
+        let kitchen = Kitchen { ensemble: (**template).clone(), catalog: catalog.clone(), shares: shares.clone() };
         offer(network, kitchen, engine);
         // It comes with the store, and is added there.
         catalog.tools.retain(|tool| tool.name != SearchCollections::NAME);
-        let models = engine.seams().models.infos();
-        let rules = Rules { model: models.map(|model| model.alias.clone()).next(), ..Rules::default() };
         let settings = Settings {
-            rules,
+            rules: Rules { model: self.answering()?, ..self.rules },
             catalog: catalog.clone(),
             providers: catalog.providers.clone(),
-            workspace: None,
-            detach_grace: DETACH_GRACE,
-            collections: Collections::new(engine.seams().log.clone()),
+            workspace: workspace.clone(),
+            detach_grace: self.detach_grace,
+            collections: collections.clone(),
         };
         let chats = Chats::new(engine.clone(), settings);
         let access = Access { reach: Reach::of(address.ip()), origins: self.origins, keys: self.keys };
@@ -192,6 +236,15 @@ impl ServerBuilder {
         let mut server = Server::new(engine.clone(), (**template).clone(), catalog, chats, network.clone());
         server.drain_timeout = self.drain_timeout.unwrap_or(server.drain_timeout);
         Ok(Server { access, direct: self.direct, ..server })
+    }
+
+    /// The model that answers in conversations: the first unless told.
+    fn answering(&self) -> Result<Option<String>, Error> {
+        let models = self.ensemble.models();
+        match &self.rules.model {
+            Some(alias) => models.resolve(alias).map(|_| Some(alias.clone())).map_err(Error::from),
+            None => Ok(models.list().first().map(|model| model.alias.clone())),
+        }
     }
 }
 

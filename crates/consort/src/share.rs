@@ -1,16 +1,31 @@
 //! What other ensembles may use, and which of them are known.
 
+use std::sync::Arc;
+
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
 use consort_net::network::{Network, Options};
 use consort_net::serve::{MAX_CONCURRENT, Serve};
 use consort_net::share::{Kitchen, Share, What};
 use consort_net::transport::{Address, WebSockets};
+use consort_runtime::clock::Clock;
+use consort_runtime::collections::Collections;
 use consort_runtime::engine::Engine;
-use consort_runtime::tool::Toolbox;
-use std::sync::Arc;
+use consort_runtime::log::Log;
+use consort_runtime::tool::{SearchCollections, Toolbox, Workspace};
 
 use crate::builder::EnsembleBuilder;
+use crate::catalog::ToolCatalog;
+
+/// What others see of an ensemble that is served.
+pub(crate) struct Shown {
+    pub(crate) network: Network,
+    pub(crate) shares: Vec<Share>,
+    /// The documents, as the tools search them.
+    pub(crate) collections: Collections,
+    /// The folder tasks work in.
+    pub(crate) workspace: Option<Workspace>,
+}
 
 /// What a builder was told about others.
 #[derive(Default)]
@@ -150,6 +165,12 @@ impl Kind {
         };
         self.mistake(format!("there is no {what} '{name}'. Available: [{}]", known.join(", ")))
     }
+}
+
+/// The documents of this log, and the tools with the one that searches them.
+pub(crate) fn documents(log: &Arc<dyn Log>, clock: Clock, tools: ToolCatalog) -> (Collections, ToolCatalog) {
+    let collections = Collections::new(log.clone());
+    (collections.clone(), tools.with(SearchCollections::new(collections, clock)))
 }
 
 /// Lets others use what is shared.

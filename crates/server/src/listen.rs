@@ -9,7 +9,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -26,10 +26,10 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no room for another connection.
 const ACCEPT_RETRY: Duration = Duration::from_millis(500);
 
-/// Listens on the first address of `host` that can be had.
-pub async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
+/// Listens on the first of these addresses that can be had.
+pub async fn bind(address: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::AddrNotAvailable, "it has no address");
-    for address in tokio::net::lookup_host((host, port)).await? {
+    for address in tokio::net::lookup_host(address).await? {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // A server that was stopped can be started again at once.
         socket.set_reuseaddr(true)?;

@@ -134,7 +134,7 @@ async fn serve(
 ) -> anyhow::Result<Exit> {
     let (stop, hurry) = (signals(1)?, signals(2)?);
     let host = config.server.host.trim_matches(['[', ']']);
-    let listener = match bind(host, config.server.port).await {
+    let listener = match bind((host, config.server.port)).await {
         Ok(listener) => listener,
         Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
     };

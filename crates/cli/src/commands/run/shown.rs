@@ -45,7 +45,7 @@ impl Shown {
     /// Begins to listen and says where, or why that cannot be.
     pub(super) async fn open(self, err: &mut dyn Write) -> Result<Showing, String> {
         let refused = |error: io::Error| format!("cannot listen on {HOST}:{}: {error}", self.port);
-        let listener = bind(HOST, self.port).await.map_err(refused)?;
+        let listener = bind((HOST, self.port)).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         writeln!(err, "consort listening on http://{address} while the run lasts").map_err(refused)?;
         let (stop, stopped) = oneshot::channel();

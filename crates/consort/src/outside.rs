@@ -1,0 +1,141 @@
+//! What of the world outside an ensemble may touch: a folder to work in, the
+//! web, and a folder for what it leaves behind.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use consort_core::mistake::{Code, Mistake};
+use consort_runtime::outbound::{Outbound, OutboundOptions, SystemNames};
+use consort_runtime::tool::{
+    EditFile, HttpFetch, ListFiles, ReadFile, Tool, WebSearch, WebSearchOptions, Workspace, WriteFile, http_client,
+};
+use consort_runtime::traces::Traces;
+
+use crate::builder::EnsembleBuilder;
+use crate::catalog::ToolCatalog;
+
+/// What a builder was told about the world.
+#[derive(Default)]
+pub(crate) struct Outside {
+    workspace: Option<PathBuf>,
+    traces: Option<PathBuf>,
+    fetches: bool,
+    search: Option<WebSearchOptions>,
+}
+
+/// The same, ready to be used.
+#[derive(Default)]
+pub(crate) struct Opened {
+    pub(crate) tools: ToolCatalog,
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) traces: Option<Traces>,
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
+impl EnsembleBuilder {
+    /// Lets tasks work in this folder, which is made if need be, and nowhere
+    /// else: adds `read_file`, `list_files`, `write_file` and `edit_file`.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Line, ScriptedModel, Task};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let folder = home.path().join("work");
+    /// let write = json!({ "path": "notes/tea.md", "content": "Green, black, white\n" });
+    /// let model = ScriptedModel::new().calls("1.0", "write_file", &write).says("1.1", "Noted.");
+    /// let ensemble = Ensemble::builder()
+    ///     .model("script", model)
+    ///     .workspace(&folder)
+    ///     .task(Task::builder("Take notes about tea").tools(["read_file", "write_file"]))
+    ///     .build()?;
+    /// ensemble.start(()).await?.finished().await?;
+    /// assert_eq!(std::fs::read_to_string(folder.join("notes/tea.md"))?, "Green, black, white\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn workspace(mut self, folder: impl AsRef<Path>) -> EnsembleBuilder {
+        self.outside.workspace = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Adds `http_fetch`, which reads pages of the public web as Markdown;
+    /// addresses of this machine and of private networks are refused.
+    #[must_use]
+    pub fn http_fetch(mut self) -> EnsembleBuilder {
+        self.outside.fetches = true;
+        self
+    }
+
+    /// Adds `web_search` over the service at this address, where `{query}`
+    /// stands for what is looked for.
+    #[must_use]
+    pub fn web_search(mut self, url: &str) -> EnsembleBuilder {
+        self.outside.search = Some(WebSearchOptions { url: url.to_owned(), api_key: None });
+        self
+    }
+
+    /// The same for a service that wants to see a key.
+    #[must_use]
+    pub fn web_search_with_key(mut self, url: &str, key: &str) -> EnsembleBuilder {
+        self.outside.search = Some(WebSearchOptions { url: url.to_owned(), api_key: Some(key.to_owned()) });
+        self
+    }
+
+    /// Leaves the trace of every run that has ended in this folder, which is
+    /// made if need be: `<ensemble id>.trace.json`, and the graph of its tasks
+    /// beside it. [`Request::capture`](crate::Request::capture) says how much a
+    /// trace holds.
+    #[must_use]
+    pub fn trace_dir(mut self, folder: impl AsRef<Path>) -> EnsembleBuilder {
+        self.outside.traces = Some(folder.as_ref().to_owned());
+        self
+    }
+}
+
+impl Outside {
+    /// Opens all of it; what cannot be opened is told.
+    pub(crate) fn open(self) -> Opened {
+        let mut opened = Opened::default();
+        if let Some(path) = self.workspace {
+            let workspace = std::fs::create_dir_all(&path).and_then(|()| Workspace::open(&path));
+            opened.workspace = opened.or_told("workspace", workspace.map_err(|error| unusable(&path, &error)));
+        }
+        if let Some(workspace) = &opened.workspace {
+            let tools = ToolCatalog::default().with(ReadFile::new(workspace)).with(ListFiles::new(workspace));
+            opened.tools = tools.with(WriteFile::new(workspace)).with(EditFile::new(workspace));
+        }
+        if self.fetches {
+            let outbound = Outbound::new(OutboundOptions::default(), Arc::new(SystemNames));
+            opened.add("http_fetch", outbound.map(HttpFetch::new).map_err(|error| error.to_string()));
+        }
+        if let Some(options) = self.search {
+            let search = http_client().and_then(|client| WebSearch::new(client, options));
+            opened.add("web_search", search.map_err(|error| error.to_string()));
+        }
+        if let Some(path) = self.traces {
+            let traces = Traces::open(&path).map_err(|error| unusable(&path, &error));
+            opened.traces = opened.or_told("trace_dir", traces);
+        }
+        opened
+    }
+}
+
+impl Opened {
+    fn add(&mut self, place: &str, tool: Result<impl Tool, String>) {
+        if let Some(tool) = self.or_told(place, tool) {
+            self.tools.0.push(Arc::new(tool));
+        }
+    }
+
+    fn or_told<T>(&mut self, place: &str, result: Result<T, String>) -> Option<T> {
+        result.map_err(|reason| self.mistakes.push(Mistake::new(Code::BadRequest, place, reason))).ok()
+    }
+}
+
+fn unusable(folder: &Path, error: &std::io::Error) -> String {
+    format!("cannot use the folder {}: {error}", folder.display())
+}
