@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
+use consort_core::dynamic::is_dynamic;
 use consort_core::pipeline::{Link, chain};
 use serde_json::{Map, Value};
 
@@ -135,6 +136,10 @@ impl<'a> Check<'a> {
             return self.tool(place, name);
         }
         let steps: Vec<&str> = known.tools.keys().copied().collect();
+        if is_dynamic(name) || !self.config.mcp.is_empty() {
+            let why = "tools of MCP servers and of other ensembles come and go, and cannot be steps";
+            return self.notes.mistake(place, format!("`{name}` is no tool of this file; {why}"));
+        }
         self.unknown(place, "tool", name, &steps);
     }
 }
