@@ -32,6 +32,46 @@ const PERSON: [&str; 9] = [
     "check with me",
 ];
 
+/// Where a request goes on with something else.
+const JOINTS: [&str; 7] = ["; ", "? ", ", ", ", and ", " and ", " and also ", ", and also "];
+/// How people begin to say what they want.
+const ORDERS: [&str; 32] = [
+    "add",
+    "calculate",
+    "compare",
+    "compute",
+    "count",
+    "create",
+    "describe",
+    "divide",
+    "draft",
+    "explain",
+    "fetch",
+    "find",
+    "give",
+    "how",
+    "list",
+    "multiply",
+    "name",
+    "outline",
+    "plan",
+    "prepare",
+    "read",
+    "research",
+    "say",
+    "search",
+    "show",
+    "summarise",
+    "summarize",
+    "tell",
+    "translate",
+    "what",
+    "which",
+    "write",
+];
+/// Words that stand for something said before.
+const LEANING: [&str; 8] = ["it", "its", "them", "that", "this", "these", "both", "result"];
+
 /// Words that ask for one value instead of all, and the filter that finds it.
 const SUMMARIES: [(&[&str], &str); 4] = [
     (&["average", "mean"], " | add / length"),
@@ -40,14 +80,25 @@ const SUMMARIES: [(&[&str], &str); 4] = [
     (&["lowest", "smallest", "least"], " | min"),
 ];
 
+/// Operators in words.
+const SPOKEN: [(&str, &str); 5] =
+    [(" times ", " * "), (" multiplied by ", " * "), (" divided by ", " / "), (" plus ", " + "), (" minus ", " - ")];
+/// Words that ask for what follows, without the letter that may be a capital.
+const ASKED: [&str; 9] =
+    ["hat is ", "hat's ", "uch is ", "alculate ", "ompute ", "valuate ", "ork out ", "What ", "what "];
+
 /// The sums in a text.
 pub(super) fn sums(text: &str) -> Vec<String> {
     let mut sums: Vec<String> = Vec::new();
     let text = text.replace(", ", "\n").replace(". ", "\n").replace("% of ", "%\u{1}");
+    let text = SPOKEN.iter().fold(text, |text, (words, sign)| text.replace(words, sign));
+    let text = ASKED.iter().fold(text, |text, words| text.replace(words, &format!("{words}\u{2}")));
     for candidate in text.split(|sign: char| !is_arithmetic(sign)) {
         let ends = [' ', ',', '.', '+', '*', '/', '=', '\u{1}'];
-        let candidate = balanced(candidate.trim_matches(ends)).replace('\u{1}', " of ");
-        if is_sum(&candidate) && !sums.contains(&candidate) {
+        let candidate = candidate.trim_matches(ends);
+        let (is_asked, candidate) = candidate.strip_prefix('\u{2}').map_or((false, candidate), |rest| (true, rest));
+        let candidate = balanced(candidate).replace('\u{1}', " of ");
+        if is_sum(&candidate, is_asked) && !sums.contains(&candidate) {
             sums.push(candidate);
         }
     }
@@ -63,15 +114,19 @@ fn balanced(text: &str) -> &str {
 }
 
 fn is_arithmetic(sign: char) -> bool {
-    sign.is_ascii_digit() || " .,+-*/^()%×÷−\u{1}".contains(sign)
+    sign.is_ascii_digit() || " .,+-*/^()%×÷−\u{1}\u{2}".contains(sign)
 }
 
 /// Two numbers with an operator between them. A bare `-` or `/` also stands
-/// in dates and ranges, so those need room around them.
-fn is_sum(text: &str) -> bool {
+/// in dates and ranges, so those need room around them, or somebody who asks.
+fn is_sum(text: &str, is_asked: bool) -> bool {
     let operators = ["+", "*", "^", "×", "÷", "−", " - ", " / ", "% of "];
+    let doubtful: &[&str] = if is_asked { &["-", "/"] } else { &[] };
     let number = |side: &str| side.contains(|sign: char| sign.is_ascii_digit());
-    operators.iter().any(|sign| text.split_once(sign).is_some_and(|(left, right)| number(left) && number(right)))
+    operators
+        .iter()
+        .chain(doubtful)
+        .any(|sign| text.split_once(sign).is_some_and(|(left, right)| number(left) && number(right)))
 }
 
 /// The web addresses in a text.
@@ -83,10 +138,19 @@ pub(super) fn urls(text: &str) -> Vec<&str> {
 
 /// The files a text speaks of, except those that are to be written.
 pub(super) fn paths(text: &str) -> Vec<&str> {
-    let words: Vec<&str> = text.split_whitespace().map(bare).collect();
-    let is_target = |at: usize| at > 0 && words.get(at - 1).is_some_and(|word| ["to", "into", "as"].contains(word));
-    let named = words.iter().enumerate().filter(|(at, word)| is_path(word) && !is_target(*at));
-    named.map(|(_, word)| *word).collect()
+    let targets: Vec<&str> = targets(text).into_iter().map(|(_, path)| path).collect();
+    text.split_whitespace().map(bare).filter(|word| is_path(word) && !targets.contains(word)).collect()
+}
+
+/// The files a text wants written, each with the words before it.
+pub(super) fn targets(text: &str) -> Vec<(&str, &str)> {
+    let joint = [" to ", " into ", " as "];
+    let places = joint.iter().flat_map(|joint| text.match_indices(joint));
+    let target = |(at, joint): (usize, &str)| {
+        let path = text.get(at + joint.len()..)?.split_whitespace().next().map(bare)?;
+        is_path(path).then_some((text.get(..at)?, path))
+    };
+    places.filter_map(target).collect()
 }
 
 fn bare(word: &str) -> &str {
@@ -191,6 +255,34 @@ pub(super) fn parts(text: &str) -> (String, Vec<String>) {
     (intro, inline.collect())
 }
 
+/// The parts of a request that says several things in one breath, each of which
+/// can be done without the others.
+pub(super) fn clauses(text: &str) -> Vec<String> {
+    let (mut clauses, mut rest) = (Vec::new(), text.trim());
+    let begins = |rest: &str| rest.split_whitespace().next().is_some_and(|word| is_order(bare(word)));
+    loop {
+        let joints = JOINTS.iter().flat_map(|joint| rest.match_indices(joint));
+        let joints = joints.filter_map(|(at, joint)| Some((rest.get(..at)?, rest.get(at + joint.len()..)?)));
+        // The first place, and there the longest joint.
+        let cut = joints.filter(|(_, after)| begins(after)).min_by_key(|(before, after)| (before.len(), after.len()));
+        clauses.push(cut.map_or(rest, |(before, _)| before).trim_end_matches(['.', ',', ';', '?', '!']).to_owned());
+        match cut {
+            Some((_, after)) => rest = after,
+            None => break,
+        }
+    }
+    let first = text.trim().trim_start_matches("Please ").trim_start_matches("please ");
+    let leans = |clause: &String| {
+        LEANING.iter().any(|word| has_word(&clause.to_lowercase().replace("is it", "").replace("it is", ""), word))
+    };
+    let stand_alone = clauses.len() > 1 && begins(first) && !clauses.iter().skip(1).any(leans);
+    if stand_alone { clauses } else { Vec::new() }
+}
+
+fn is_order(word: &str) -> bool {
+    ORDERS.contains(&word.to_lowercase().as_str())
+}
+
 /// What stands behind the number or the bullet of a line.
 pub(super) fn item(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -241,6 +333,11 @@ mod tests {
             ("Add 1+2, 3+4. 1,000 * 2", vec!["1+2", "3+4", "1,000 * 2"]),
             ("Take 15% of 80", vec!["15% of 80"]),
             ("From 10 - 4 apples (2^3 (or so))", vec!["10 - 4", "2^3"]),
+            ("What is 12/5?", vec!["12/5"]),
+            ("Calculate 100-37. How much is 6 times 7?", vec!["100-37", "6 * 7"]),
+            ("Tell me what 7-2 is", vec!["7-2"]),
+            ("What is 2 plus 3, and 10 divided by 4?", vec!["2 + 3", "10 / 4"]),
+            ("Sing 3 times a day", vec![]),
             ("Report on 2024-2025, due 2026-01-02 or 1/2/2026", vec![]),
             ("List 3 ideas, 5 words each", vec![]),
             ("C++ and - dashes * stars", vec![]),
@@ -259,5 +356,25 @@ mod tests {
         assert_eq!(parts("Do:\n1. sing\n2. dance").1, ["sing", "dance"]);
         assert_eq!(parts("Please (1) sing, (2) dance").1, ["sing", "dance"]);
         assert_eq!(parts("Sing").1, Vec::<String>::new());
+        assert_eq!(targets("Write a poem to `a/b.md`, and go to bed"), [("Write a poem", "a/b.md")]);
+    }
+
+    #[test]
+    fn a_request_is_cut_where_it_goes_on_with_something_that_stands_alone() {
+        let none: [&str; 0] = [];
+        for (text, expected) in [
+            ("Write about tea and tell me the time", vec!["Write about tea", "tell me the time"]),
+            (
+                "Please read a.md, calculate 12/5, and also list 3 ideas.",
+                vec!["Please read a.md", "calculate 12/5", "list 3 ideas"],
+            ),
+            ("What is 1+1? Tell me what time it is.", vec!["What is 1+1", "Tell me what time it is"]),
+            ("Read a.md and summarize it", none.to_vec()),
+            ("Compare tea and coffee", none.to_vec()),
+            ("The tea is cold, what now?", none.to_vec()),
+            ("Write", none.to_vec()),
+        ] {
+            assert_eq!(clauses(text), expected, "{text}");
+        }
     }
 }

@@ -28,10 +28,11 @@ pub(super) struct Wish {
 /// The arguments of every call that a text asks for.
 type Rule = fn(&str, &ToolInfo) -> Vec<Value>;
 
-const RULES: [(&str, Rule); 8] = [
+const RULES: [(&str, Rule); 9] = [
     ("calculator", sums),
     ("read_file", files),
     ("list_files", folder),
+    ("write_file", writing),
     ("datetime", time),
     ("json", query),
     ("http_fetch", pages),
@@ -81,8 +82,7 @@ fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
     if !handed.is_empty() {
         return handed;
     }
-    let ruled = RULES.iter().filter_map(|(name, rule)| Some((offered(name)?, rule)));
-    let mut wishes: Vec<Wish> = ruled.flat_map(|(tool, rule)| wish(&tool.name, rule(&text, tool))).collect();
+    let mut wishes = ruled(&text, tools);
     wishes.extend(
         tools.iter().filter(|tool| is_named(&text, tool)).flat_map(|tool| wish(&tool.name, named(&text, tool))),
     );
@@ -91,6 +91,13 @@ fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
         wishes.extend(wish(&tool.name, vec![json!({})]));
     }
     wishes
+}
+
+/// The calls the rules know for a text.
+pub(super) fn ruled(text: &str, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
+    let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
+    let ruled = RULES.iter().filter_map(|(name, rule)| Some((offered(name)?, rule)));
+    ruled.flat_map(|(tool, rule)| wish(&tool.name, rule(text, tool))).collect()
 }
 
 fn wish(tool: &str, args: Vec<Value>) -> Vec<Wish> {
@@ -104,6 +111,16 @@ fn sums(text: &str, tool: &ToolInfo) -> Vec<Value> {
 
 fn files(text: &str, _: &ToolInfo) -> Vec<Value> {
     find::paths(&prose(text)).into_iter().map(|path| json!({ "path": path })).collect()
+}
+
+/// What stands in quotes, else what would have been the answer.
+fn writing(text: &str, _: &ToolInfo) -> Vec<Value> {
+    let content = |words: &str| match words.split('"').nth(1) {
+        Some(quoted) => format!("{quoted}\n"),
+        None => format!("{}\n", write::outlined(words, None)),
+    };
+    let targets = find::targets(text).into_iter();
+    targets.map(|(words, path)| json!({ "path": path, "content": content(words) })).collect()
 }
 
 fn folder(text: &str, _: &ToolInfo) -> Vec<Value> {
@@ -181,7 +198,7 @@ fn errands(text: &str, tool: &ToolInfo) -> Vec<Wish> {
     let tasks = if tasks.is_empty() { vec![work.trim()] } else { tasks };
     let errand = |(at, task): (usize, &&str)| {
         let same_place = team.get(at).filter(|_| team.len() == tasks.len());
-        let named = same_place.and_then(|member| roles.iter().find(|role| member.starts_with(**role)));
+        let named = same_place.and_then(|member| roles.iter().find(|role| is_member(member, role)));
         let role = named.or_else(|| closest(task, &roles, &team))?;
         // The worker knows what is expected of it.
         let task = task.split_once(" (expected: ").map_or(*task, |(task, _)| task);
@@ -211,11 +228,16 @@ fn roles(tool: &ToolInfo) -> Vec<&str> {
     roles.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
+/// Whether a line about the team is about this role.
+fn is_member(line: &str, role: &str) -> bool {
+    line.strip_prefix(role).is_some_and(|rest| rest.starts_with(':'))
+}
+
 /// The role that shares the most word beginnings with a task.
 fn closest<'a>(task: &str, roles: &'a [&'a str], team: &[&str]) -> Option<&'a &'a str> {
     let task = task.to_lowercase();
     let likeness = |role: &&&str| {
-        let member = team.iter().find(|member| member.starts_with(**role)).copied().unwrap_or(role).to_lowercase();
+        let member = team.iter().find(|member| is_member(member, role)).copied().unwrap_or(role).to_lowercase();
         let stems = member.split(|sign: char| !sign.is_alphanumeric()).filter_map(|word| word.get(..4));
         stems.filter(|stem| task.contains(stem)).count()
     };
@@ -225,9 +247,9 @@ fn closest<'a>(task: &str, roles: &'a [&'a str], team: &[&str]) -> Option<&'a &'
 
 /// One subtask for every part of a request.
 fn subtasks(text: &str) -> Vec<Wish> {
-    let (intro, parts) = find::parts(text);
+    let (mut intro, mut parts) = find::parts(text);
     if parts.len() < 2 {
-        return Vec::new();
+        (intro, parts) = (String::new(), find::clauses(text));
     }
     let lead = intro.trim_end_matches([':', ' ', '.']);
     let order = |part: &String| {

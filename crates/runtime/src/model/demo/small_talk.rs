@@ -35,7 +35,7 @@ const ASKED_BACK: [&str; 6] = [
 /// Words of a greeting at most; what is longer wants something.
 const GREETING_WORDS: usize = 5;
 /// What can be tried, and the tool it needs.
-const TRY: [(&str, Option<&str>); 9] = [
+const TRY: [(&str, Option<&str>); 10] = [
     ("Build a workflow that researches tea, researches coffee, compares both and writes a report", Some(build::BUILD)),
     ("Add a step that translates the report", Some("ui_add_node")),
     ("Connect research tea to write report", Some("ui_connect_nodes")),
@@ -43,6 +43,7 @@ const TRY: [(&str, Option<&str>); 9] = [
     ("What time is it in Tokyo?", Some("datetime")),
     ("How many are there: [3, 1, 2]?", Some("json")),
     ("Read README.md", Some("read_file")),
+    ("Write about tea to tea.md", Some("write_file")),
     ("Please do both: 1) add 2 + 3, 2) write about tea", Some(subtask::RUN)),
     ("Write about bees", None),
 ];

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
+use consort_core::{delegation, subtask};
 use serde_json::Value;
 
 use super::outline;
 use super::prompt::{Done, Input, Prompt, Revision};
 use super::sample::{self, Words};
-use super::{editor, find, revise, small_talk};
+use super::{editor, find, plan, revise, small_talk};
 
 /// What ends every answer in prose, once.
 pub(super) const NOTICE: &str =
@@ -49,8 +50,21 @@ fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     let result =
         |each: &Done<'_>| editor::told(each, done.len() == 1).filter(|_| !each.failed).unwrap_or_else(|| result(each));
     let results: Vec<String> = done.iter().map(result).filter(|text| !text.is_empty()).collect();
-    let composed = if inputs.is_empty() && !results.is_empty() { None } else { Some(composed(prompt, &inputs, tools)) };
-    results.into_iter().chain(composed).reduce(joined).unwrap_or_default()
+    let rest = match inputs.is_empty() && !results.is_empty() {
+        true => left(prompt, &done, tools),
+        false => vec![composed(prompt, &inputs, tools)],
+    };
+    results.into_iter().chain(rest).reduce(joined).unwrap_or_default()
+}
+
+/// The parts of a list that no call was made for.
+fn left(prompt: &Prompt<'_>, done: &[Done<'_>], tools: &[Arc<ToolInfo>]) -> Vec<String> {
+    let handed = [subtask::RUN, delegation::PEER, delegation::MANAGER];
+    let (_, parts) = find::parts(prompt.task());
+    if parts.len() < 2 || done.iter().any(|done| handed.contains(&done.tool)) {
+        return Vec::new();
+    }
+    parts.iter().filter(|part| plan::ruled(part, tools).is_empty()).map(|part| outlined(part, None)).collect()
 }
 
 /// List items stay together, everything else is a paragraph of its own.
@@ -73,6 +87,7 @@ fn result(done: &Done<'_>) -> String {
         "datetime" => format!("In {} it is {}.", arg("timezone"), done.text.trim()),
         "json" => format!("`{}` gives:\n\n{}", arg("query"), fenced(done.text)),
         "read_file" => format!("`{}` says:\n\n{}", arg("path"), fenced(done.text)),
+        "write_file" => format!("- {}", done.text.trim()),
         "list_files" => format!("The files there are:\n\n{}", fenced(done.text)),
         "http_fetch" => format!("{} says:\n\n{}", arg("url"), fenced(done.text)),
         "human_input" => format!("Asked: {}\n\nA person said: {}", arg("question"), done.text.trim()),
@@ -97,8 +112,9 @@ fn inner(text: &str, marks: &str) -> String {
     without_notice(text).lines().map(deeper).collect::<Vec<_>>().join("\n")
 }
 
+/// A text without the notice; what its first line begins with may matter.
 fn without_notice(text: &str) -> String {
-    text.replace(NOTICE, "").trim().to_owned()
+    text.replace(NOTICE, "").trim_end().trim_start_matches('\n').to_owned()
 }
 
 fn inputs(prompt: &Prompt<'_>) -> Vec<Input> {
@@ -109,7 +125,6 @@ fn inputs(prompt: &Prompt<'_>) -> Vec<Input> {
 /// A text about the task, made of what it was given.
 fn composed(prompt: &Prompt<'_>, inputs: &[Input], tools: &[Arc<ToolInfo>]) -> String {
     let task = prompt.task();
-    let title = format!("# {}", outline::title(task));
     if let Some(text) = summary(task, inputs).or_else(|| program(task, inputs)) {
         return text;
     }
@@ -117,15 +132,20 @@ fn composed(prompt: &Prompt<'_>, inputs: &[Input], tools: &[Arc<ToolInfo>]) -> S
         return small_talk::reply(prompt, tools);
     }
     if inputs.is_empty() {
-        let count = outline::count(prompt.expected()).or_else(|| outline::count(task));
-        return format!("{title}\n\n{}", numbered(&outline::points(&outline::topic(task), count)));
+        return outlined(task, outline::count(prompt.expected()));
     }
     let part = |input: &Input| match input.output.starts_with('#') {
         true => inner(&input.output, "#"),
         false => format!("## {}\n\n{}", outline::title(&input.title), inner(&input.output, "##")),
     };
     let parts: Vec<String> = inputs.iter().map(part).collect();
-    format!("{title}\n\n{}", parts.join("\n\n"))
+    format!("# {}\n\n{}", outline::title(task), parts.join("\n\n"))
+}
+
+/// The points a text would make, so many or as many as the task says.
+pub(super) fn outlined(task: &str, count: Option<usize>) -> String {
+    let points = outline::points(&outline::topic(task), count.or_else(|| outline::count(task)));
+    format!("# {}\n\n{}", outline::title(task), numbered(&points))
 }
 
 /// The first sentences of what is to be summarized.

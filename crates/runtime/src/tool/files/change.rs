@@ -14,7 +14,8 @@ const COMPARE_MAX: Duration = Duration::from_millis(500);
 /// Says that a file was made.
 pub(super) fn created(account: &Account, place: &Place, content: &str) -> Answer {
     let (added, _) = told(account, place, ChangeType::Created, ("", content));
-    Answer::Done { text: format!("created `{}` with {added} lines", place.as_str()), data: None }
+    let lines = if added == 1 { "line" } else { "lines" };
+    Answer::Done { text: format!("created `{}` with {added} {lines}", place.as_str()), data: None }
 }
 
 /// Says that a file was changed from one content to another.
