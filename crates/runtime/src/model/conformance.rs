@@ -42,9 +42,6 @@ pub(crate) struct Set {
     pub(crate) hung_up: BoxFuture<'static, ()>,
 }
 
-/// Sets a scene.
-pub(crate) type Maker = fn(Scene) -> BoxFuture<'static, Set>;
-
 /// A short conversation in which the tools of [`CALLS`] are offered.
 pub(crate) fn ask() -> Ask {
     let tools = CALLS.map(|(_, name, _)| Arc::new(ToolInfo::new(name, "A tool.")));
@@ -102,7 +99,7 @@ pub(crate) fn deltas(said: &[Result<Piece, Failure>]) -> String {
 }
 
 /// Checks everything.
-pub(crate) async fn conforms(set: Maker) {
+pub(crate) async fn conforms(set: impl Fn(Scene) -> BoxFuture<'static, Set>) {
     deltas_add_up_to_the_reply(set(Scene::Words).await).await;
     calls_keep_their_order_and_names_and_are_told_apart(set(Scene::Calls).await).await;
     failures_have_a_kind_and_end_the_stream(set(Scene::Overloaded).await).await;

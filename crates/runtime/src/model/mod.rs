@@ -26,6 +26,8 @@ mod shapes;
 mod sse;
 mod turns;
 mod wire;
+#[cfg(test)]
+mod wired;
 
 use std::sync::Arc;
 

@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop};
-use futures::future::{BoxFuture, FutureExt};
+use consort_core::message::{FailureKind, Part, Reply, Stop};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 
 use super::Anthropic;
 use super::fake::{RULES, error};
 use super::shapes::{begin, delta, end, sse, start, stop, thoughts};
-use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, ask_on, conforms, reply, result};
-use crate::model::fake::{Answer, Fake, Step};
+use crate::model::conformance::{CALLS, Scene, WORDS, all, ask, ask_on, reply, result};
+use crate::model::fake::Answer;
 use crate::model::judge::judge;
+use crate::model::wired::{KEY, Wired, called, options, said, system, user, words as text_part};
 use crate::model::{Ask, Options, Piece, client, names};
 
-const KEY: &str = "sk-ant-secret";
-
-fn model(fake: &Fake) -> Anthropic {
-    let options = Options { api_key: Some(KEY.to_owned()), ..Options::new(&fake.base_url(), "m") };
-    Anthropic::new(options, client().unwrap()).unwrap()
-}
+const WIRE: Wired = Wired {
+    rules: RULES,
+    model: |options| Arc::new(Anthropic::new(options, client().unwrap()).unwrap()),
+    plays,
+    hello: || Answer::stream(sse(&[words(1), stop("end_turn")].concat())),
+};
 
 /// The beginning of an answer in words, as far as the first `count`.
 fn words(count: usize) -> Vec<Value> {
@@ -37,65 +36,38 @@ fn calls() -> Vec<Value> {
     CALLS.iter().enumerate().flat_map(call).collect()
 }
 
-fn scene(scene: Scene) -> BoxFuture<'static, Set> {
-    async move {
-        let fake = Fake::start(RULES).await.unwrap();
-        let first = || Answer::stream(sse(&words(1)));
-        fake.will(match scene {
-            Scene::Words => Answer::stream(sse(&[words(3), vec![end(0)], stop("end_turn")].concat())),
-            Scene::Calls => Answer::stream(sse(&[vec![start()], calls(), stop("tool_use")].concat())),
-            Scene::Overloaded => error(529, "overloaded_error", "Overloaded"),
-            Scene::Cut => first().then(Step::Break),
-            Scene::Held => first().then(Step::Wait(Arc::new(Notify::new()))),
-        });
-        let model = Arc::new(model(&fake));
-        Set { model, hung_up: async move { fake.hung_up(1).await }.boxed() }
+fn plays(scene: Scene) -> Answer {
+    match scene {
+        Scene::Words => Answer::stream(sse(&[words(3), vec![end(0)], stop("end_turn")].concat())),
+        Scene::Calls => Answer::stream(sse(&[vec![start()], calls(), stop("tool_use")].concat())),
+        Scene::Overloaded => error(529, "overloaded_error", "Overloaded"),
+        Scene::Cut | Scene::Held => Answer::stream(sse(&words(1))),
     }
-    .boxed()
 }
 
 #[tokio::test]
 async fn it_does_what_every_model_must() {
-    conforms(scene).await;
-}
-
-/// What is sent for these messages.
-async fn sent(messages: Vec<Message>) -> Value {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&[words(1), stop("end_turn")].concat())));
-    reply(&model(&fake), Ask { messages: Arc::new(messages), ..ask() }).await;
-    fake.requests().remove(0)
-}
-
-fn said(wire: &str, parts: Vec<Part>) -> Message {
-    Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }))
-}
-
-fn user(text: &str) -> Message {
-    Message::User { text: text.into() }
-}
-
-fn called(id: &str, tool: &str, args: &str) -> Part {
-    Part::Call(Call { provider_id: id.into(), tool: tool.into(), args: args.into(), native: None })
+    WIRE.conforms().await;
 }
 
 #[tokio::test]
 async fn a_conversation_is_sent_mended_in_turns() {
-    let request = sent(vec![
-        Message::System { text: "Be brief.".into() },
-        Message::System { text: " ".into() },
-        said("openai", vec![called("same", "net.find", "[1]"), called("functions.x:0", "calculator", "")]),
-        result("functions.x:0", "calculator", " \n"),
-        result("stray", "net.find", "late"),
-        user("Go on."),
-        user(""),
-        said("openai", vec![Part::Text { text: " ".into(), native: None }]),
-        user("And?"),
-        said("openai", vec![called("same", "calculator", "{ \"input\" :1.0}")]),
-        result("same", "calculator", "2"),
-        said("openai", vec![Part::Text { text: "Two.".into(), native: None }]),
-    ])
-    .await;
+    let request = WIRE
+        .sent(vec![
+            system("Be brief."),
+            system(" "),
+            said("openai", vec![called("same", "net.find", "[1]"), called("functions.x:0", "calculator", "")]),
+            result("functions.x:0", "calculator", " \n"),
+            result("stray", "net.find", "late"),
+            user("Go on."),
+            user(""),
+            said("openai", vec![text_part(" ")]),
+            user("And?"),
+            said("openai", vec![called("same", "calculator", "{ \"input\" :1.0}")]),
+            result("same", "calculator", "2"),
+            said("openai", vec![text_part("Two.")]),
+        ])
+        .await;
     let missing = "This call has no result: it was stopped before it answered.";
     let text = |text: &str| json!({ "type": "text", "text": text });
     let tool_use =
@@ -123,12 +95,7 @@ async fn a_conversation_is_sent_mended_in_turns() {
 
 #[tokio::test]
 async fn thoughts_go_back_byte_for_byte_and_in_order() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(Answer::stream(sse(&[words(1), stop("end_turn")].concat())));
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
+    let body = WIRE.sent_back(Answer::stream(sse(&thoughts()))).await;
     let expected = concat!(
         r#"{"role":"assistant","content":["#,
         r#"{"type":"thinking","thinking":"Let me see\n\"it\"","signature":"EqQBCgIYAhIM+/=="},"#,
@@ -139,7 +106,6 @@ async fn thoughts_go_back_byte_for_byte_and_in_order() {
         r#"{"type":"tool_use","id":"toolu_B","name":"calculator","input":{},"caller":{"type":"direct"}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_A","content":"done","is_error":false},"#,
     );
-    let body = String::from_utf8(fake.bodies()[1].to_vec()).unwrap();
     assert!(body.contains(expected), "{body}");
 }
 
@@ -148,20 +114,17 @@ async fn another_models_reply_is_sent_in_words_and_calls_only() {
     let native = || Some(json!({ "type": "thinking", "thinking": null, "signature": "s" }));
     let parts = || vec![Part::Thinking { text: "deep".into(), native: native() }, called("a", "calculator", "{}")];
     for wire in ["openai", "anthropic/other", "gemini/m"] {
-        let request = sent(vec![user("Go on."), said(wire, parts()), result("a", "calculator", "2")]).await;
+        let request = WIRE.sent(vec![user("Go on."), said(wire, parts()), result("a", "calculator", "2")]).await;
         assert_eq!(request["messages"][1]["content"].as_array().map(Vec::len), Some(1), "{request}");
     }
 }
 
 #[tokio::test]
 async fn calls_can_be_asked_for_one_at_a_time() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.otherwise(Answer::stream(sse(&[words(1), stop("end_turn")].concat())));
-    let options = Options::new(&fake.base_url(), "m");
-    let options = Options { api_key: Some(KEY.to_owned()), parallel_tool_calls: false, ..options };
-    let model = Anthropic::new(options, client().unwrap()).unwrap();
-    reply(&model, ask()).await;
-    reply(&model, Ask { tools: Arc::new([]), ..ask() }).await;
+    let fake = WIRE.fake([]).await;
+    let model = (WIRE.model)(Options { parallel_tool_calls: false, ..options(&fake) });
+    reply(&*model, ask()).await;
+    reply(&*model, Ask { tools: Arc::new([]), ..ask() }).await;
     let requests = fake.requests();
     assert_eq!(requests[0]["tool_choice"], json!({ "type": "auto", "disable_parallel_tool_use": true }));
     assert_eq!((requests[1].get("tools"), requests[1].get("tool_choice")), (None, None));
@@ -170,21 +133,12 @@ async fn calls_can_be_asked_for_one_at_a_time() {
 
 #[tokio::test]
 async fn a_question_without_tools_still_names_those_that_were_called() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&[words(1), stop("end_turn")].concat())));
     let calls = ["a", "b"].map(|id| called(id, "net.find", "{}")).to_vec();
     let asked = Reply { wire: "openai".to_owned(), parts: calls, stop: Stop::End };
-    reply(&model(&fake), Ask { tools: Arc::new([]), ..ask_on(&asked) }).await;
-    let request = fake.requests().remove(0);
+    let request = WIRE.asked(Ask { tools: Arc::new([]), ..ask_on(&asked) }).await;
     assert_eq!(request["tools"], json!([{ "name": "net_x2E_find", "input_schema": { "type": "object" } }]));
     assert_eq!(request["tool_choice"], json!({ "type": "none" }));
     judge("anthropic", &[request]);
-}
-
-async fn failure(answer: Answer) -> Failure {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(answer);
-    all(&model(&fake), ask()).await.pop().unwrap().unwrap_err()
 }
 
 #[tokio::test]
@@ -207,12 +161,12 @@ async fn complaints_become_failures_of_the_right_kind() {
         (500, "api_error", "Internal server error", FailureKind::Overloaded),
         (529, "overloaded_error", "Overloaded", FailureKind::Overloaded),
     ] {
-        let failure = failure(error(status, code, message)).await;
+        let failure = WIRE.failure(error(status, code, message)).await;
         assert_eq!((failure.kind, failure.charged), (kind, false), "{status} {code}");
         assert_eq!(failure.message, format!("HTTP {status}: {message}"));
     }
     let limited = error(429, "rate_limit_error", "slow down").header("retry-after", "7");
-    assert_eq!(failure(limited).await.retry_after_ms, Some(7000));
+    assert_eq!(WIRE.failure(limited).await.retry_after_ms, Some(7000));
 }
 
 #[tokio::test]
@@ -227,9 +181,9 @@ async fn complaints_in_the_middle_are_failures_that_may_cost() {
         ("authentication_error", FailureKind::Unauthorized),
     ] {
         let event = json!({ "type": "error", "error": { "type": code, "message": "so it is" } });
-        let failed = failure(Answer::stream(sse(&[words(1), vec![event.clone()]].concat()))).await;
+        let failed = WIRE.failure(Answer::stream(sse(&[words(1), vec![event.clone()]].concat()))).await;
         assert_eq!((failed.kind, failed.charged, &*failed.message), (kind, true, "so it is"), "{code}");
-        assert!(!failure(Answer::stream(sse(&[event]))).await.charged);
+        assert!(!WIRE.failure(Answer::stream(sse(&[event]))).await.charged);
     }
 }
 
@@ -242,21 +196,13 @@ async fn stop_reasons_are_understood() {
         ("model_context_window_exceeded", Stop::Length),
         ("refusal", Stop::Filtered),
     ] {
-        let fake = Fake::start(RULES).await.unwrap();
-        fake.will(Answer::stream(sse(&[words(1), stop(reason)].concat())));
-        let said = all(&model(&fake), ask()).await;
+        let fake = WIRE.fake([Answer::stream(sse(&[words(1), stop(reason)].concat()))]).await;
+        let said = all(&*WIRE.model(&fake), ask()).await;
         assert!(matches!(said.last(), Some(Ok(Piece::Done(reply, _))) if reply.stop == expected), "{said:?}");
     }
 }
 
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(Answer::stream(sse(&[words(1), stop("end_turn")].concat())));
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
-    reply(&model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
-    judge("anthropic", &fake.requests());
+    WIRE.judged("anthropic", Answer::stream(sse(&thoughts()))).await;
 }

@@ -2,78 +2,44 @@
 
 use std::sync::Arc;
 
-use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop};
-use futures::future::{BoxFuture, FutureExt};
+use consort_core::message::{Call, FailureKind, Message, Part};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 
 use super::fake::{RULES, error};
 use super::shapes::{chunk, sse, thoughts};
 use super::{Gemini, url};
-use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, ask_on, conforms, reply, result};
-use crate::model::fake::{Answer, Fake, Step};
-use crate::model::judge::judge;
-use crate::model::{Ask, Options, client, names};
+use crate::model::conformance::{CALLS, Scene, WORDS, result};
+use crate::model::fake::Answer;
+use crate::model::wired::{Wired, called, said, system, user};
+use crate::model::{Options, client, names};
 
-fn model(fake: &Fake) -> Gemini {
-    let options = Options { api_key: Some("AIza-secret".to_owned()), ..Options::new(&fake.base_url(), "m") };
-    Gemini::new(options, client().unwrap()).unwrap()
-}
+const WIRE: Wired =
+    Wired { rules: RULES, model: |options| Arc::new(Gemini::new(options, client().unwrap()).unwrap()), plays, hello };
 
 fn hello() -> Answer {
     Answer::stream(sse(&[chunk(json!([{ "text": "Hello" }]), Some("STOP"))]))
 }
 
-fn scene(scene: Scene) -> BoxFuture<'static, Set> {
-    async move {
-        let fake = Fake::start(RULES).await.unwrap();
-        let word = |word: &&str| chunk(json!([{ "text": word }]), None);
-        let first = || Answer::stream(sse(&[word(&WORDS[0])]));
-        let call = |(id, name, args): &(&str, &str, &str)| {
-            let args: Value = serde_json::from_str(args).unwrap();
-            json!({ "functionCall": { "id": id, "name": names::encode(name), "args": args } })
-        };
-        fake.will(match scene {
-            Scene::Words => {
-                let words: Vec<Value> = WORDS.iter().map(word).collect();
-                Answer::stream(sse(&[words, vec![chunk(json!([{ "text": "" }]), Some("STOP"))]].concat()))
-            }
-            Scene::Calls => {
-                Answer::stream(sse(&[chunk(CALLS.iter().map(call).collect::<Vec<_>>().into(), Some("STOP"))]))
-            }
-            Scene::Overloaded => error(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
-            Scene::Cut => first().then(Step::Break),
-            Scene::Held => first().then(Step::Wait(Arc::new(Notify::new()))),
-        });
-        let model = Arc::new(model(&fake));
-        Set { model, hung_up: async move { fake.hung_up(1).await }.boxed() }
+fn plays(scene: Scene) -> Answer {
+    let word = |word: &&str| chunk(json!([{ "text": word }]), None);
+    let call = |(id, name, args): &(&str, &str, &str)| {
+        let args: Value = serde_json::from_str(args).unwrap();
+        json!({ "functionCall": { "id": id, "name": names::encode(name), "args": args } })
+    };
+    match scene {
+        Scene::Words => {
+            let words: Vec<Value> = WORDS.iter().map(word).collect();
+            Answer::stream(sse(&[words, vec![chunk(json!([{ "text": "" }]), Some("STOP"))]].concat()))
+        }
+        Scene::Calls => Answer::stream(sse(&[chunk(CALLS.iter().map(call).collect::<Vec<_>>().into(), Some("STOP"))])),
+        Scene::Overloaded => error(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+        Scene::Cut | Scene::Held => Answer::stream(sse(&[word(&WORDS[0])])),
     }
-    .boxed()
 }
 
 #[tokio::test]
 async fn it_does_what_every_model_must() {
-    conforms(scene).await;
-}
-
-/// What is sent for these messages.
-async fn sent(messages: Vec<Message>) -> Value {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(hello());
-    reply(&model(&fake), Ask { messages: Arc::new(messages), ..ask() }).await;
-    fake.requests().remove(0)
-}
-
-fn said(wire: &str, parts: Vec<Part>) -> Message {
-    Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }))
-}
-
-fn user(text: &str) -> Message {
-    Message::User { text: text.into() }
-}
-
-fn called(id: &str, tool: &str, args: &str) -> Part {
-    Part::Call(Call { provider_id: id.into(), tool: tool.into(), args: args.into(), native: None })
+    WIRE.conforms().await;
 }
 
 #[tokio::test]
@@ -90,15 +56,16 @@ async fn a_conversation_is_sent_mended_with_results_in_the_order_of_the_calls() 
         called("b", "calculator", "{\"input\": 1.0}"),
         called("c", "calculator", "half"),
     ];
-    let request = sent(vec![
-        Message::System { text: "Be brief.".into() },
-        said("openai", calls),
-        failed,
-        result("a", "net.find", "found"),
-        result("stray", "net.find", "late"),
-        user(""),
-    ])
-    .await;
+    let request = WIRE
+        .sent(vec![
+            system("Be brief."),
+            said("openai", calls),
+            failed,
+            result("a", "net.find", "found"),
+            result("stray", "net.find", "late"),
+            user(""),
+        ])
+        .await;
     let call = |name: &str, args: Value| json!({ "functionCall": { "name": name, "args": args } });
     let mut first = call("net_x2E_find", json!({}));
     first["thoughtSignature"] = "skip_thought_signature_validator".into();
@@ -121,12 +88,7 @@ async fn a_conversation_is_sent_mended_with_results_in_the_order_of_the_calls() 
 
 #[tokio::test]
 async fn signatures_go_back_byte_for_byte_on_their_own_parts() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(hello());
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
+    let body = WIRE.sent_back(Answer::stream(sse(&thoughts()))).await;
     let expected = concat!(
         r#"{"role":"model","parts":["#,
         r#"{"thoughtSignature":"dGhvdWdodA==","text":"signed","thought":true},"#,
@@ -141,7 +103,6 @@ async fn signatures_go_back_byte_for_byte_on_their_own_parts() {
         r#"{"functionResponse":{"id":"fc-1","name":"net_x2E_find","response":{"output":"done"}}},"#,
         r#"{"functionResponse":{"name":"calculator","response":{"output":"done"}}},"#,
     );
-    let body = String::from_utf8(fake.bodies()[1].to_vec()).unwrap();
     assert!(body.contains(expected), "{body}");
 }
 
@@ -154,17 +115,11 @@ async fn another_models_reply_is_sent_in_words_and_calls_only() {
         Part::Call(Call { provider_id: "x".into(), tool: "calculator".into(), args: "{}".into(), native }),
     ];
     for wire in ["anthropic/m", "gemini/other"] {
-        let request = sent(vec![user("Go on."), said(wire, parts.clone()), result("x", "calculator", "2")]).await;
+        let request = WIRE.sent(vec![user("Go on."), said(wire, parts.clone()), result("x", "calculator", "2")]).await;
         let text = request.to_string();
         assert!(text.contains("Yes.") && !text.contains("theirs") && !text.contains("deep"), "{text}");
         assert_eq!(request["contents"][1]["parts"][1]["functionCall"].get("id"), None);
     }
-}
-
-async fn failure(answer: Answer) -> Failure {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(answer);
-    all(&model(&fake), ask()).await.pop().unwrap().unwrap_err()
 }
 
 #[tokio::test]
@@ -181,7 +136,7 @@ async fn complaints_become_failures_of_the_right_kind() {
         (500, "INTERNAL", "An internal error has occurred", FailureKind::Overloaded),
         (503, "UNAVAILABLE", "The model is overloaded", FailureKind::Overloaded),
     ] {
-        let failure = failure(error(status, code, message)).await;
+        let failure = WIRE.failure(error(status, code, message)).await;
         assert_eq!((failure.kind, failure.charged), (kind, false), "{status} {code}");
         assert_eq!(failure.message, format!("HTTP {status}: {message}"));
     }
@@ -193,20 +148,20 @@ async fn a_wait_is_read_from_the_details() {
     let quota = json!({ "@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [] });
     let error = json!({ "error": { "code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [quota, info] } });
     for complaint in [error.clone(), json!([error])] {
-        let failure = failure(Answer::json(429, &complaint)).await;
+        let failure = WIRE.failure(Answer::json(429, &complaint)).await;
         assert_eq!((failure.kind, failure.retry_after_ms), (FailureKind::RateLimited, Some(34_074)));
     }
-    let failure = failure(Answer::stream(sse(&[chunk(json!([{ "text": "Hi" }]), None), error]))).await;
+    let failure = WIRE.failure(Answer::stream(sse(&[chunk(json!([{ "text": "Hi" }]), None), error]))).await;
     assert_eq!((failure.kind, failure.charged), (FailureKind::RateLimited, true));
 }
 
 #[tokio::test]
 async fn a_blocked_prompt_is_refused_and_a_spoiled_call_may_be_asked_for_again() {
     let feedback = json!({ "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" }, "usageMetadata": { "promptTokenCount": 4 } });
-    let blocked = failure(Answer::stream(sse(&[feedback]))).await;
+    let blocked = WIRE.failure(Answer::stream(sse(&[feedback]))).await;
     assert_eq!((blocked.kind, blocked.charged), (FailureKind::Refused, false));
     assert!(blocked.message.contains("PROHIBITED_CONTENT"));
-    let spoiled = failure(Answer::stream(sse(&[chunk(json!([]), Some("MALFORMED_FUNCTION_CALL"))]))).await;
+    let spoiled = WIRE.failure(Answer::stream(sse(&[chunk(json!([]), Some("MALFORMED_FUNCTION_CALL"))]))).await;
     assert_eq!((spoiled.kind, spoiled.charged), (FailureKind::Malformed, true));
 }
 
@@ -221,12 +176,5 @@ fn a_models_name_becomes_its_address() {
 
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(hello());
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
-    reply(&model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
-    judge("gemini", &fake.requests());
+    WIRE.judged("gemini", Answer::stream(sse(&thoughts()))).await;
 }

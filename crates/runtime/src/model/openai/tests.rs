@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop};
-use futures::future::{BoxFuture, FutureExt};
+use consort_core::message::{Call, FailureKind, Message, Part};
+use futures::future::FutureExt;
 use futures::stream::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -12,16 +12,12 @@ use tokio::sync::Notify;
 use super::encode::Dialect;
 use super::fake::{RULES, error};
 use super::{Api, OpenAi};
-use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, ask_on, conforms, deltas, reply};
-use crate::model::fake::{Answer, Fake, Step};
-use crate::model::judge::judge;
-use crate::model::{Ask, Model, Options, OptionsError, Piece, client};
+use crate::model::conformance::{CALLS, Scene, WORDS, all, ask, deltas, reply, result};
+use crate::model::fake::{Answer, Step};
+use crate::model::wired::{KEY, Wired, options, said, system, user, words as text_part};
+use crate::model::{Ask, Model, Options, OptionsError, Piece, client, names};
 
-const KEY: &str = "sk-secret-0123456789";
-
-fn options(fake: &Fake) -> Options {
-    Options { api_key: Some(KEY.to_owned()), ..Options::new(&fake.base_url(), "m") }
-}
+const WIRE: Wired = Wired { rules: RULES, model: |options| Arc::new(model(options)), plays, hello };
 
 fn model(options: Options) -> OpenAi {
     OpenAi::new(options, Api::Chat, client().unwrap()).unwrap()
@@ -50,92 +46,67 @@ fn hello() -> Answer {
     Answer::events(&[chunk(json!({ "content": "Hello" }), Some("stop"))]).then(done())
 }
 
-async fn failure(answer: Answer) -> Failure {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(answer);
-    let mut said = all(&model(options(&fake)), ask()).await;
-    said.pop().unwrap().unwrap_err()
-}
-
-fn scene(scene: Scene) -> BoxFuture<'static, Set> {
-    async move {
-        let fake = Fake::start(RULES).await.unwrap();
-        let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
-            let function = json!({ "name": crate::model::names::encode(name), "arguments": args });
-            json!({ "index": at, "id": id, "type": "function", "function": function })
-        };
-        let first = || Answer::events(&words()[..1]);
-        fake.will(match scene {
-            Scene::Words => {
-                Answer::events(&[words(), vec![chunk(json!({}), Some("stop")), used()]].concat()).then(done())
-            }
-            Scene::Calls => {
-                let calls: Vec<Value> = CALLS.iter().enumerate().map(call).collect();
-                Answer::events(&[chunk(json!({ "tool_calls": calls }), Some("tool_calls"))]).then(done())
-            }
-            Scene::Overloaded => error(503, "overloaded", "come back later"),
-            Scene::Cut => first().then(Step::Break),
-            Scene::Held => first().then(Step::Wait(Arc::new(Notify::new()))),
-        });
-        let model = Arc::new(model(options(&fake)));
-        Set { model, hung_up: async move { fake.hung_up(1).await }.boxed() }
+fn plays(scene: Scene) -> Answer {
+    let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
+        let function = json!({ "name": names::encode(name), "arguments": args });
+        json!({ "index": at, "id": id, "type": "function", "function": function })
+    };
+    match scene {
+        Scene::Words => Answer::events(&[words(), vec![chunk(json!({}), Some("stop")), used()]].concat()).then(done()),
+        Scene::Calls => {
+            let calls: Vec<Value> = CALLS.iter().enumerate().map(call).collect();
+            Answer::events(&[chunk(json!({ "tool_calls": calls }), Some("tool_calls"))]).then(done())
+        }
+        Scene::Overloaded => error(503, "overloaded", "come back later"),
+        Scene::Cut | Scene::Held => Answer::events(&words()[..1]),
     }
-    .boxed()
 }
 
 #[tokio::test]
 async fn it_does_what_every_model_must() {
-    conforms(scene).await;
+    WIRE.conforms().await;
 }
 
 /// A conversation with everything that needs care.
 fn history(wire: &str) -> Vec<Message> {
     let call =
         |id: &str, tool: &str, native| Call { provider_id: id.into(), tool: tool.into(), args: "".into(), native };
-    let reply = |parts| Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }));
-    let result = |id: &str, text: &str| Message::Tool {
-        call: "1.0.0".into(),
-        provider_id: id.to_owned(),
-        name: "net.find".to_owned(),
-        text: text.into(),
-        is_error: false,
-    };
     let thinking = |text: &str, native| Part::Thinking { text: text.into(), native: Some(native) };
     let details = json!({ "reasoning_details": [{ "type": "reasoning.text", "signature": "s" }] });
     let extra = json!({ "extra_content": { "signature": "t" } });
     vec![
-        Message::System { text: "Be brief.".into() },
-        reply(vec![
-            thinking("old", json!({ "reasoning_content": null })),
-            Part::Call(call("same", "calculator", None)),
-        ]),
-        result("same", "2"),
-        Message::User { text: "Go on.".into() },
-        reply(vec![thinking("deep", details), Part::Text { text: "Yes.".into(), native: None }]),
-        reply(vec![
-            thinking("new", json!({ "reasoning_content": null })),
-            Part::Call(call("same", "net.find", Some(extra))),
-            Part::Call(call("", "calculator", None)),
-        ]),
-        result("same", "found"),
-        result("stray", "late"),
+        system("Be brief."),
+        said(
+            wire,
+            vec![thinking("old", json!({ "reasoning_content": null })), Part::Call(call("same", "calculator", None))],
+        ),
+        result("same", "net.find", "2"),
+        user("Go on."),
+        said(wire, vec![thinking("deep", details), text_part("Yes.")]),
+        said(
+            wire,
+            vec![
+                thinking("new", json!({ "reasoning_content": null })),
+                Part::Call(call("same", "net.find", Some(extra))),
+                Part::Call(call("", "calculator", None)),
+            ],
+        ),
+        result("same", "net.find", "found"),
+        result("stray", "net.find", "late"),
     ]
 }
 
-async fn sent(wire: &str, change: fn(&mut Options), ask: Ask) -> Value {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(hello());
-    let mut options = options(&fake);
-    change(&mut options);
-    let ask = Ask { messages: Arc::new(history(wire)), ..ask };
-    let said = all(&model(options), ask).await;
-    assert!(matches!(said.last(), Some(Ok(Piece::Done(..)))), "{said:?}");
+/// What is sent for it by a model that makes one call at a time.
+async fn sent_by_a_serial_model(ask: Ask) -> Value {
+    let fake = WIRE.fake([]).await;
+    let model = model(Options { parallel_tool_calls: false, ..options(&fake) });
+    reply(&model, Ask { messages: Arc::new(history("openai")), ..ask }).await;
     fake.requests().remove(0)
 }
 
 #[tokio::test]
 async fn a_conversation_is_sent_mended_with_the_servers_own_fields() {
-    let request = sent("openai", |_| {}, ask()).await;
+    let request = WIRE.sent(history("openai")).await;
     let function = |name: &str| json!({ "name": name, "arguments": "{}" });
     let missing = "This call has no result: it was stopped before it answered.";
     let expected = json!([
@@ -159,7 +130,7 @@ async fn a_conversation_is_sent_mended_with_the_servers_own_fields() {
 
 #[tokio::test]
 async fn another_wires_reply_is_sent_without_its_own_fields() {
-    let request = sent("anthropic", |_| {}, ask()).await.to_string();
+    let request = WIRE.sent(history("anthropic")).await.to_string();
     for private in ["reasoning", "signature", "deep", "old", "new"] {
         assert!(!request.contains(private), "{private} in {request}");
     }
@@ -168,23 +139,21 @@ async fn another_wires_reply_is_sent_without_its_own_fields() {
 
 #[tokio::test]
 async fn tools_and_limits_are_sent_as_the_server_knows_them() {
-    let request = sent("openai", |options| options.parallel_tool_calls = false, ask()).await;
+    let request = sent_by_a_serial_model(ask()).await;
     assert_eq!(request["tools"][0]["function"]["name"], "net_x2E_find");
     assert_eq!(request["tools"][0]["function"]["parameters"]["required"], json!(["input"]));
     let rest = |name: &str| request[name].clone();
     assert_eq!((rest("parallel_tool_calls"), rest("max_tokens")), (json!(false), json!(100)));
     assert_eq!((rest("stream"), rest("stream_options")), (json!(true), json!({ "include_usage": true })));
-    let bare =
-        sent("openai", |options| options.parallel_tool_calls = false, Ask { tools: Arc::new([]), ..ask() }).await;
+    let bare = sent_by_a_serial_model(Ask { tools: Arc::new([]), ..ask() }).await;
     assert_eq!((bare.get("tools"), bare.get("parallel_tool_calls")), (None, None));
 }
 
 #[tokio::test]
 async fn what_a_server_does_not_know_is_left_out_from_then_on() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(error(400, "unknown", "Unrecognized request argument supplied: stream_options"));
-    fake.will(error(400, "unsupported", "'max_tokens' is not supported. Use 'max_completion_tokens' instead."));
-    fake.otherwise(hello());
+    let unknown = error(400, "unknown", "Unrecognized request argument supplied: stream_options");
+    let other = error(400, "unsupported", "'max_tokens' is not supported. Use 'max_completion_tokens' instead.");
+    let fake = WIRE.fake([unknown, other]).await;
     let model = model(options(&fake));
     for _ in 0..2 {
         let said = all(&model, ask()).await;
@@ -217,7 +186,7 @@ async fn complaints_become_failures_of_the_right_kind() {
         (404, "model_not_found", "no such model", FailureKind::Refused),
         (302, "moved", "elsewhere", FailureKind::Refused),
     ] {
-        let failure = failure(error(status, code, message)).await;
+        let failure = WIRE.failure(error(status, code, message)).await;
         assert_eq!((failure.kind, failure.charged), (kind, false), "{status} {code}");
         assert_eq!(failure.message, format!("HTTP {status}: {message}"));
     }
@@ -226,19 +195,18 @@ async fn complaints_become_failures_of_the_right_kind() {
 #[tokio::test]
 async fn a_wait_the_server_asks_for_is_kept() {
     let limited = || error(429, "rate_limit_exceeded", "slow down");
-    assert_eq!(failure(limited().header("retry-after", "2")).await.retry_after_ms, Some(2000));
-    assert_eq!(failure(limited().header("retry-after-ms", "70")).await.retry_after_ms, Some(70));
-    assert_eq!(failure(limited()).await.retry_after_ms, None);
+    assert_eq!(WIRE.failure(limited().header("retry-after", "2")).await.retry_after_ms, Some(2000));
+    assert_eq!(WIRE.failure(limited().header("retry-after-ms", "70")).await.retry_after_ms, Some(70));
+    assert_eq!(WIRE.failure(limited()).await.retry_after_ms, None);
 }
 
 #[tokio::test]
 async fn complaints_are_cut_and_never_hold_the_key() {
-    let late = failure(Answer::new(500, "text/plain", format!("{}{KEY}", "a".repeat(2030)))).await;
+    let late = WIRE.failure(Answer::new(500, "text/plain", format!("{}{KEY}", "a".repeat(2030)))).await;
     assert!(!late.message.contains("sk-"), "{}", late.message);
-    let failure = failure(Answer::new(500, "text/plain", format!("{KEY} {}", "ä".repeat(3000)))).await;
+    let failure = WIRE.failure(Answer::new(500, "text/plain", format!("{KEY} {}", "ä".repeat(3000)))).await;
     assert!(failure.message.len() <= 2 * 1024 && failure.message.contains("*** ä"), "{}", failure.message);
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(hello());
+    let fake = WIRE.fake([]).await;
     let model = model(options(&fake));
     all(&model, ask()).await;
     assert_eq!(fake.headers()[0]["authorization"], format!("Bearer {KEY}"));
@@ -255,16 +223,16 @@ async fn complaints_in_the_middle_are_failures_that_may_cost() {
         (json!({ "choices": [{ "delta": {}, "finish_reason": "error" }] }), FailureKind::Overloaded),
         (json!({ "choices": "none" }), FailureKind::Malformed),
     ] {
-        let failure = failure(Answer::events(&[words(), vec![event.clone()]].concat())).await;
+        let failure = WIRE.failure(Answer::events(&[words(), vec![event.clone()]].concat())).await;
         assert_eq!((failure.kind, failure.charged), (kind, true), "{event}");
     }
-    let page = failure(Answer::new(200, "text/html", "<html>Sign in</html>")).await;
+    let page = WIRE.failure(Answer::new(200, "text/html", "<html>Sign in</html>")).await;
     assert_eq!((page.kind, page.charged), (FailureKind::Malformed, false));
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_network_failure() {
-    let fake = Fake::start(RULES).await.unwrap();
+    let fake = WIRE.fake([]).await;
     let options = options(&fake);
     drop(fake);
     tokio::task::yield_now().await;
@@ -276,7 +244,7 @@ async fn a_server_that_is_not_there_is_a_network_failure() {
 #[tokio::test]
 async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
     let timed_out = async |timeout: Duration, call_timeout: Option<Duration>| {
-        let fake = Fake::start(RULES).await.unwrap();
+        let fake = WIRE.fake([]).await;
         fake.will(Answer::events(&words()[..1]).then(Step::Wait(Arc::new(Notify::new()))));
         let said = all(&model(Options { timeout, call_timeout, ..options(&fake) }), ask()).await;
         assert_eq!(deltas(&said), WORDS[0]);
@@ -290,7 +258,7 @@ async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
 
 #[tokio::test]
 async fn words_are_handed_on_before_the_answer_is_complete() {
-    let (fake, gate) = (Fake::start(RULES).await.unwrap(), Arc::new(Notify::new()));
+    let (fake, gate) = (WIRE.fake([]).await, Arc::new(Notify::new()));
     let split =
         Answer::events(&words()[..1]).then(Step::Send(b"data: {\"choi".to_vec())).then(Step::Wait(gate.clone()));
     fake.will(split.then(Step::Send(b"ces\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n".to_vec())));
@@ -303,7 +271,7 @@ async fn words_are_handed_on_before_the_answer_is_complete() {
 
 #[tokio::test]
 async fn a_call_dropped_before_it_is_answered_hangs_up_too() {
-    let fake = Fake::start(RULES).await.unwrap();
+    let fake = WIRE.fake([]).await;
     let silent = Answer { steps: vec![Step::Wait(Arc::new(Notify::new()))], ..hello() };
     fake.will(silent);
     let mut stream = model(options(&fake)).stream(ask());
@@ -318,17 +286,17 @@ async fn a_call_dropped_before_it_is_answered_hangs_up_too() {
 
 #[tokio::test]
 async fn a_finished_stream_needs_no_end_marker_and_an_unfinished_one_is_cut() {
-    let finished = Fake::start(RULES).await.unwrap();
+    let finished = WIRE.fake([]).await;
     finished.will(Answer::events(&[chunk(json!({ "content": "Hello" }), Some("stop"))]));
     let said = all(&model(options(&finished)), ask()).await;
     assert!(matches!(said.last(), Some(Ok(Piece::Done(..)))));
-    let cut = failure(Answer::events(&words())).await;
+    let cut = WIRE.failure(Answer::events(&words())).await;
     assert_eq!((cut.kind, cut.charged), (FailureKind::Network, true));
 }
 
 #[tokio::test]
 async fn an_id_that_came_before_is_replaced() {
-    let fake = Fake::start(RULES).await.unwrap();
+    let fake = WIRE.fake([]).await;
     let call = json!({ "index": 0, "id": "same", "function": { "name": "calculator", "arguments": "{}" } });
     fake.will(Answer::events(&[chunk(json!({ "tool_calls": [call] }), Some("tool_calls"))]).then(done()));
     let said = all(&model(options(&fake)), Ask { messages: Arc::new(history("openai")), ..ask() }).await;
@@ -339,7 +307,7 @@ async fn an_id_that_came_before_is_replaced() {
 
 #[tokio::test]
 async fn a_reply_without_end_is_refused() {
-    let fake = Fake::start(RULES).await.unwrap();
+    let fake = WIRE.fake([]).await;
     let word = chunk(json!({ "content": "a".repeat(1024 * 1024) }), None);
     fake.will(Answer::events(&vec![word; 33]));
     let said = all(&model(options(&fake)), ask()).await;
@@ -349,8 +317,7 @@ async fn a_reply_without_end_is_refused() {
 
 #[tokio::test]
 async fn one_connection_serves_call_after_call() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.otherwise(hello());
+    let fake = WIRE.fake([]).await;
     let model = model(options(&fake));
     for _ in 0..3 {
         all(&model, ask()).await;
@@ -378,16 +345,10 @@ async fn options_that_cannot_work_are_refused() {
 
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
-    let fake = Fake::start(RULES).await.unwrap();
     let calls = json!([
         { "index": 0, "id": "a", "function": { "name": "net_x2E_find", "arguments": "{}" } },
         { "index": 1, "id": "b", "function": { "name": "calculator", "arguments": "" } },
     ]);
     let said = chunk(json!({ "content": "Looking.", "tool_calls": calls }), Some("tool_calls"));
-    fake.will(Answer::events(&[said]).then(done()));
-    fake.otherwise(hello());
-    let model = model(options(&fake));
-    let (called, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&called)).await;
-    judge("openai-chat", &fake.requests());
+    WIRE.judged("openai-chat", Answer::events(&[said]).then(done())).await;
 }

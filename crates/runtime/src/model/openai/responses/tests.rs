@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop};
-use futures::future::{BoxFuture, FutureExt};
+use consort_core::message::{Call, FailureKind, Part};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 
 use super::fake::RULES;
 use super::shapes::{completed, created, delta, function_call, item, message, reasoning, sse, thoughts};
-use crate::model::conformance::{CALLS, Scene, Set, WORDS, all, ask, ask_on, conforms, reply, result};
-use crate::model::fake::{Answer, Fake, Step};
-use crate::model::judge::judge;
+use crate::model::conformance::{CALLS, Scene, WORDS, ask, result};
+use crate::model::fake::Answer;
 use crate::model::openai::fake::error;
 use crate::model::openai::{Api, OpenAi};
-use crate::model::{Ask, Options, client, names};
+use crate::model::wired::{Wired, said, system, user, words as text_part};
+use crate::model::{Ask, client, names};
 
-fn model(fake: &Fake) -> OpenAi {
-    OpenAi::new(Options::new(&fake.base_url(), "m"), Api::Responses, client().unwrap()).unwrap()
-}
+const WIRE: Wired = Wired {
+    rules: RULES,
+    model: |options| Arc::new(OpenAi::new(options, Api::Responses, client().unwrap()).unwrap()),
+    plays,
+    hello,
+};
 
 /// The beginning of an answer in words, as far as the first `count`.
 fn words(count: usize) -> Vec<Value> {
@@ -30,47 +31,27 @@ fn hello() -> Answer {
     Answer::stream(sse(&[words(1), vec![item("done", 0, message(WORDS[0])), completed()]].concat()))
 }
 
-fn scene(scene: Scene) -> BoxFuture<'static, Set> {
-    async move {
-        let fake = Fake::start(RULES).await.unwrap();
-        let first = || Answer::stream(sse(&words(1)));
-        let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
-            item("done", at as u64, function_call(id, &names::encode(name), args))
-        };
-        fake.will(match scene {
-            Scene::Words => {
-                let end = vec![item("done", 0, message(&WORDS.concat())), completed()];
-                Answer::stream(sse(&[words(3), end].concat()))
-            }
-            Scene::Calls => {
-                let calls = CALLS.iter().enumerate().map(call).collect();
-                Answer::stream(sse(&[created(), calls, vec![completed()]].concat()))
-            }
-            Scene::Overloaded => error(503, "server_is_overloaded", "come back later"),
-            Scene::Cut => first().then(Step::Break),
-            Scene::Held => first().then(Step::Wait(Arc::new(Notify::new()))),
-        });
-        let model = Arc::new(model(&fake));
-        Set { model, hung_up: async move { fake.hung_up(1).await }.boxed() }
+fn plays(scene: Scene) -> Answer {
+    let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
+        item("done", at as u64, function_call(id, &names::encode(name), args))
+    };
+    match scene {
+        Scene::Words => {
+            let end = vec![item("done", 0, message(&WORDS.concat())), completed()];
+            Answer::stream(sse(&[words(3), end].concat()))
+        }
+        Scene::Calls => {
+            let calls = CALLS.iter().enumerate().map(call).collect();
+            Answer::stream(sse(&[created(), calls, vec![completed()]].concat()))
+        }
+        Scene::Overloaded => error(503, "server_is_overloaded", "come back later"),
+        Scene::Cut | Scene::Held => Answer::stream(sse(&words(1))),
     }
-    .boxed()
 }
 
 #[tokio::test]
 async fn it_does_what_every_model_must() {
-    conforms(scene).await;
-}
-
-/// What is sent for these messages.
-async fn sent(messages: Vec<Message>) -> Value {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(hello());
-    reply(&model(&fake), Ask { messages: Arc::new(messages), max_output_tokens: 5, ..ask() }).await;
-    fake.requests().remove(0)
-}
-
-fn said(wire: &str, parts: Vec<Part>) -> Message {
-    Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }))
+    WIRE.conforms().await;
 }
 
 fn called(id: &str, native: Option<Value>) -> Part {
@@ -83,17 +64,14 @@ fn thinking(native: Option<Value>) -> Part {
 
 #[tokio::test]
 async fn a_conversation_is_sent_mended_item_by_item() {
-    let request = sent(vec![
-        Message::System { text: "Be brief.".into() },
-        Message::User { text: "Go on.".into() },
-        said(
-            "openai",
-            vec![Part::Text { text: "Yes.".into(), native: None }, called("same", None), called(&"x".repeat(65), None)],
-        ),
+    let messages = vec![
+        system("Be brief."),
+        user("Go on."),
+        said("openai", vec![text_part("Yes."), called("same", None), called(&"x".repeat(65), None)]),
         result(&"x".repeat(65), "net.find", "found"),
         result("stray", "net.find", "late"),
-    ])
-    .await;
+    ];
+    let request = WIRE.asked(Ask { messages: Arc::new(messages), max_output_tokens: 5, ..ask() }).await;
     let missing = "This call has no result: it was stopped before it answered.";
     let call = |id: &str| json!({ "type": "function_call", "call_id": id, "name": "net_x2E_find", "arguments": "{}" });
     let expected = json!([
@@ -116,12 +94,7 @@ async fn a_conversation_is_sent_mended_item_by_item() {
 
 #[tokio::test]
 async fn reasoning_goes_back_byte_for_byte_with_what_it_led_to() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(hello());
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
+    let body = WIRE.sent_back(Answer::stream(sse(&thoughts()))).await;
     let expected = [
         reasoning().to_string(),
         concat!(
@@ -135,7 +108,6 @@ async fn reasoning_goes_back_byte_for_byte_with_what_it_led_to() {
         )
         .to_owned(),
     ];
-    let body = String::from_utf8(fake.bodies()[1].to_vec()).unwrap();
     assert!(body.contains(&expected.join(",")), "{body}");
 }
 
@@ -152,16 +124,10 @@ async fn what_cannot_go_back_whole_goes_in_words_and_calls_only() {
         ("openai-responses/m", lost),
         ("openai-responses/m", lonely),
     ] {
-        let request = sent(vec![said(wire, parts), result("a", "net.find", "2")]).await;
+        let request = WIRE.sent(vec![said(wire, parts), result("a", "net.find", "2")]).await;
         let input = request["input"].to_string();
         assert!(input.contains("Yes.") && !input.contains("\"id\"") && !input.contains("reasoning"), "{input}");
     }
-}
-
-async fn failure(answer: Answer) -> Failure {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(answer);
-    all(&model(&fake), ask()).await.pop().unwrap().unwrap_err()
 }
 
 #[tokio::test]
@@ -181,29 +147,22 @@ async fn complaints_are_understood_wherever_they_come() {
         (nested("too_many_requests"), FailureKind::RateLimited),
         (json!({ "error": { "code": "server_error", "message": "so it is" } }), FailureKind::Overloaded),
     ] {
-        let failed = failure(Answer::stream(sse(&[words(1), vec![complaint.clone()]].concat()))).await;
+        let failed = WIRE.failure(Answer::stream(sse(&[words(1), vec![complaint.clone()]].concat()))).await;
         assert_eq!((failed.kind, failed.charged, &*failed.message), (kind, true, "so it is"), "{complaint}");
     }
-    let failed = failure(error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "70")).await;
+    let failed = WIRE.failure(error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "70")).await;
     assert_eq!((failed.kind, failed.retry_after_ms), (FailureKind::RateLimited, Some(70)));
-    let failed = failure(error(400, "context_length_exceeded", "too long")).await;
+    let failed = WIRE.failure(error(400, "context_length_exceeded", "too long")).await;
     assert_eq!((failed.kind, failed.charged), (FailureKind::Overflow, false));
 }
 
 #[tokio::test]
 async fn a_stream_that_ends_without_an_outcome_was_cut() {
-    let cut = failure(Answer::stream(sse(&[words(1), vec![item("done", 0, message(WORDS[0]))]].concat()))).await;
+    let cut = WIRE.failure(Answer::stream(sse(&[words(1), vec![item("done", 0, message(WORDS[0]))]].concat()))).await;
     assert_eq!((cut.kind, cut.charged), (FailureKind::Network, true));
 }
 
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
-    let fake = Fake::start(RULES).await.unwrap();
-    fake.will(Answer::stream(sse(&thoughts())));
-    fake.otherwise(hello());
-    let model = model(&fake);
-    let (thought, _) = reply(&model, ask()).await;
-    reply(&model, ask_on(&thought)).await;
-    reply(&model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
-    judge("openai-responses", &fake.requests());
+    WIRE.judged("openai-responses", Answer::stream(sse(&thoughts()))).await;
 }
