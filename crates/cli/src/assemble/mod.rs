@@ -259,11 +259,17 @@ mod tests {
             "[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = {tools}\nhandler = 'json'\n"
         );
         let config = config(&format!("{MODELS}{task}"));
-        let expected = [
-            "tasks[0].tools[1]: the tool `memory_read` is not in this version of Consort yet",
-            "tasks[0].tools[2]: `kitchen.stock` is a tool of another ensemble, which only a server can use: `consort serve`",
-        ];
-        assert_eq!(said(plan(&config, Request::default()).unwrap_err()), expected);
+        let elsewhere = "is a tool of another ensemble, which only a server can use: `consort serve`";
+        let mistakes = said(plan(&config, Request::default()).unwrap_err());
+        assert_eq!(mistakes, [format!("tasks[0].tools[2]: `kitchen.stock` {elsewhere}")]);
+    }
+
+    #[test]
+    fn a_task_may_list_what_the_run_does_itself() {
+        let given = ["memory_list", "memory_read", "memory_write", "read_result", "run_subtask", "search_collections"];
+        let task = format!("[ensemble]\nname = 'x'\n[[ensemble.task]]\ndescription = 'y'\ntools = {given:?}\n");
+        let run = plan(&config(&format!("{MODELS}[run.budget]\nmax_depth = 1\n{task}")), Request::default()).unwrap();
+        assert_eq!(run.belt.keys().collect::<Vec<_>>(), given);
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
-//! A request compiled against what this version has. What a file may name and
-//! this version does not have is a mistake only for the runs that need it.
+//! A request compiled against what is there. What a file may name and is not
+//! there is a mistake only for the runs that need it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::human;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{Review, Spec, Task};
-use consort_core::subtask;
 use consort_runtime::tool::{SearchCollections, Toolbox};
 
 use crate::config::{Builtin, Config, GIVEN};
@@ -54,7 +53,7 @@ fn nameless(config: &Config) -> Ensemble {
     Ensemble { name: NAMELESS.to_owned(), review, limits: config.run_limits, ..Ensemble::default() }
 }
 
-/// The tools that are named and that this version does not have, and why.
+/// The tools that are named and are not there, and why.
 fn absent_tools(tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTreeMap<String, String> {
     let tasks = ensemble.tasks.iter().chain(request.tasks.iter().flatten());
     let changes = request.overrides.iter().flatten();
@@ -82,25 +81,22 @@ fn stored() -> Arc<ToolInfo> {
 
 /// Why a tool that the file allows is not there.
 fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
-    let not_yet = |what: &str| Some(format!("{what} not in this version of Consort yet"));
     let group = Dynamic::parse(name).map(Dynamic::provider);
     let troubles: Vec<String> = tools.providers().filter_map(|provider| provider.trouble()).collect();
-    match Builtin::named(name) {
-        // People are asked by the run itself, and what is switched off is unknown.
-        Some(_) => None,
-        None if name == subtask::RUN => None,
-        None if GIVEN.contains(&name) => not_yet(&format!("the tool `{name}` is")),
-        None if matches!(group, Some(None | Some(NETWORK))) => {
+    match group {
+        // Done by the run itself; what is switched off is unknown.
+        _ if Builtin::named(name).is_some() || GIVEN.contains(&name) => None,
+        Some(None | Some(NETWORK)) => {
             Some(format!("`{name}` is a tool of another ensemble, which only a server can use: `consort serve`"))
         }
         // Whether there is such a provider is known, whatever it has.
-        None if group.is_some() => None,
+        Some(Some(_)) => None,
         None if troubles.is_empty() => None,
         None => Some(format!("there is no tool `{name}` at the moment; {}", troubles.join("; "))),
     }
 }
 
-/// What the run cannot do without and this version does not have.
+/// What the run cannot do without and is not there.
 fn needed_but_absent(spec: &Spec, absent: &BTreeMap<String, String>) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for (index, task) in spec.tasks.iter().enumerate() {
