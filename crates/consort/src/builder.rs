@@ -224,6 +224,16 @@ impl EnsembleBuilder {
     }
 
     /// Limits how many questions all its runs ask over time.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Error, Model, Task, parse_rate};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let model = Model::demo().rate(parse_rate("600/min")?);
+    /// let ensemble = Ensemble::builder().model("demo", model).rate(parse_rate("10/s")?).task(Task::new("Write")).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn rate(mut self, rate: Rate) -> EnsembleBuilder {
         self.rate = Some(rate);

@@ -94,6 +94,26 @@ impl Ensemble {
     /// Goes on with every run that an earlier process did not finish. Build the
     /// ensemble as it was then: runs look for their models, tools and functions
     /// by name.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let file = home.path().join("runs.db");
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write")).keep_in(&file).build()?;
+    /// let resumed = ensemble.resume_unfinished().await?;
+    /// for run in &resumed.runs {
+    ///     println!("{} came to: {}", run.id(), run.finished().await?.answer());
+    /// }
+    /// for (run, why) in &resumed.damaged {
+    ///     eprintln!("{run} cannot go on: {why}");
+    /// }
+    /// # assert!(resumed.runs.is_empty() && resumed.damaged.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resume_unfinished(&self) -> Result<Resumed, Error> {
         let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: usize::MAX, ..Query::default() };
         let unfinished = self.engine.list(query).await?;

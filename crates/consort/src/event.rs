@@ -15,6 +15,26 @@ use crate::error::Error;
 pub type Events = BoxStream<'static, Result<Event, Error>>;
 
 /// One thing that happened.
+///
+/// ```
+/// use consort::{Ensemble, Model, Task};
+/// use futures::StreamExt;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write about tea")).build()?;
+/// let run = ensemble.start(()).await?;
+/// let (mut events, mut last) = (run.events().await?, 0);
+/// while let Some(event) = events.next().await.transpose()? {
+///     // Words are told as they are said; whoever comes later finds them in the answer.
+///     print!("{}", event.token().unwrap_or_default());
+///     last = event.seq().unwrap_or(last);
+/// }
+/// // Whoever was cut off goes on behind the last number they have seen.
+/// assert_eq!(run.events_from(last + 1).await?.count().await, 1, "only the result is left");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     seq: Option<u64>,
@@ -23,6 +43,26 @@ pub struct Event {
 }
 
 /// A question to a person: answer it with [`Run::review`](crate::Run::review).
+///
+/// ```
+/// use consort::{Decision, Ensemble, Model, ReviewRule, Task};
+/// use futures::StreamExt;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let notice = Task::builder("Write a notice").review(ReviewRule::Required);
+/// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(notice).build()?;
+/// let run = ensemble.start(()).await?.steered_by("Ada");
+/// let mut events = run.events().await?;
+/// while let Some(event) = events.next().await.transpose()? {
+///     if let Some(review) = event.review() {
+///         run.review(&review, Decision::Edit { output: "Closed today.".into() }).await?;
+///     }
+/// }
+/// assert_eq!(run.finished().await?.answer(), "Closed today.");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {

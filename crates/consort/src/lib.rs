@@ -84,7 +84,56 @@ pub use consort_runtime::tool::{
 #[cfg(feature = "serve")]
 pub use consort_server::access::Scope;
 
-/// The traits behind models and tools, for those you write yourself.
+/// The traits behind models and tools, for those you write yourself. A function
+/// is a tool more easily with [`tool`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use consort::seam::{Answer, Ask, Failure, Invocation, Message, Model, Part, Piece, Reply, Stop, Tool};
+/// use consort::{Ensemble, Task, ToolInfo};
+/// use futures::future::BoxFuture;
+/// use futures::stream::{self, BoxStream, StreamExt};
+///
+/// /// Says back what it was told.
+/// struct Parrot;
+///
+/// impl Model for Parrot {
+///     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+///         let told = ask.messages.iter().rev().find_map(|message| match message {
+///             Message::User { text } => Some(text.clone()),
+///             _ => None,
+///         });
+///         let text = told.unwrap_or_default();
+///         let parts = vec![Part::Text { text: text.clone(), native: None }];
+///         let reply = Reply { wire: "parrot".to_owned(), parts, stop: Stop::End };
+///         stream::iter([Ok(Piece::Delta(text.as_str().to_owned())), Ok(Piece::Done(reply, None))]).boxed()
+///     }
+/// }
+///
+/// /// Always knows the same.
+/// struct Oracle(Arc<ToolInfo>);
+///
+/// impl Tool for Oracle {
+///     fn info(&self) -> &Arc<ToolInfo> {
+///         &self.0
+///     }
+///
+///     fn call(&self, _invocation: Invocation) -> BoxFuture<'_, Answer> {
+///         Box::pin(async { Answer::Done { text: "42".to_owned(), data: None } })
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let oracle = Oracle(Arc::new(ToolInfo::new("oracle", "Knows the answer")));
+/// let task = Task::builder("Polly wants a cracker").tool("oracle");
+/// let ensemble = Ensemble::builder().model("parrot", Parrot).tool(oracle).task(task).build()?;
+/// let outcome = ensemble.start(()).await?.finished().await?;
+/// assert!(outcome.answer().contains("Polly wants a cracker"));
+/// # Ok(())
+/// # }
+/// ```
 pub mod seam {
     pub use consort_core::event::{ChangeType, FileChange};
     pub use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop, Usage};

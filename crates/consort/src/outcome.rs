@@ -9,6 +9,20 @@ use crate::error::Error;
 use crate::work::typed;
 
 /// What came of a run.
+///
+/// ```
+/// use consort::{Ensemble, Model, Status, Task};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let tasks = [Task::builder("Research tea").name("facts"), Task::builder("Write about tea").name("text")];
+/// let outcome = Ensemble::run(Model::demo(), tasks).await?;
+/// assert_eq!((outcome.status, outcome.tasks.len()), (Status::Completed, 2));
+/// assert_eq!(outcome.answer(), outcome.output("text")?);
+/// assert!(outcome.tokens.is_some_and(|tokens| tokens > 0) && outcome.cost_usd.is_none(), "the demo has no price");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// How it ended.

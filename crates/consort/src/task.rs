@@ -33,6 +33,20 @@ pub struct Task {
 }
 
 /// Says more about a task; an ensemble takes it as it is.
+///
+/// ```
+/// use consort::{Agent, ReviewRule, Task};
+///
+/// let cook = Agent { role: "Cook".to_owned(), goal: "Feed everybody".to_owned(), ..Agent::default() };
+/// let soup = Task::builder("Cook a soup for {guests}")
+///     .agent(cook)
+///     .model("large")
+///     .tools(["calculator", "human_input"])
+///     .memory("recipes")
+///     .reflection()
+///     .review(ReviewRule::Required)
+///     .max_iterations(5);
+/// ```
 #[derive(Clone)]
 pub struct TaskBuilder(Task);
 
@@ -212,6 +226,26 @@ impl TaskBuilder {
     }
 
     /// Checks the task before anybody works on it; an error fails it.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Status, Task, Work};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let polite = |work: Work| async move {
+    ///     if work.description.contains("please") { Ok(()) } else { Err("say please") }
+    /// };
+    /// let short = |output: String| async move { if output.len() < 2_000 { Ok(()) } else { Err("too long") } };
+    /// let task = Task::builder("Write about tea{how}").input_guardrail(polite).output_guardrail(short);
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(task).build()?;
+    /// let refused = ensemble.start([("how", "")]).await?.finished().await?;
+    /// assert_eq!(refused.status, Status::Failed);
+    /// assert!(refused.error.is_some_and(|error| error.contains("say please")));
+    /// let done = ensemble.start([("how", ", please")]).await?.finished().await?;
+    /// assert_eq!(done.status, Status::Completed);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn input_guardrail<W, E>(mut self, check: impl Fn(Work) -> W + Send + Sync + 'static) -> TaskBuilder
     where

@@ -8,6 +8,20 @@ use serde::de::DeserializeOwned;
 use crate::error::Error;
 
 /// A task to be done, as its handler sees it.
+///
+/// ```
+/// use consort::{Ensemble, Task, Work};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), consort::Error> {
+/// let load = Task::builder("Load").name("load").handler(|_work| async { Ok::<_, String>(vec![3, 4, 5]) }).build();
+/// let add = |work: Work| async move { work.value::<Vec<i64>>("load").map(|prices| prices.iter().sum::<i64>()) };
+/// let total = Task::builder("Add up").name("total").reads(&load).handler(add);
+/// let outcome = Ensemble::builder().tasks([load, total.build()]).build()?.start(()).await?.finished().await?;
+/// assert_eq!(outcome.value::<i64>("total")?, 12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
