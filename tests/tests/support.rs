@@ -2,7 +2,7 @@
 //! stored, and a log whose process can be made to die.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo};
@@ -126,12 +126,14 @@ pub(crate) struct DyingLog {
     pub(crate) inner: MemoryLog,
     death: Death,
     appends: AtomicUsize,
+    dead: AtomicBool,
     died: Notify,
 }
 
 impl DyingLog {
     pub(crate) fn new(death: Death) -> DyingLog {
-        DyingLog { inner: MemoryLog::default(), death, appends: AtomicUsize::new(0), died: Notify::new() }
+        let (inner, appends) = (MemoryLog::default(), AtomicUsize::new(0));
+        DyingLog { inner, death, appends, dead: AtomicBool::new(false), died: Notify::new() }
     }
 
     /// Returns when it is over.
@@ -139,8 +141,11 @@ impl DyingLog {
         self.died.notified().await;
     }
 
+    /// Nobody dies twice, however many appends are under way.
     fn die(&self) -> BoxFuture<'_, Result<(), Error>> {
-        self.died.notify_one();
+        if !self.dead.swap(true, Ordering::SeqCst) {
+            self.died.notify_one();
+        }
         Box::pin(pending())
     }
 }

@@ -104,7 +104,7 @@ impl Run {
                     self.open_review(id, Timing::DuringExecution, task, plan);
                 }
             }
-            Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once => {
+            Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
                 plan.record(self.given_up(id));
             }
             Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
@@ -114,7 +114,8 @@ impl Run {
                     Some(lent) => Some(*lent),
                     None => self.lend(tool, turn, plan)?,
                 };
-                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent };
+                let again = *slot == Slot::Orphaned;
+                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again };
                 plan.act(Fact::ToolDispatched { call: id.clone(), lent }, effect);
             }
         }
@@ -218,11 +219,20 @@ impl Run {
         }
     }
 
-    /// Calls a dead owner left behind, when nothing may be begun any more.
+    /// Calls a dead owner left behind, when nothing may be begun any more:
+    /// whoever remembers one is told, and says what became of it.
     pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
         let Phase::Calling(calls) = &turn.phase else { return };
-        for (index, _, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
-            plan.record(self.given_up(&turn.call_id(id, index)));
+        for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
+            let id = turn.call_id(id, index);
+            match check(turn, call) {
+                Ok((tool, args)) if tool.remembered => {
+                    let lent = self.lent.get(&id).copied();
+                    let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again: true };
+                    plan.act(Fact::ToolDispatched { call: id, lent }, effect);
+                }
+                Ok(_) | Err(_) => plan.record(self.given_up(&id)),
+            }
         }
     }
 

@@ -129,6 +129,10 @@ pub struct ToolInfo {
     /// Whether what it uses is paid for out of the run's budget.
     #[serde(default)]
     pub charged: bool,
+    /// Whether whoever does it remembers it: what became of a call whose owner
+    /// died can be asked, and nothing is begun by asking.
+    #[serde(default)]
+    pub remembered: bool,
 }
 
 impl ToolInfo {
@@ -145,6 +149,7 @@ impl ToolInfo {
             timeout_ms: 30_000,
             cancel: CancelClass::Drop,
             charged: false,
+            remembered: false,
         }
     }
 }

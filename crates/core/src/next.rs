@@ -58,6 +58,8 @@ pub enum Effect {
         args: Value,
         /// What it may use; absent: no limit.
         lent: Option<Claim>,
+        /// Whether an owner before this one had made the call.
+        again: bool,
     },
 }
 

@@ -99,6 +99,7 @@ pub fn chain(name: &str, description: &str, links: &[Link]) -> Result<Chain, Pip
         timeout_ms: tools().fold(0, |total, tool| total.saturating_add(tool.timeout_ms)),
         cancel: tools().map(|tool| tool.cancel).fold(CancelClass::Drop, gentler),
         charged: tools().any(|tool| tool.charged),
+        remembered: false,
     };
     Ok(Chain { info, takes: takes? })
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
 use consort_runtime::tool::Account;
+use futures::StreamExt;
 use futures::future::join_all;
+use futures::stream::FuturesUnordered;
 use tokio::time::timeout;
 
 use crate::network::{Network, Posted};
@@ -37,11 +39,23 @@ pub(crate) struct Courier<'a> {
 }
 
 /// A request that is withdrawn when this is dropped.
-struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     network: &'a Network,
     peer: &'a str,
     id: &'a str,
     armed: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// A request that this peer has, or may have.
+    pub(crate) fn new(network: &'a Network, peer: &'a str, id: &'a str) -> Wanted<'a> {
+        Wanted { network, peer, id, armed: true }
+    }
+
+    /// It needs not be withdrawn.
+    pub(crate) fn fulfilled(mut self) {
+        self.armed = false;
+    }
 }
 
 impl Drop for Wanted<'_> {
@@ -57,15 +71,20 @@ impl Courier<'_> {
     /// run is to stop, whoever may be at it is told so, and this returns when
     /// all of them have said what became of it.
     pub(crate) async fn carry(&self, request: Request, providers: VecDeque<Arc<str>>) -> Fate {
+        let must_not_begin = |effect| effect == EffectClass::Once || self.account.is_stopped();
+        if self.account.again.is_some_and(must_not_begin) {
+            return self.recall(&request.resumed(), &providers).await;
+        }
         let mut asked = Vec::new();
         tokio::select! {
             fate = self.convey(&request, providers, &mut asked) => return fate,
             () = self.account.stopped() => {}
         }
         let again = request.resumed();
-        let told = join_all(asked.iter().map(|peer| self.insist(peer, &again))).await;
-        let last = told.into_iter().next_back();
-        last.map_or_else(|| Fate::NotDone("it was stopped before anybody had begun".to_owned()), Fate::Answered)
+        let told = join_all(asked.iter().map(|peer| self.insist(peer, &again, Duration::MAX))).await;
+        let last = told.into_iter().flatten().next_back();
+        let nobody = || Fate::NotDone("it was stopped before anybody had begun".to_owned());
+        last.map_or_else(nobody, |response| self.settled(response))
     }
 
     /// Asks one provider after the other; `asked` are those that may have begun.
@@ -73,7 +92,15 @@ impl Courier<'_> {
         let mut trouble = "nobody shares it".to_owned();
         while let Some(peer) = providers.pop_front() {
             asked.push(peer.clone());
-            match self.deliver(&peer, request).await {
+            let wanted = Wanted::new(self.network, &peer, request.id());
+            let fate = self.deliver(&peer, request).await;
+            let moves_on = self.effect != EffectClass::Once && !providers.is_empty();
+            if matches!(fate, Fate::InDoubt(_)) && moves_on {
+                drop(wanted);
+            } else {
+                wanted.fulfilled();
+            }
+            match fate {
                 Fate::Answered(Response { status: Status::Rejected, error, .. }) => {
                     asked.pop();
                     trouble = format!("{peer} did not take it on: {}", error.unwrap_or_default());
@@ -83,12 +110,8 @@ impl Courier<'_> {
                     asked.pop();
                     trouble = why;
                 }
-                Fate::InDoubt(why) => match self.effect {
-                    EffectClass::Read | EffectClass::Idempotent if !providers.is_empty() => trouble = why,
-                    EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
-                        return self.resume(&peer, request).await;
-                    }
-                },
+                Fate::InDoubt(why) if moves_on => trouble = why,
+                Fate::InDoubt(_) => return self.resume(&peer, request).await,
             }
         }
         Fate::NotDone(trouble)
@@ -96,22 +119,18 @@ impl Courier<'_> {
 
     /// Sends a request over the link there is and waits for the answer.
     async fn deliver(&self, peer: &str, request: &Request) -> Fate {
-        let (network, id) = (self.network, request.id());
-        let Posted { outbox, parcel, answer, mut left } = match network.post(peer, request, self.account) {
+        let Posted { outbox, parcel, answer, mut left } = match self.network.post(peer, request, self.account) {
             Ok(posted) => posted,
             Err(why) => return Fate::NotDone(why),
         };
-        let mut wanted = Wanted { network, peer, id, armed: true };
         let posted = outbox.send(parcel).await.is_ok();
-        let fate = match answer.await {
+        match answer.await {
             Ok(response) => Fate::Answered(response),
             Err(_gone) if posted && left.try_recv().is_ok() => {
                 Fate::InDoubt(format!("the connection to {peer} broke before it answered"))
             }
             Err(_gone) => Fate::NotDone(format!("the connection to {peer} broke")),
-        };
-        wanted.armed = matches!(fate, Fate::InDoubt(_));
-        fate
+        }
     }
 
     /// Waits for a peer to come back and asks what became of a request it may have.
@@ -121,27 +140,85 @@ impl Courier<'_> {
             // Whoever does not know it must not begin it: it may have been done and forgotten.
             EffectClass::Once => request.clone().resumed(),
         };
-        let patience: Duration = self.network.options().lease * 2;
-        let lost = format!("the connection to {peer} broke before it answered, and did not come back in time");
-        match timeout(patience, self.insist(peer, &again)).await {
-            Ok(response) => Fate::Answered(response),
-            Err(_elapsed) => match self.effect {
-                EffectClass::Read => Fate::NotDone(lost),
-                EffectClass::Idempotent | EffectClass::Once => Fate::InDoubt(lost),
-            },
+        let answer = self.insist(peer, &again, self.network.options().patience()).await;
+        answer.map_or_else(|| self.lost(peer), |response| self.settled(response))
+    }
+
+    /// Asks everybody who may have a request from an owner of the run before
+    /// this one, and takes the first answer that says what became of it. When
+    /// the run is to stop they are told so first.
+    async fn recall(&self, request: &Request, providers: &VecDeque<Arc<str>>) -> Fate {
+        tokio::select! {
+            biased;
+            () = self.account.stopped() => {}
+            fate = self.ask_around(request, providers, self.network.options().patience()) => return fate,
+        }
+        providers.iter().for_each(|peer| self.network.cancel(peer, request.id()));
+        self.ask_around(request, providers, Duration::MAX).await
+    }
+
+    async fn ask_around(&self, request: &Request, providers: &VecDeque<Arc<str>>, patience: Duration) -> Fate {
+        let mut asked: FuturesUnordered<_> =
+            providers.iter().map(|peer| self.insist(peer, request, patience)).collect();
+        let mut best = None;
+        while let Some(answer) = asked.next().await {
+            match answer {
+                Some(response) if is_certain(&response) => return Fate::Answered(response),
+                Some(response) => best = Some(response),
+                None => {}
+            }
+        }
+        let nobody = || self.lost(providers.front().map_or("the peer", |peer| peer));
+        best.map_or_else(nobody, |response| self.settled(response))
+    }
+
+    /// Asks a peer, whenever it is there, until it answers; none when it stayed
+    /// away for too long. However long the work takes, it is waited for.
+    async fn insist(&self, peer: &str, request: &Request, patience: Duration) -> Option<Response> {
+        let wanted = Wanted::new(self.network, peer, request.id());
+        let mut changes = self.network.changes();
+        loop {
+            changes.mark_unchanged();
+            match self.deliver(peer, request).await {
+                Fate::Answered(response) => {
+                    wanted.fulfilled();
+                    return Some(response);
+                }
+                Fate::NotDone(_) | Fate::InDoubt(_) => {
+                    timeout(patience, self.network.linked(peer, &mut changes)).await.ok()?;
+                }
+            }
         }
     }
 
-    /// Asks a peer, whenever it is there, until it answers.
-    async fn insist(&self, peer: &str, request: &Request) -> Response {
-        let mut changes = self.network.changes();
-        loop {
-            match self.deliver(peer, request).await {
-                Fate::NotDone(_) | Fate::InDoubt(_) => {
-                    let _alive = changes.changed().await;
-                }
-                Fate::Answered(response) => return response,
-            }
+    /// What the answer to a request that was sent before means: it may have
+    /// been done, although it is turned down now.
+    fn settled(&self, response: Response) -> Fate {
+        match response.status {
+            Status::Rejected => self.in_doubt(response.error.unwrap_or_default()),
+            Status::Completed | Status::Failed | Status::InProgress => Fate::Answered(response),
         }
+    }
+
+    /// Nobody said what became of a request.
+    fn lost(&self, peer: &str) -> Fate {
+        self.in_doubt(format!("the connection to {peer} broke before it answered, and did not come back in time"))
+    }
+
+    fn in_doubt(&self, why: String) -> Fate {
+        match self.effect {
+            EffectClass::Read => Fate::NotDone(why),
+            EffectClass::Idempotent | EffectClass::Once => Fate::InDoubt(why),
+        }
+    }
+}
+
+/// Whether an answer says what became of a request: of one that was sent
+/// before, "not known here" and "not now" do not.
+fn is_certain(response: &Response) -> bool {
+    match response.status {
+        Status::Completed => true,
+        Status::Failed => !response.unknown,
+        Status::Rejected | Status::InProgress => false,
     }
 }

@@ -11,10 +11,11 @@
 //!   what is shared, and the run a request becomes; [`serve`]: how it is done
 //!   once; `askers`: who waits for it; `progress`: how far it is; `cache`:
 //!   answers that may be given again
-//! - [`remote`]: what others share, as tools; `courier`: one request on its way;
-//!   [`Double`]: stand-ins for tests
+//! - [`remote`]: what others share, as tools; `away`: those of nobody who is
+//!   there; `courier`: one request on its way; [`Double`]: stand-ins for tests
 
 mod askers;
+mod away;
 mod cache;
 mod courier;
 mod doubles;

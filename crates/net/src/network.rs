@@ -2,6 +2,7 @@
 //! them. A cheap handle; the state behind it is changed under one short lock.
 
 use std::collections::HashSet;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -57,6 +58,11 @@ impl Options {
             shareable: true,
             peers: Vec::new(),
         }
+    }
+
+    /// How long a peer that is away is waited for.
+    pub(crate) fn patience(&self) -> Duration {
+        self.lease * 2
     }
 }
 
@@ -204,6 +210,16 @@ impl Network {
     /// Counts links that came or went.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
+    }
+
+    /// Returns once a link has come or gone and there is one to the peer.
+    pub(crate) async fn linked(&self, peer: &str, changes: &mut watch::Receiver<u64>) {
+        while changes.changed().await.is_ok() {
+            if self.state().best(peer).is_some() {
+                return;
+            }
+        }
+        pending().await
     }
 
     pub(crate) fn transport(&self) -> &dyn Transport {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::away::Away;
 use crate::courier::{Courier, Fate};
 use crate::network::Network;
 use crate::roster::Shared;
@@ -27,7 +28,7 @@ use crate::work::Request;
 /// How long a tool may take that does not say so.
 const TOOL_TIMEOUT_MS: u64 = 30_000;
 /// How long a task may take.
-const TASK_TIMEOUT_MS: u64 = 30 * 60 * 1000;
+pub(crate) const TASK_TIMEOUT_MS: u64 = 30 * 60 * 1000;
 /// How much longer a call may take than what it calls: the answer has a way to go.
 const WAY_MS: u64 = 5_000;
 
@@ -159,7 +160,7 @@ impl NetworkTool {
         if self.capability.schema.is_some() { args } else { Value::String(words(&args)) }
     }
 
-    async fn ask(self, invocation: Invocation) -> Answer {
+    pub(crate) async fn ask(self, invocation: Invocation) -> Answer {
         let account = invocation.account.clone();
         let request = match self.request(invocation) {
             Ok(request) => request,
@@ -168,7 +169,8 @@ impl NetworkTool {
                 return Answer::Failed(why);
             }
         };
-        let courier = Courier { network: &self.network, effect: self.info.effect, account: &account };
+        let effect = account.again.unwrap_or(self.info.effect);
+        let courier = Courier { network: &self.network, effect, account: &account };
         match courier.carry(request, self.providers()).await {
             Fate::Answered(response) => self.told(response, &account),
             Fate::NotDone(why) => {
@@ -277,6 +279,7 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
         timeout_ms: capability.timeout_ms.unwrap_or(usual).saturating_add(WAY_MS),
         cancel: CancelClass::Finish,
         charged: true,
+        remembered: true,
         ..plain
     }
 }
@@ -343,6 +346,15 @@ impl Network {
     /// The tool of this name; also one whose ensemble is away: whoever shares
     /// the same can be asked instead, and if nobody does the model is told so.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let (ensemble, _) = name.split_once('.')?;
+        Some(match self.known(name) {
+            Some(tool) => Arc::new(tool),
+            None => Arc::new(Away::new(self, ensemble, name)),
+        })
+    }
+
+    /// The tool of this name, if its ensemble or another is there that shares it.
+    pub(crate) fn known(&self, name: &str) -> Option<NetworkTool> {
         let (ensemble, capability) = name.split_once('.')?;
         let realm = self.options().realm.as_deref();
         let found = self.registry(|registry| {
@@ -354,31 +366,6 @@ impl Network {
                 registry.find(&other?, capability)
             })
         });
-        Some(match found {
-            Some(capability) => Arc::new(NetworkTool::new(self, ensemble, capability)),
-            None => Arc::new(Away::new(name)),
-        })
-    }
-}
-
-/// A tool of an ensemble that is not there.
-struct Away(Arc<ToolInfo>);
-
-impl Away {
-    fn new(name: &str) -> Away {
-        let info = ToolInfo::new(name, "A tool of another ensemble, which cannot be reached just now");
-        Away(Arc::new(ToolInfo { permission: Permission::Network, charged: true, ..info }))
-    }
-}
-
-impl Tool for Away {
-    fn info(&self) -> &Arc<ToolInfo> {
-        &self.0
-    }
-
-    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        let why = format!("`{}` cannot be reached: its ensemble is not connected, and no other shares it", self.0.name);
-        invocation.account.charge(Spent::default());
-        Box::pin(async { Answer::Failed(why) })
+        found.map(|capability| NetworkTool::new(self, ensemble, capability))
     }
 }

@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::budget::Claim;
 use consort_core::decide::Report;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
@@ -68,7 +67,11 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
-            Effect::Call { id, tool, args, lent } => call(id, &tool.name, (args, lent), &stage).await,
+            Effect::Call { id, tool, args, lent, again } => {
+                let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
+                let account = account.made_before(again.then_some(tool.effect));
+                call(id, &tool.name, (args, account), &stage).await
+            }
         }
     });
     let report = report.await;
@@ -134,10 +137,9 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
     Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, status: None, charged })
 }
 
-async fn call(id: Id, tool: &str, (args, lent): (Value, Option<Claim>), stage: &Stage) -> Report {
+async fn call(id: Id, tool: &str, (args, account): (Value, Account), stage: &Stage) -> Report {
     let began = Instant::now();
     let key = format!("{}/{id}", stage.run);
-    let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
     let mut reports = account.reports();
     let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args, account: account.clone() };
     let mut performed = pin!(stage.seams.tools.perform(tool, invocation));

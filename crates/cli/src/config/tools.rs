@@ -229,6 +229,7 @@ fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
         // Half of what must happen once is worse than a short wait.
         cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
         charged: false,
+        remembered: false,
     };
     HttpTool { info: Arc::new(info), url: fields.need("url", address(WEB)).unwrap_or_default() }
 }

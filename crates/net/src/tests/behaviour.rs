@@ -103,6 +103,11 @@ async fn a_call_that_must_not_be_repeated_is_asked_for_again_and_never_begun_twi
         () = sleep(LEASE * 2) => {}
     }
     wires.heal();
+    // However long it takes from here on: the peer is there, and at it.
+    tokio::select! {
+        ended = &mut paying => panic!("the gate is closed: {ended:?}"),
+        () = sleep(LEASE * 6) => {}
+    }
     gate.notify_one();
     assert_eq!(paying.await, done("paid"), "the answer comes over the next link");
     assert_eq!(pay.args().len(), 1);

@@ -1,14 +1,16 @@
 //! What is stopped, and what is about to stop: nothing goes on behind anybody's
 //! back, and nobody waits for ever.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
 use consort_core::message::Outcome;
 use consort_runtime::model::{Line, ScriptedModel, What};
-use consort_runtime::tool::{Answer, Tool};
+use consort_runtime::tool::{Answer, Tool, What as Did};
 use futures::StreamExt;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::world::{House, LEASE, Running, invocation, tool};
@@ -82,6 +84,70 @@ async fn a_cancel_that_could_not_be_said_is_said_when_the_peer_is_back() {
     assert_eq!(a.ended(&run).await.0, "CANCELLED");
     wires.heal();
     timeout(LEASE, last.until(What::Dropped, "1.0")).await.expect("a tells b at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_that_a_caller_did_not_live_to_say_is_said_by_the_next_before_the_run_ends() {
+    for effect in [EffectClass::Read, EffectClass::Once] {
+        let wires = Wires::new(Weather::default(), 1);
+        let work = tool("work", effect).hangs();
+        let b = House::new("b", &[]).tool("work", &[], &work).start(&wires).await;
+        let house = House::new("a", &["b"]).model(&ScriptedModel::new().at("1.0", calls("b.work")));
+        let a = house.start(&wires).await;
+        a.until_knows(&["b.work"]).await;
+        let run = a.submit(&["b.work"]).await;
+        work.until(Did::Began, 1).await;
+        wires.part("a", "b");
+        a.cancel(&run).await;
+        drop(a);
+        wires.heal();
+        let did = || work.entries().iter().map(|entry| entry.what).collect::<Vec<_>>();
+        assert_eq!(did(), [Did::Began], "nobody has told b");
+        let a = house.start(&wires).await;
+        let (status, outcomes) = a.ended(&run).await;
+        assert_eq!(status, "CANCELLED");
+        assert_eq!(did(), [Did::Began, Did::Dropped], "before the run ended: {outcomes:?}");
+        drop(b);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_died_while_a_peer_worked_has_the_answer_when_it_is_back() {
+    let wires = Wires::new(Weather::default(), 1);
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("soup"));
+    let b = House::new("b", &[]).task("work", &[]).model(&model).start(&wires).await;
+    let house = House::new("a", &["b"]).model(&ScriptedModel::new().at("1.0", calls("b.work")).says("1.1", "done"));
+    let a = house.start(&wires).await;
+    a.until_knows(&["b.work"]).await;
+    let run = a.submit(&["b.work"]).await;
+    model.until(What::Asked, "1.0").await;
+    drop(a);
+    let a = house.start(&wires).await;
+    sleep(LEASE * 3).await;
+    gate.notify_one();
+    assert_eq!(a.ended(&run).await, ("COMPLETED".to_owned(), vec![Outcome::answer("soup")]));
+    assert_eq!(model.ledger(), ["asked 1.0", "answered 1.0"], "and it was done once");
+    drop(b);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_peer_that_stays_away_was_doing_for_a_dead_caller_is_unknown() {
+    let wires = Wires::new(Weather::default(), 1);
+    let pay = tool("pay", EffectClass::Once).hangs();
+    let b = House::new("b", &[]).tool("pay", &[], &pay).start(&wires).await;
+    let house = House::new("a", &["b"]).model(&ScriptedModel::new().at("1.0", calls("b.pay")).says("1.1", "done"));
+    let a = house.start(&wires).await;
+    a.until_knows(&["b.pay"]).await;
+    let run = a.submit(&["b.pay"]).await;
+    pay.until(Did::Began, 1).await;
+    drop((a, b));
+    let (began, a) = (Instant::now(), house.start(&wires).await);
+    let (status, outcomes) = a.ended(&run).await;
+    assert_eq!(status, "COMPLETED");
+    let [Outcome::Unknown { why }] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(why.contains("did not come back in time"), "{why}");
+    assert!(began.elapsed() <= LEASE * 2 + GRACE, "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use std::future::pending;
 use std::sync::{Arc, OnceLock};
 
 use consort_core::budget::Claim;
+use consort_core::catalog::EffectClass;
 use consort_core::event::FileChange;
 use consort_core::message::Spent;
 use consort_core::spec::Origin;
@@ -19,6 +20,9 @@ pub struct Account {
     pub origin: Option<Arc<Origin>>,
     /// What the call may take out of the run's budget; absent: no limit.
     pub lent: Option<Claim>,
+    /// What doing it twice would mean, for a call that an owner of the run
+    /// before this one had made; absent: it is made for the first time.
+    pub again: Option<EffectClass>,
     spent: Arc<OnceLock<Spent>>,
     /// Whether the run is to stop.
     stop: Option<watch::Receiver<bool>>,
@@ -46,6 +50,11 @@ impl Account {
     /// The same, told when it is to stop.
     pub fn until(self, stop: watch::Receiver<bool>) -> Account {
         Account { stop: Some(stop), ..self }
+    }
+
+    /// The same, for a call that may have been made before.
+    pub fn made_before(self, again: Option<EffectClass>) -> Account {
+        Account { again, ..self }
     }
 
     /// Says what the call used; the first word counts.
@@ -77,6 +86,11 @@ impl Account {
             return;
         }
         pending().await
+    }
+
+    /// Whether the run is to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| *stop.borrow())
     }
 
     /// Says how far the call is; only the latest word is kept.

@@ -131,6 +131,7 @@ impl HttpTool {
             timeout_ms: options.timeout_ms,
             cancel: CancelClass::Drop,
             charged: false,
+            remembered: false,
         };
         Ok(HttpTool { client, url, info: Arc::new(info), takes })
     }

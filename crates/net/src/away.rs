@@ -1,0 +1,92 @@
+//! A tool of an ensemble that is not there. A new call fails in words; one that
+//! an owner of the run before this one had made waits for the ensemble to come
+//! back, and is asked about.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::message::Spent;
+use consort_runtime::tool::{Answer, Invocation, Tool};
+use futures::future::BoxFuture;
+use tokio::time::timeout;
+
+use crate::courier::Wanted;
+use crate::network::Network;
+use crate::remote::{NetworkTool, TASK_TIMEOUT_MS};
+
+/// A tool that nobody shares just now.
+pub(crate) struct Away {
+    network: Network,
+    ensemble: String,
+    info: Arc<ToolInfo>,
+}
+
+impl Away {
+    /// The tool of this name, of this ensemble.
+    pub(crate) fn new(network: &Network, ensemble: &str, name: &str) -> Away {
+        let info = ToolInfo::new(name, "A tool of another ensemble, which cannot be reached just now");
+        let info = ToolInfo {
+            permission: Permission::Network,
+            // What it turns out to be has a limit of its own.
+            timeout_ms: 2 * TASK_TIMEOUT_MS,
+            cancel: CancelClass::Finish,
+            charged: true,
+            ..info
+        };
+        Away { network: network.for_calls(), ensemble: ensemble.to_owned(), info: Arc::new(info) }
+    }
+
+    /// Goes on with a call that was made before, once somebody is there who may know it.
+    async fn resume(&self, invocation: Invocation, effect: EffectClass) -> Answer {
+        let (account, key) = (invocation.account.clone(), invocation.key.clone());
+        let wanted = Wanted::new(&self.network, &self.ensemble, &key);
+        let Ok(tool) = timeout(self.network.options().patience(), self.back()).await else {
+            let why = format!("`{}` did not come back in time to say what became of the call", self.ensemble);
+            return match effect {
+                EffectClass::Read => {
+                    account.charge(Spent::default());
+                    Answer::Failed(why)
+                }
+                EffectClass::Idempotent | EffectClass::Once => Answer::Unknown(why),
+            };
+        };
+        wanted.fulfilled();
+        let limit = Duration::from_millis(tool.info().timeout_ms);
+        let late = format!("no answer within {limit:?}");
+        match (timeout(limit, tool.ask(invocation)).await, effect) {
+            (Ok(answer), _) => answer,
+            (Err(_elapsed), EffectClass::Read) => Answer::Failed(late),
+            (Err(_elapsed), EffectClass::Idempotent | EffectClass::Once) => Answer::Unknown(late),
+        }
+    }
+
+    async fn back(&self) -> NetworkTool {
+        let mut changes = self.network.changes();
+        loop {
+            changes.mark_unchanged();
+            if let Some(tool) = self.network.known(&self.info.name) {
+                return tool;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+impl Tool for Away {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.info
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        if let Some(effect) = invocation.account.again {
+            return Box::pin(self.resume(invocation, effect));
+        }
+        let name = &self.info.name;
+        let why = format!("`{name}` cannot be reached: its ensemble is not connected, and no other shares it");
+        invocation.account.charge(Spent::default());
+        Box::pin(async { Answer::Failed(why) })
+    }
+}
