@@ -356,6 +356,17 @@ impl End {
 }
 
 impl Fact {
+    /// Whether it is about something that waits, or waited, for a person.
+    pub fn is_of_review(&self) -> bool {
+        matches!(
+            self,
+            Fact::ReviewOpened { .. }
+                | Fact::ReviewDecided { .. }
+                | Fact::ReviewTimedOut { .. }
+                | Fact::ReviewClosed { .. }
+        )
+    }
+
     /// Every text that may be large, for the codec that stores those apart.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {

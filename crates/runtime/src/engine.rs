@@ -53,6 +53,8 @@ struct Inner {
     pools: Pools,
     /// Where runs are shown together.
     press: Press,
+    /// Where work for peers is shown, as far as it asks people.
+    questions: Press,
     /// Who works and who waits, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
@@ -149,6 +151,7 @@ impl Engine {
                 seams: Arc::new(seams),
                 live: Mutex::default(),
                 press: Press::default(),
+                questions: Press::default(),
                 pools,
                 admissions,
                 meters: Meters::default(),
@@ -269,6 +272,12 @@ impl Engine {
     /// else's business.
     pub fn watch(&self) -> Feed {
         self.0.press.subscribe()
+    }
+
+    /// What work for peers asks people from now on, and what came of it: nobody
+    /// else can decide that.
+    pub fn questions(&self) -> Feed {
+        self.0.questions.subscribe()
     }
 
     /// The run as it is stored.
@@ -465,7 +474,8 @@ impl Engine {
     fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
         match kind {
             Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
-            Kind::Turn | Kind::Peer | Kind::Mining => Ring::default(),
+            Kind::Peer => Ring::asking(id.clone(), self.0.questions.clone()),
+            Kind::Turn | Kind::Mining => Ring::default(),
         }
     }
 

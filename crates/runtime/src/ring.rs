@@ -76,6 +76,8 @@ pub(crate) struct Ring {
     said: watch::Sender<()>,
     /// Where all runs are shown together, and this one's name there.
     press: Option<(Arc<str>, Press)>,
+    /// Where only what it asks people is shown, and its name there.
+    asks: Option<(Arc<str>, Press)>,
 }
 
 #[derive(Default)]
@@ -121,7 +123,7 @@ impl Listener {
 
 impl Default for Ring {
     fn default() -> Ring {
-        Ring { slots: Arc::default(), state: Arc::default(), said: watch::Sender::new(()), press: None }
+        Ring { slots: Arc::default(), state: Arc::default(), said: watch::Sender::new(()), press: None, asks: None }
     }
 }
 
@@ -129,6 +131,23 @@ impl Ring {
     /// The ring of a run that is also shown together with all others.
     pub(crate) fn shown(run: Arc<str>, press: Press) -> Ring {
         Ring { press: Some((run, press)), ..Ring::default() }
+    }
+
+    /// The ring of a run of which others are shown what it asks people.
+    pub(crate) fn asking(run: Arc<str>, press: Press) -> Ring {
+        Ring { asks: Some((run, press)), ..Ring::default() }
+    }
+
+    /// Whether anybody would see a question beside the run.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks.as_ref().is_some_and(|(_, press)| press.is_watched())
+    }
+
+    /// Shows what one commit asks people, or what they said.
+    pub(crate) fn ask(&self, questions: Vec<Frame>) {
+        if let Some((run, press)) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
+            press.print(run, &Slot::Frames(questions.into()));
+        }
     }
 
     /// New frames from now on, and everything that is being said.

@@ -90,6 +90,8 @@ struct UnderWay {
 struct Batch {
     records: Vec<Record>,
     frames: Vec<Frame>,
+    /// What people are asked, or said, for those who are shown only that.
+    questions: Vec<Frame>,
     effects: Vec<Effect>,
     /// What a verbose run says about it in the log of the process.
     aloud: Vec<Line>,
@@ -294,9 +296,12 @@ impl Runner {
         let watched = self.window.ring.is_watched();
         let seq = self.len + self.batch.records.len() as Seq;
         self.batch.rendered = watched && (self.batch.rendered || self.batch.records.is_empty());
-        if self.batch.rendered {
+        let asks = event.fact.is_of_review() && self.window.ring.asks();
+        if self.batch.rendered || asks {
             let text = self.run.frame(&self.id, seq, event).to_string().into();
-            self.batch.frames.push(Frame::Event { seq, text });
+            let frame = Frame::Event { seq, text };
+            self.batch.questions.extend(asks.then(|| frame.clone()));
+            self.batch.frames.extend(self.batch.rendered.then_some(frame));
         }
         self.batch.aloud.extend(self.run.aloud(event));
         self.batch.records.push(codec::encode(event).map_err(unwritable)?);
@@ -318,6 +323,7 @@ impl Runner {
             }
             self.recorder.tell(&self.run);
             self.publish(batch.rendered, batch.frames);
+            self.window.ring.ask(batch.questions);
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
         }
         self.permits.give_back();

@@ -2,9 +2,12 @@
 //! when there is not room for all, and long texts are cut before anything is
 //! left out.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use consort_runtime::log::{Order, Query, Row};
+use consort_core::spec::Kind;
+use consort_runtime::engine::Engine;
+use consort_runtime::log::{Order, Query, Row, Seq};
 use serde_json::{Map, Value, json};
 
 use crate::Site;
@@ -20,11 +23,15 @@ const PART_MAX: usize = 1024 * 1024;
 const FRAMING: usize = 100;
 /// Runs looked through for open reviews; more are never under way at once.
 const ACTIVE_MAX: usize = 10_000;
+/// In the row of a run that waits for a person.
+const OPEN_REVIEWS: &str = r#""openReviews""#;
 
 /// The frame, and how far it takes a client in every run.
 pub(super) struct Hello {
     pub(super) text: Arc<str>,
     pub(super) places: Places,
+    /// Events of work for peers whose open reviews it tells.
+    pub(super) asked: HashMap<Arc<str>, Seq>,
 }
 
 /// What there is to tell, before it is fitted into a frame.
@@ -39,14 +46,29 @@ impl Hello {
     /// both, and `places` tells it apart.
     pub(super) async fn now(site: &Site) -> Result<Hello, Problem> {
         let mut places = Places::default();
-        let story = story(site, &mut places).await?;
-        Ok(Hello { text: written(head(site, &story.traces), &story).into(), places })
+        let mut story = story(site, &mut places).await?;
+        let asked = asked(site, &mut story.reviews).await?;
+        Ok(Hello { text: written(head(site, &story.traces), &story).into(), places, asked })
     }
 }
 
+/// What waits for a person in work for peers; what has just been erased does
+/// not any more.
+async fn asked(site: &Site, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
+    let (engine, mut asked) = (site.engine().only(Kind::Peer), HashMap::new());
+    let active = runs(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
+    for (run, _) in active.into_iter().filter(|(_, row)| row.body.contains(OPEN_REVIEWS)) {
+        let Ok(frames) = engine.page(&run, 0, usize::MAX).await else { continue };
+        let trace = Trace::of(&frames, 0);
+        reviews.extend(trace.reviews.into_iter().map(|(_, told)| told));
+        asked.insert(run, trace.len);
+    }
+    Ok(asked)
+}
+
 async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
-    let retained = runs(site, None, site.server.sockets.retained_runs).await?;
-    let active = runs(site, Some(false), ACTIVE_MAX).await?;
+    let retained = runs(site.engine(), Kind::Run, None, site.server.sockets.retained_runs).await?;
+    let active = runs(site.engine(), Kind::Run, Some(false), ACTIVE_MAX).await?;
     let names: Vec<Arc<str>> = retained.iter().map(|(run, _)| run.clone()).collect();
     site.traces.keep(&names);
     let (mut traces, mut reviews) = (Vec::new(), Vec::new());
@@ -59,7 +81,7 @@ async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
     }
     for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
         places.set(run.clone(), Place::Feed(None));
-        if row.body.contains(r#""openReviews""#)
+        if row.body.contains(OPEN_REVIEWS)
             && let Some(trace) = site.traces.of(site, run).await?
         {
             reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
@@ -68,9 +90,10 @@ async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
     Ok(Story { traces, reviews })
 }
 
-async fn runs(site: &Site, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc<str>, Row)>, Problem> {
-    let query = Query { kind: Some("run".to_owned()), ended, order: Order::NewestStart, limit, ..Query::default() };
-    Ok(site.engine().list(query).await?.rows)
+async fn runs(engine: &Engine, kind: Kind, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc<str>, Row)>, Problem> {
+    let kind = Some(kind.word().to_owned());
+    let query = Query { kind, ended, order: Order::NewestStart, limit, ..Query::default() };
+    Ok(engine.list(query).await?.rows)
 }
 
 /// Everything but the lists that may be long.

@@ -3,14 +3,14 @@
 //! it. While something is being answered nothing else is shown, so an answer
 //! comes before whatever it causes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
 use consort_runtime::feed::{Behind, Feed, News};
 use consort_runtime::log::{self, Seq};
-use consort_runtime::ring::Frame;
+use consort_runtime::ring::{Frame, Slot};
 use futures::future::BoxFuture;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, SplitStream, abortable};
 use futures::{FutureExt, StreamExt};
@@ -59,6 +59,9 @@ pub(super) struct Session {
     pub(super) acked: Option<Value>,
     places: Places,
     feed: Feed,
+    /// What work for peers asks people, and how much of it `hello` told.
+    questions: Feed,
+    asked: HashMap<Arc<str>, Seq>,
     /// What concerns no run.
     notices: broadcast::Receiver<Arc<str>>,
     /// Runs it follows in the log.
@@ -86,6 +89,7 @@ pub(super) enum Hearing {
 enum Wake {
     Said(Option<Result<Message, axum::Error>>),
     News(Result<News, Behind>),
+    Question(Result<News, Behind>),
     Notice(Option<Arc<str>>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
     Talk(Option<Spoken>),
@@ -100,7 +104,8 @@ impl Session {
     /// Says hello. The feed is opened first: nothing falls between the two.
     pub(super) async fn open(site: Arc<Site>, pass: Pass, outbox: Outbox) -> Result<Session, Problem> {
         let (feed, notices) = (site.engine().watch(), site.notices.subscribe());
-        let Hello { text, places } = Hello::now(&site).await?;
+        let questions = site.engine().questions();
+        let Hello { text, places, asked } = Hello::now(&site).await?;
         outbox.push(vec![Item { text, position: None }]);
         let now = Instant::now();
         let mut beat = interval_at(now + HEARTBEAT, HEARTBEAT);
@@ -116,6 +121,8 @@ impl Session {
             acked: None,
             places,
             feed,
+            questions,
+            asked,
             notices,
             tails: SelectAll::new(),
             talks: Talks::default(),
@@ -150,6 +157,7 @@ impl Session {
                     self.unreadable(error);
                 }
                 Wake::News(news) => self.show_news(news).await,
+                Wake::Question(news) => self.show_question(news),
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
                 Wake::Talk(spoken) => self.show_spoken(spoken),
@@ -173,6 +181,7 @@ impl Session {
             said = stream.next(), if held.is_none() => Wake::Said(said),
             () = pace::over(held) => Wake::Eased,
             news = self.feed.next() => Wake::News(news),
+            news = self.questions.next() => Wake::Question(news),
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
             text = link::told(&mut self.link) => Wake::Told(text),
@@ -294,6 +303,16 @@ impl Session {
         if self.feed.is_empty() {
             self.places.forget_ended();
         }
+    }
+
+    /// Shows what work for peers asks people, unless `hello` has told it.
+    fn show_question(&mut self, news: Result<News, Behind>) {
+        let Ok(News { run, slot: Slot::Frames(frames) }) = news else { return self.fall_behind() };
+        let told = self.asked.get(&run).copied().unwrap_or(0);
+        let is_new = |frame: &&Frame| !matches!(frame, Frame::Event { seq, .. } if *seq < told);
+        let wanted = frames.iter().filter(is_new).filter(|frame| self.wants(&run, frame));
+        let batch = wanted.map(|frame| Item { text: frame.text().clone(), position: None }).collect();
+        self.outbox.push(batch);
     }
 
     fn show(&mut self, run: &Arc<str>, frames: &[Frame]) {

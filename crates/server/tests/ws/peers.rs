@@ -154,6 +154,7 @@ async fn a_server_that_is_told_to_stop_tells_its_peers_and_takes_nothing_more_fr
     gate.notify_one();
     here.ended().await;
 }
+
 #[tokio::test]
 async fn a_review_in_work_for_a_peer_is_decided_where_it_is_done() {
     let required = |cook: Draft| Draft { review: Some(ReviewRule::Required), ..cook };
@@ -192,4 +193,30 @@ async fn a_review_in_work_for_a_peer_that_nobody_decides_ends_by_the_rule() {
     let told = answered(&mut socket, request).await;
     assert_eq!((&told["status"], &told["result"]), (&json!("COMPLETED"), &json!("soup")));
     assert_eq!(here.get("/api/reviews").await.json()["total"], 0);
+}
+
+#[tokio::test]
+async fn a_review_in_work_for_a_peer_is_shown_to_who_watches_and_to_nobody_who_watches_something_else() {
+    let required = |cook: Draft| Draft { review: Some(ReviewRule::Required), ..cook };
+    let here = start(sharing_as(says("soup"), required)).await;
+    let ((mut asker, _), (mut watcher, _), (mut other, _)) =
+        (here.greeted().await, here.greeted().await, here.greeted().await);
+    other.ask(json!({ "type": "subscribe", "events": ["review_requested"], "runId": "run-1" })).await;
+    asker.say(json!({ "type": "peer_hello", "ensemble": "laundry" })).await;
+    asker.say(json!({ "type": "task_request", "requestId": "w-1", "from": "laundry", "task": "cook" })).await;
+
+    let shown = watcher.until("review_requested").await;
+    assert_eq!(kinds(&shown), ["review_requested"], "and nothing else of the work");
+    let (review, run) = (&shown[0]["reviewId"], shown[0]["runId"].as_str().unwrap());
+    assert!(run.starts_with("peer-"), "{run}");
+    let (mut late, hello) = here.greeted().await;
+    assert_eq!(hello["snapshotTrace"], json!([shown[0]]), "a late client is told too");
+
+    let decision = json!({ "type": "review_decision", "reviewId": review, "decision": "APPROVE" });
+    assert_eq!(watcher.ask(decision).await["type"], "review_decision_ack");
+    assert_eq!(kinds(&watcher.until("review_decided").await), ["review_decided"]);
+    assert_eq!(kinds(&late.until("review_decided").await), ["review_decided"], "once");
+    assert_eq!(asker.until("task_response").await.pop().unwrap()["result"], "soup");
+    assert_eq!(kinds(&other.drained().await), [] as [&str; 0], "who watches one run sees nothing of another");
+    assert!(!asker.drained().await.iter().any(|frame| frame["type"] == "review_decided"), "nor does a peer");
 }
