@@ -196,7 +196,7 @@ impl Courier<'_> {
     fn settled(&self, response: Response) -> Fate {
         match response.status {
             Status::Rejected => self.in_doubt(response.error.unwrap_or_default()),
-            Status::Completed | Status::Failed | Status::InProgress => Fate::Answered(response),
+            Status::Completed | Status::Failed | Status::InProgress | Status::Other => Fate::Answered(response),
         }
     }
 
@@ -219,6 +219,6 @@ fn is_certain(response: &Response) -> bool {
     match response.status {
         Status::Completed => true,
         Status::Failed => !response.unknown,
-        Status::Rejected | Status::InProgress => false,
+        Status::Rejected | Status::InProgress | Status::Other => false,
     }
 }

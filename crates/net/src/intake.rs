@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::wire::{Capability, Hello};
+use crate::wire::{Capability, CapacityUpdate, Hello};
 
 /// Bytes of a name, of an ensemble or of what it shares.
 const NAME_MAX: usize = 128;
@@ -65,6 +65,13 @@ impl Hello {
     pub(crate) fn frame_max(&self) -> usize {
         let said = self.max_frame_bytes.unwrap_or(FRAME_USUAL).clamp(FRAME_MIN, FRAME_MAX);
         usize::try_from(said).unwrap_or(usize::MAX)
+    }
+}
+
+impl CapacityUpdate {
+    /// The same with a load that can be compared with others'.
+    pub(crate) fn believed(self) -> CapacityUpdate {
+        CapacityUpdate { current_load: self.current_load.clamp(0.0, 1.0), ..self }
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::links::{Parcel, Side};
 use crate::network::{Joined, Network, OUTBOX_MAX};
 use crate::transport::{Address, Closed, Connection, Outgoing};
-use crate::wire::{Accepted, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
+use crate::wire::{Accepted, CapabilityKind, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
 use crate::work::{Replies, Request};
 
 /// Requests of one peer that are being answered; more are turned down.
@@ -166,12 +166,8 @@ async fn take(
     match frame {
         Frame::TaskRequest(request) => begin(Request::Task(request), network, replies, (served, under_way)).await,
         Frame::ToolRequest(request) => begin(Request::Tool(request), network, replies, (served, under_way)).await,
-        Frame::TaskResponse(response) | Frame::ToolResponse(response) => match response.status {
-            Status::Completed | Status::Failed | Status::Rejected => {
-                joined.into_iter().for_each(|joined| joined.answered(response.clone()));
-            }
-            Status::InProgress => {}
-        },
+        Frame::TaskResponse(response) => answered(joined, CapabilityKind::Task, response),
+        Frame::ToolResponse(response) => answered(joined, CapabilityKind::Tool, response),
         Frame::RequestCancel(cancel) => {
             if let Some(work) = network.work() {
                 let cancelled = work.cancel(&cancel.request_id);
@@ -181,11 +177,18 @@ async fn take(
         Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.heard(update.clone())),
         Frame::TaskProgress(progress) => joined.into_iter().for_each(|joined| joined.progressed(progress.clone())),
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
-        Frame::TaskAccepted(Accepted { .. })
-        | Frame::Hello(_)
-        | Frame::PeerHello(_)
-        | Frame::CapabilityResponse(_)
-        | Frame::Other => {}
+        Frame::Hello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone())),
+        Frame::PeerHello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone().into())),
+        Frame::TaskAccepted(Accepted { .. }) | Frame::CapabilityResponse(_) | Frame::Other => {}
+    }
+}
+
+fn answered(joined: Option<&Joined>, kind: CapabilityKind, response: Response) {
+    match response.status {
+        Status::Completed | Status::Failed | Status::Rejected | Status::Other => {
+            joined.into_iter().for_each(|joined| joined.answered(kind, response.clone()));
+        }
+        Status::InProgress => {}
     }
 }
 

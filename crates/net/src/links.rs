@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::gone::{Departed, Gone};
 use crate::network::{PeerView, RequestView};
 use crate::roster::CapabilityRegistry;
-use crate::wire::{CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
+use crate::wire::{CapabilityKind, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
 
 /// Requests under way that are listed for one peer.
 const LISTED_MAX: usize = 100;
@@ -51,6 +51,7 @@ pub(crate) struct Link {
 pub(crate) struct Pending {
     /// What was asked for.
     pub(crate) capability: String,
+    pub(crate) kind: CapabilityKind,
     pub(crate) answered: oneshot::Sender<Response>,
     /// Who is told how far it is.
     pub(crate) account: Account,
@@ -98,6 +99,14 @@ impl Links {
         self.refresh(&peer);
         self.pay(&peer);
         self.next
+    }
+
+    /// A peer says anew what it shares; the name it has here stays.
+    pub(crate) fn introduced(&mut self, number: u64, (hello, complaint): (Hello, Option<String>)) {
+        let Some(link) = self.links.get_mut(&number) else { return };
+        (link.hello, link.complaint) = (hello, complaint);
+        let peer = link.peer.clone();
+        self.refresh(&peer);
     }
 
     /// A link is gone, and with it whatever only it told.
@@ -202,7 +211,7 @@ impl Links {
     pub(crate) fn heard(&mut self, number: u64, update: CapacityUpdate) {
         let Some(peer) = self.links.get(&number).map(|link| link.peer.clone()) else { return };
         if self.best_number(&peer) == Some(number) {
-            self.registry.capacity(&peer, update);
+            self.registry.capacity(&peer, update.believed());
         }
     }
 

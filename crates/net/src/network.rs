@@ -21,7 +21,7 @@ use crate::links::{Link, Links, Parcel, Pending, Side};
 use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Capability, CapacityUpdate, Frame, Hello, PeerHello, Progress, Response};
+use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Frame, Hello, PeerHello, Progress, Response};
 use crate::work::{Request, Work};
 
 /// Frames waiting to be sent over one link; whoever sends more waits.
@@ -282,8 +282,8 @@ impl Network {
         let text = text.map_err(|why| format!("the request cannot be sent to {peer}: {why}"))?;
         let (answered, answer) = oneshot::channel();
         let (leaving, left) = oneshot::channel();
-        let capability = request.capability().to_owned();
-        let pending = Pending { capability, answered, account: account.clone(), progress: None };
+        let (capability, kind) = (request.capability().to_owned(), request.kind());
+        let pending = Pending { capability, kind, answered, account: account.clone(), progress: None };
         link.pending.insert(request.id().to_owned(), pending);
         let parcel = Parcel { text, leaving: Some(leaving) };
         Ok(Posted { outbox: link.outbox.clone(), parcel, answer, left })
@@ -349,14 +349,24 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    /// Hands an answer to whoever waits for it.
-    pub(crate) fn answered(&self, response: Response) {
+    /// Hands an answer to whoever waits for it; one of the wrong kind is none.
+    pub(crate) fn answered(&self, kind: CapabilityKind, response: Response) {
         let mut state = self.network.state();
         let waiting = state.get(self.number).and_then(|(_, pending)| pending.remove(&response.request_id));
         drop(state);
         if let Some(waiting) = waiting {
-            let _gave_up = waiting.answered.send(response);
+            let id = &response.request_id;
+            let fits = waiting.kind == kind;
+            let misfit = || Response::failed(id, "it was answered with the frame of another kind of request");
+            let _gave_up = waiting.answered.send(if fits { response } else { misfit() });
         }
+    }
+
+    /// The peer says anew who it is and what it shares.
+    pub(crate) fn introduced(&self, hello: Hello) {
+        let believed = hello.believed(&self.network.inner.options.name);
+        self.network.state().introduced(self.number, believed);
+        self.network.inner.changes.send_modify(|count| *count += 1);
     }
 
     /// Takes how far a request is.

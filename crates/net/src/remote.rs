@@ -21,7 +21,7 @@ use crate::network::Network;
 use crate::roster::Shared;
 use crate::wire::{
     Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
-    TraceParent,
+    TraceParent, WEBSOCKET,
 };
 use crate::work::Request;
 
@@ -145,7 +145,7 @@ impl NetworkTool {
                 context: Some(words(&args)),
                 priority: None,
                 deadline,
-                delivery: Some(Delivery { method: "WEBSOCKET".to_owned(), address: None }),
+                delivery: Some(Delivery { method: WEBSOCKET.to_owned(), address: None }),
                 trace_context,
                 cache_policy: None,
                 cache_key: None,
@@ -193,7 +193,7 @@ impl NetworkTool {
         match response.status {
             Status::Completed => Answer::Done { text: response.result.unwrap_or_default(), data: None },
             Status::Failed if response.unknown => Answer::Unknown(why),
-            Status::Failed | Status::Rejected | Status::InProgress => Answer::Failed(why),
+            Status::Failed | Status::Rejected | Status::InProgress | Status::Other => Answer::Failed(why),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::askers::Askers;
 use crate::cache::Cache;
 use crate::progress;
 use crate::share::{Kitchen, Share};
-use crate::wire::{Accepted, Capability, Frame, Response, Route, Spent, Status};
+use crate::wire::{Accepted, Capability, Frame, Response, Route, Spent, Status, WEBSOCKET};
 use crate::work::{Load, Replies, Request, Work};
 
 /// Requests that wait for a slot; more are turned down.
@@ -118,6 +118,12 @@ impl Serve {
                 id,
                 format!("Ensemble is DRAINING: {} takes no more work on", self.inner.name),
             ));
+        }
+        if let Request::Task(task) = request
+            && let Some(delivery) = task.delivery.as_ref().filter(|delivery| delivery.method != WEBSOCKET)
+        {
+            let method = &delivery.method;
+            return Some(Response::rejected(id, format!("delivery by {method} is not offered here, only {WEBSOCKET}")));
         }
         // A tool asks nobody else, so only tasks can go round in circles.
         let looped = is_task && route.ancestors.contains(&self.inner.name);

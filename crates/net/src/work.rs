@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::fit::fit;
 use crate::links::Parcel;
-use crate::wire::{Availability, Capability, Frame, Response, TaskRequest, ToolRequest};
+use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, TaskRequest, ToolRequest};
 
 /// Something a peer asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,14 @@ impl Request {
         match self {
             Request::Task(request) => &request.task,
             Request::Tool(request) => &request.tool,
+        }
+    }
+
+    /// What kind of thing is asked for.
+    pub(crate) fn kind(&self) -> CapabilityKind {
+        match self {
+            Request::Task(_) => CapabilityKind::Task,
+            Request::Tool(_) => CapabilityKind::Tool,
         }
     }
 

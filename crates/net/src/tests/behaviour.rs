@@ -8,6 +8,7 @@ use consort_core::catalog::EffectClass;
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::script::Gate;
 use consort_runtime::tool::{Account, Answer, Invocation, Tool};
+use futures::SinkExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -288,4 +289,20 @@ async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
     assert_eq!(cook.call(poor.clone()).await, Answer::Failed("BUDGET_EXCEEDED".to_owned()));
     assert_eq!(poor.account.spent().map(|spent| spent.claim().tokens), Some(0), "the model was not asked");
     assert_eq!(model.entries().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dialled_peer_shares_is_what_it_said_last() {
+    let wires = Wires::new(Weather::default(), 1);
+    let mut calls = wires.listen("hand");
+    let room = House::new("room", &["hand"]).start(&wires).await;
+    let mut hand = calls.recv().await.unwrap();
+    let hello = |names: &[&str]| {
+        let shared = names.iter().map(|name| json!({ "name": name, "type": "TOOL" }));
+        json!({ "type": "hello", "sharedCapabilities": shared.collect::<Vec<_>>() }).to_string()
+    };
+    hand.outgoing.send(hello(&["a", "b"])).await.unwrap();
+    room.until_knows(&["hand.a", "hand.b"]).await;
+    hand.outgoing.send(hello(&["b", "c"])).await.unwrap();
+    room.until_knows(&["hand.b", "hand.c"]).await;
 }

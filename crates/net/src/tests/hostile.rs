@@ -211,3 +211,40 @@ async fn a_peer_that_lies_about_what_it_used_breaks_nothing() {
     assert_eq!(answer, Answer::Done { text: "gold".to_owned(), data: None });
     assert_eq!(most.account.spent().unwrap().claim().tokens, u64::MAX);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_understood_is_a_failure_and_not_a_wait() {
+    let wires = wires();
+    let shop = House::new("shop", &[]).start(&wires).await;
+    let hello = json!({ "type": "peer_hello", "ensemble": "hand", "sharedCapabilities": [capability("x")] });
+    let mut hand = Hand::saying(&wires, "shop", hello).await;
+    shop.until_knows(&["hand.x"]).await;
+    let call = shop.network.tool("hand.x").unwrap();
+    for (kind, status, told) in [
+        ("tool_response", "FABULOUS", "Tool call failed"),
+        ("task_response", "COMPLETED", "it was answered with the frame of another kind of request"),
+    ] {
+        let answering = async {
+            let request = hand.hear().await;
+            hand.say(json!({ "type": kind, "requestId": request["requestId"], "status": status, "result": "gold" }))
+                .await;
+        };
+        let (answer, ()) = tokio::join!(call.call(invocation(status)), answering);
+        assert_eq!(answer, Answer::Failed(told.to_owned()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_less_busy_than_not_at_all() {
+    let wires = wires();
+    let shop = House::new("shop", &[]).start(&wires).await;
+    let mut hand = Hand::new(&wires, "shop").await;
+    for (said, believed) in [(-3.0, 0.0), (7.0, 1.0), (0.5, 0.5)] {
+        hand.say(json!({ "type": "capacity_update", "ensemble": "hand", "status": "available", "currentLoad": said,
+            "maxConcurrent": 1, "shareable": true }))
+            .await;
+        sleep(Duration::from_millis(1)).await;
+        let capacity = shop.network.peers()[0].capacity.clone().unwrap();
+        assert!((capacity.current_load - believed).abs() < f64::EPSILON, "{capacity:?}");
+    }
+}

@@ -12,6 +12,7 @@ use consort_core::catalog::EffectClass;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use request::WEBSOCKET;
 pub use request::{
     Accepted, Allowance, CachePolicy, Delivery, Progress, Response, Route, Spent, Status, TaskRequest, ToolRequest,
     TraceParent,
@@ -55,6 +56,11 @@ impl Frame {
     /// Reads a frame; what a link does not need is [`Frame::Other`].
     pub fn read(text: &str) -> Result<Frame, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// Reads a frame that came as a value, or says which of its fields is wrong.
+    pub fn check(sent: &Value) -> Result<Frame, String> {
+        Frame::deserialize(sent).map_err(|error| wrong_field(sent).unwrap_or_else(|| error.to_string()))
     }
 
     /// The frame as text.
@@ -238,6 +244,25 @@ pub enum Availability {
     Busy,
     /// It is about to stop.
     Draining,
+}
+
+/// Which field of a frame cannot be read, and why: a tag hides where.
+fn wrong_field(sent: &Value) -> Option<String> {
+    fn find<'de, T: Deserialize<'de>>(sent: &'de Value) -> Option<String> {
+        let error = serde_path_to_error::deserialize::<_, T>(sent).err()?;
+        let field = error.path().to_string();
+        Some(if field == "." { error.inner().to_string() } else { format!("`{field}`: {}", error.inner()) })
+    }
+    match sent.get("type").and_then(Value::as_str)? {
+        "hello" => find::<Hello>(sent),
+        "peer_hello" => find::<PeerHello>(sent),
+        "task_request" => find::<TaskRequest>(sent),
+        "tool_request" => find::<ToolRequest>(sent),
+        "task_response" | "tool_response" => find::<Response>(sent),
+        "task_progress" => find::<Progress>(sent),
+        "capacity_update" => find::<CapacityUpdate>(sent),
+        _ => None,
+    }
 }
 
 /// An explicit `null` means the same as nothing.

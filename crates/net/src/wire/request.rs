@@ -3,18 +3,23 @@
 use consort_core::message::{self, Usage};
 use consort_core::queue::Priority;
 use consort_runtime::tool;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::Span;
+use super::{Span, or_default};
+
+/// Bytes of what tells a request apart, or who asks.
+const NAME_MAX: usize = 512;
 
 /// Do a shared task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRequest {
     /// Unique to this intent: the same one is never done twice.
+    #[serde(deserialize_with = "named")]
     pub request_id: String,
     /// Who asks.
+    #[serde(deserialize_with = "named")]
     pub from: String,
     /// Which task.
     pub task: String,
@@ -52,8 +57,10 @@ pub struct TaskRequest {
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
     /// Unique to this intent: the same one is never done twice.
+    #[serde(deserialize_with = "named")]
     pub request_id: String,
     /// Who asks.
+    #[serde(deserialize_with = "named")]
     pub from: String,
     /// Which tool.
     pub tool: String,
@@ -76,7 +83,7 @@ pub struct ToolRequest {
 #[serde(rename_all = "camelCase")]
 pub struct Route {
     /// The ensembles it came through, the first one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<String>,
     /// How many more ensembles it may pass through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,12 +92,24 @@ pub struct Route {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Allowance>,
     /// Whether it was sent before: what is not known is then not begun.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub resumed: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// A text that can stand for something.
+fn named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    if name.trim().is_empty() {
+        return Err(de::Error::custom("it must not be blank"));
+    }
+    if name.len() > NAME_MAX {
+        return Err(de::Error::custom(format!("it has more than {NAME_MAX} bytes")));
+    }
+    Ok(name)
 }
 
 /// What a request may use; absent: no limit.
@@ -105,10 +124,13 @@ pub struct Allowance {
     pub cost_nano_usd: Option<u64>,
 }
 
+/// The way an answer goes: back over the link it was asked over.
+pub(crate) const WEBSOCKET: &str = "WEBSOCKET";
+
 /// Where an answer goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// How: only `WEBSOCKET`, the link itself, is known here.
+    /// How: only [`WEBSOCKET`], the link itself, is offered here.
     pub method: String,
     /// Where to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,6 +255,9 @@ pub enum Status {
     Rejected,
     /// It has not: it was asked for before and is under way.
     InProgress,
+    /// In a word that is not known here.
+    #[serde(other)]
+    Other,
 }
 
 /// What work used.

@@ -16,14 +16,16 @@ const FRAMES_MAX: usize = 64;
 pub(super) struct Link {
     said: mpsc::Sender<String>,
     told: mpsc::Receiver<String>,
+    /// What the ensemble at the other end calls itself, if it is one.
+    ensemble: Option<String>,
     _work: JoinSet<()>,
 }
 
 impl Link {
     /// With another ensemble.
     pub(super) fn with_peer(network: &Network, hello: PeerHello) -> Link {
-        let network = network.clone();
-        Link::open(|connection| async move { network.accept(connection, hello).await })
+        let (network, ensemble) = (network.clone(), Some(hello.ensemble.clone()));
+        Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello).await }) }
     }
 
     /// With a client that only asks for work.
@@ -48,7 +50,12 @@ impl Link {
         });
         let mut task = JoinSet::new();
         task.spawn(work(Connection { outgoing: Box::pin(outgoing), incoming: incoming.boxed() }));
-        Link { said, told, _work: task }
+        Link { said, told, ensemble: None, _work: task }
+    }
+
+    /// Whether the ensemble of this name is at the other end.
+    pub(super) fn is_with(&self, ensemble: &str) -> bool {
+        self.ensemble.as_deref() == Some(ensemble)
     }
 
     /// Hands on what the peer says; when the link is over nobody hears it.

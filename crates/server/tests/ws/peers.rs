@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_core::id::Id;
 use consort_core::spec::ReviewRule;
+use consort_net::remote::NetworkTool;
 use consort_net::serve::Serve;
 use consort_net::share::{Kitchen, Share, What};
 use consort_runtime::admission::Capacity;
 use consort_runtime::model::{self, Line, ScriptedModel};
+use consort_runtime::tool::{Account, Answer, Invocation, Tool};
 use consort_server::Server;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -219,4 +222,76 @@ async fn a_review_in_work_for_a_peer_is_shown_to_who_watches_and_to_nobody_who_w
     assert_eq!(asker.until("task_response").await.pop().unwrap()["result"], "soup");
     assert_eq!(kinds(&other.drained().await), [] as [&str; 0], "who watches one run sees nothing of another");
     assert!(!asker.drained().await.iter().any(|frame| frame["type"] == "review_decided"), "nor does a peer");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_frame_of_a_peer_is_told_by_its_field() {
+    let here = start(sharing(says("soup"))).await;
+    let (mut socket, _) = here.greeted().await;
+    let task = |more: Value| {
+        let mut frame = json!({ "type": "task_request", "requestId": "w", "from": "local", "task": "cook" });
+        frame.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        frame
+    };
+    for (frame, message) in [
+        (task(json!({ "requestId": " " })), "`requestId`: it must not be blank"),
+        (task(json!({ "requestId": "x".repeat(600) })), "`requestId`: it has more than 512 bytes"),
+        (task(json!({ "from": "" })), "`from`: it must not be blank"),
+        (task(json!({ "delivery": {} })), "`delivery`: missing field `method`"),
+        (
+            task(json!({ "priority": "URGENT" })),
+            "`priority`: unknown variant `URGENT`, expected one of `LOW`, `NORMAL`, `HIGH`, `CRITICAL`",
+        ),
+        (
+            task(json!({ "deadline": "soon" })),
+            "`deadline`: a duration is written like `PT30S`, or as a number of seconds",
+        ),
+        (json!({ "type": "task_request", "requestId": "w", "from": "local" }), "missing field `task`"),
+        (json!({ "type": "peer_hello", "ensemble": 5 }), "`ensemble`: invalid type: integer `5`, expected a string"),
+    ] {
+        let told = socket.ask(frame).await;
+        let (kind, code) = (&told["type"], &told["code"]);
+        assert_eq!((kind, code, &told["message"]), (&json!("error"), &json!("BAD_REQUEST"), &json!(message)));
+    }
+    let told = answered(&mut socket, task(json!({ "delivery": { "method": "QUEUE", "address": "q" } }))).await;
+    assert_eq!(
+        (&told["status"], &told["error"]),
+        (&json!("REJECTED"), &json!("delivery by QUEUE is not offered here, only WEBSOCKET"))
+    );
+    let nothing = json!({ "requestId": "n", "context": null, "priority": null, "deadline": null, "delivery": null,
+        "traceContext": null, "cachePolicy": null, "cacheKey": null, "maxAge": null, "ancestors": null, "hops": null,
+        "budget": null, "resumed": null });
+    let told = answered(&mut socket, task(nothing)).await;
+    assert_eq!((&told["status"], &told["result"]), (&json!("COMPLETED"), &json!("soup")));
+}
+
+#[tokio::test]
+async fn a_peer_says_anew_what_it_shares_and_who_waits_for_it_goes_on_waiting() {
+    let server = sharing(says("x"));
+    let network = server.network.clone();
+    let here = start(server).await;
+    let (mut peer, _) = here.greeted().await;
+    let hello = |names: &[&str]| {
+        let shared = names.iter().map(|name| json!({ "name": name, "type": "TOOL" }));
+        json!({ "type": "peer_hello", "ensemble": "laundry", "sharedCapabilities": shared.collect::<Vec<_>>() })
+    };
+    peer.say(hello(&["wash", "dry"])).await;
+    peer.until("capacity_update").await;
+    let wash = NetworkTool::discover("wash", &network).unwrap();
+    let (key, args, account) = ("k".to_owned(), json!({ "input": "socks" }), Account::default());
+    let washed = wash.call(Invocation { run: "run".into(), call: Id::task(0), key, args, account });
+    let served = async {
+        let asked = peer.until("tool_request").await.pop().unwrap();
+        peer.say(hello(&["wash", "iron", "fold"])).await;
+        while here.get("/api/network").await.json()["capabilities"] != 3 {
+            tokio::task::yield_now().await;
+        }
+        let clean = json!({ "type": "tool_response", "requestId": asked["requestId"], "status": "COMPLETED",
+            "result": "clean" });
+        peer.say(clean).await;
+    };
+    let (washed, ()) = tokio::join!(washed, served);
+    assert_eq!(washed, Answer::Done { text: "clean".to_owned(), data: None });
+    assert!(peer.drained().await.iter().all(|frame| frame["type"] != "tool_request"), "it was asked once");
+    assert_eq!(here.get("/api/network").await.json()["peers"].as_array().unwrap().len(), 1);
 }

@@ -1,7 +1,7 @@
 //! Frames of other ensembles: `peer_hello` makes the socket a link; requests
 //! are served with or without one.
 
-use consort_net::wire::{Frame, PeerHello};
+use consort_net::wire::Frame;
 use serde_json::Value;
 
 use super::Row;
@@ -28,11 +28,17 @@ const fn row(kind: &'static str) -> Row {
     Row { kind, scope: Scope::Peer, act: |session, sent| Box::pin(pass_on(session, sent)) }
 }
 
-/// From here on the socket is a link, and shown nothing else.
+/// From here on the socket is a link, and shown nothing else. A peer that is
+/// linked already says anew what it shares.
 async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let hello: PeerHello = serde_json::from_value(sent.0.clone()).map_err(unreadable)?;
+    let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
+    let Frame::PeerHello(hello) = frame else { return Err(Problem::bad_request("this is no `peer_hello`")) };
     if let Some(refusal) = hello.refusal() {
         return Err(Problem::bad_request(refusal));
+    }
+    if let Some(link) = session.link.as_ref().filter(|link| link.is_with(&hello.ensemble)) {
+        link.say(Value::to_string(&sent.0)).await;
+        return Ok(());
     }
     session.turn_to(Wanted { types: Some(Vec::new()), run: None });
     session.link = Some(Link::with_peer(&session.site.server.network, hello));
@@ -41,13 +47,9 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 
 /// Hands a frame to the network, which answers it.
 async fn pass_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let _sound: Frame = serde_json::from_value(sent.0.clone()).map_err(unreadable)?;
+    Frame::check(&sent.0).map_err(Problem::bad_request)?;
     let network = &session.site.server.network;
     let link = session.link.get_or_insert_with(|| Link::with_client(network));
     link.say(Value::to_string(&sent.0)).await;
     Ok(())
-}
-
-fn unreadable(error: serde_json::Error) -> Problem {
-    Problem::bad_request(error.to_string())
 }
