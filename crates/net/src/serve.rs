@@ -238,10 +238,10 @@ impl Serve {
     /// Waits for a run to end and says what came of it.
     async fn outcome(&self, id: &str, run: &str) -> Response {
         loop {
-            self.inner.engine.finished(run).await;
-            match self.inner.engine.run(run).await {
-                Ok(state) if state.ended() => return told(id, &state),
-                Ok(_) => tokio::time::sleep(LOOK_AGAIN).await,
+            let look = |state: &Run| state.ended().then(|| told(id, state));
+            match self.inner.engine.at_its_end(run, look).await {
+                Ok(Some(response)) => return response,
+                Ok(None) => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(error) => return unavailable(id, &error),
             }
         }
