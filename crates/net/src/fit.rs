@@ -28,6 +28,7 @@ pub(crate) fn fit(frame: Frame, max: usize) -> Result<String, String> {
         | Frame::RequestCancel(_)
         | Frame::CapabilityQuery(_)
         | Frame::CapacityUpdate(_)
+        | Frame::Error(_)
         | Frame::Other => return Err(too_large(text.len(), max)),
     };
     let text = shorter.text();

@@ -36,9 +36,9 @@ pub(crate) async fn keep(network: Network, peer: String, address: Address) {
     loop {
         match open(&network, &address).await {
             Ok((connection, hello)) => {
-                failures = 0;
-                session(&network, connection, hello, Side::Dialled(peer.clone())).await;
-                network.trouble(&peer, "the connection broke".to_owned());
+                let refused = session(&network, connection, hello, Side::Dialled(peer.clone())).await;
+                failures = if refused.is_some() { failures + 1 } else { 0 };
+                network.trouble(&peer, refused.unwrap_or_else(|| "the connection broke".to_owned()));
             }
             Err(why) => {
                 tracing::debug!(peer, why, "cannot connect");
@@ -58,8 +58,10 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
     connection.outgoing.send(introduction).await.map_err(|closed: Closed| closed.to_string())?;
     let hello = async {
         while let Some(text) = connection.incoming.next().await {
-            if let Ok(Frame::Hello(hello)) = Frame::read(&text) {
-                return hello.refusal().map_or(Ok(hello), Err);
+            match Frame::read(&text) {
+                Ok(Frame::Hello(hello)) => return hello.refusal().map_or(Ok(hello), Err),
+                Ok(Frame::Error(complaint)) => return Err(complaint.message),
+                Ok(_) | Err(_) => {}
             }
         }
         Err("it hung up before it said who it is".to_owned())
@@ -78,21 +80,22 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
     if let Some(Ok(Frame::PeerHello(hello))) = first.map(|text| Frame::read(&text))
         && hello.refusal().is_none()
     {
-        session(network, connection, hello.into(), Side::Accepted).await;
+        let _refused = session(network, connection, hello.into(), Side::Accepted).await;
     }
 }
 
-/// Works a link until it breaks or the peer has been silent for too long.
-pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) {
+/// Works a link until it breaks or the peer has been silent for too long, or
+/// says that it will not listen, and why.
+pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) -> Option<String> {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     let (lease, frame_max) = (hello.lease(network.options().lease), hello.frame_max());
     let joined = network.join(side, hello, outbox.clone());
     let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
-        () = write(outgoing, parcels) => {}
-        () = read(network, Some(&joined), incoming, (replies, lease * 2)) => {}
-        () = pulse(network, &joined, &outbox) => {}
+        () = write(outgoing, parcels) => None,
+        refused = read(network, Some(&joined), incoming, (replies, lease * 2)) => refused,
+        () = pulse(network, &joined, &outbox) => None,
     }
 }
 
@@ -103,7 +106,7 @@ pub(crate) async fn attend(network: &Network, connection: Connection) {
     let replies = Replies { outbox, patience: None, frame_max: Hello::default().frame_max() };
     tokio::select! {
         () = write(outgoing, parcels) => {}
-        () = read(network, None, incoming, (replies, Duration::MAX)) => {}
+        _refused = read(network, None, incoming, (replies, Duration::MAX)) => {}
     }
 }
 
@@ -132,13 +135,14 @@ async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>
 /// What is being done for the peer, by request.
 type Served = FuturesUnordered<BoxFuture<'static, String>>;
 
-/// Reads until the connection breaks or nothing has come for too long.
+/// Reads until the connection breaks, nothing has come for too long, or the
+/// other side says that it will not listen.
 async fn read(
     network: &Network,
     joined: Option<&Joined>,
     mut incoming: BoxStream<'static, String>,
     (replies, silence): (Replies, Duration),
-) {
+) -> Option<String> {
     let (served, mut under_way) = (&mut Served::new(), HashMap::new());
     loop {
         let heard = async {
@@ -149,8 +153,9 @@ async fn read(
                 }
             }
         };
-        let Ok(Some(text)) = timeout(silence, heard).await else { return };
+        let text = timeout(silence, heard).await.ok().flatten()?;
         match Frame::read(&text) {
+            Ok(Frame::Error(complaint)) if complaint.is_final() => return Some(complaint.message),
             Ok(frame) => take(frame, (network, joined), &replies, (served, &mut under_way)).await,
             Err(error) => tracing::debug!(%error, "a peer sent something unreadable"),
         }
@@ -177,6 +182,7 @@ async fn take(
         Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.heard(update.clone())),
         Frame::TaskProgress(progress) => joined.into_iter().for_each(|joined| joined.progressed(progress.clone())),
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
+        Frame::Error(complaint) => joined.into_iter().for_each(|joined| joined.refused(&complaint)),
         Frame::Hello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone())),
         Frame::PeerHello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone().into())),
         Frame::TaskAccepted(Accepted { .. }) | Frame::CapabilityResponse(_) | Frame::Other => {}

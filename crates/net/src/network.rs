@@ -21,7 +21,7 @@ use crate::links::{Link, Links, Parcel, Pending, Side};
 use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Frame, Hello, PeerHello, Progress, Response};
+use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, PeerHello, Progress, Response};
 use crate::work::{Request, Work};
 
 /// Frames waiting to be sent over one link; whoever sends more waits.
@@ -159,7 +159,7 @@ impl Network {
 
     /// Keeps a link that a peer opened, until it ends.
     pub async fn accept(&self, connection: Connection, hello: PeerHello) {
-        link::session(self, connection, hello.into(), Side::Accepted).await;
+        let _refused = link::session(self, connection, hello.into(), Side::Accepted).await;
     }
 
     /// Does what a client asks for that is no ensemble, until it is gone.
@@ -349,12 +349,22 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
+    /// Takes who waits for the answer to a request.
+    fn waiting(&self, request_id: &str) -> Option<Pending> {
+        self.network.state().get(self.number).and_then(|(_, pending)| pending.remove(request_id))
+    }
+
+    /// The peer says that a request cannot be done.
+    pub(crate) fn refused(&self, complaint: &Complaint) {
+        let id = complaint.request_id.as_deref().unwrap_or_default();
+        if let Some(waiting) = self.waiting(id) {
+            let _gave_up = waiting.answered.send(Response::rejected(id, complaint.message.as_str()));
+        }
+    }
+
     /// Hands an answer to whoever waits for it; one of the wrong kind is none.
     pub(crate) fn answered(&self, kind: CapabilityKind, response: Response) {
-        let mut state = self.network.state();
-        let waiting = state.get(self.number).and_then(|(_, pending)| pending.remove(&response.request_id));
-        drop(state);
-        if let Some(waiting) = waiting {
+        if let Some(waiting) = self.waiting(&response.request_id) {
             let id = &response.request_id;
             let fits = waiting.kind == kind;
             let misfit = || Response::failed(id, "it was answered with the frame of another kind of request");

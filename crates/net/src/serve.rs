@@ -18,12 +18,13 @@ use consort_runtime::engine::{self, Engine};
 use consort_runtime::log;
 use futures::future::BoxFuture;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use crate::askers::Askers;
 use crate::cache::Cache;
 use crate::progress;
 use crate::share::{Kitchen, Share};
-use crate::wire::{Accepted, Capability, Frame, Response, Route, Spent, Status, WEBSOCKET};
+use crate::wire::{Accepted, Capability, Frame, Response, Route, Span, Spent, Status, WEBSOCKET};
 use crate::work::{Load, Replies, Request, Work};
 
 /// Requests that wait for a slot; more are turned down.
@@ -32,9 +33,10 @@ const QUEUED_MAX: usize = 1024;
 const KEPT: usize = 10_000;
 /// Withdrawn requests that are remembered; they matter for a moment only.
 const WITHDRAWN_MAX: usize = 1024;
-/// Who stops what is withdrawn, and who stops what nobody waits for.
+/// Who stops what is withdrawn, what nobody waits for, and what is too late.
 const ASKER: &str = "the ensemble that asked";
 const NOBODY: &str = "nobody waits for it any more";
+const LATE: &str = "its deadline has passed";
 /// How long an answer that is asked for again is waited for before looking at
 /// the log once more: another process may own the run.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -142,9 +144,10 @@ impl Serve {
             return Response { request_id: id.to_owned(), ..response };
         }
         let asker = self.inner.askers.join(id, replies.patience);
+        let began = Instant::now();
         let begun = self.begin(request, replies).await;
         let response = match begun {
-            Ok(run) => self.watched(request, &run, replies).await,
+            Ok(run) => self.in_time(request, (&run, began), replies).await,
             Err(refusal) => refusal,
         };
         asker.answered();
@@ -219,6 +222,27 @@ impl Serve {
             Arc::make_mut(origin).asked = Some(asked);
         }
         Ok(compiled)
+    }
+
+    /// Waits for a run to end, and stops it when its asker waits no longer,
+    /// also when it has not begun yet.
+    async fn in_time(&self, request: &Request, (run, began): (&str, Instant), replies: &Replies) -> Response {
+        let Some(Span(deadline)) = request.deadline() else { return self.watched(request, run, replies).await };
+        let left = deadline.saturating_sub(began.elapsed());
+        let response = match timeout(left, self.watched(request, run, replies)).await {
+            Ok(response) => response,
+            Err(_elapsed) => {
+                self.clone().stop(request.id().to_owned(), LATE).await;
+                self.outcome(request.id(), run).await
+            }
+        };
+        if response.status == Status::Failed && began.elapsed() >= deadline {
+            return Response {
+                error: Some(format!("it was not done within its deadline of {deadline:?}")),
+                ..response
+            };
+        }
+        response
     }
 
     /// Waits for a run to end and says what came of it; of a task also how far

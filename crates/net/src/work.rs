@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::fit::fit;
 use crate::links::Parcel;
-use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, TaskRequest, ToolRequest};
+use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Span, TaskRequest, ToolRequest};
 
 /// Something a peer asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,14 @@ impl Request {
         match self {
             Request::Task(request) => &request.task,
             Request::Tool(request) => &request.tool,
+        }
+    }
+
+    /// How long its asker waits.
+    pub(crate) fn deadline(&self) -> Option<Span> {
+        match self {
+            Request::Task(request) => request.deadline,
+            Request::Tool(request) => request.deadline,
         }
     }
 

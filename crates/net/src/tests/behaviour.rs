@@ -306,3 +306,33 @@ async fn what_a_dialled_peer_shares_is_what_it_said_last() {
     hand.outgoing.send(hello(&["b", "c"])).await.unwrap();
     room.until_knows(&["hand.b", "hand.c"]).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_not_done_by_its_deadline_fails_then_even_if_it_still_waits() {
+    let wires = Wires::new(Weather::default(), 1);
+    let model = ScriptedModel::new().otherwise(Line::new().hangs());
+    let house = House { max_concurrent: 1, ..House::new("shop", &[]).task("cook", &[]).model(&model) };
+    let _shop = house.start(&wires).await;
+    let mut hand = Hand::new(&wires, "shop").await;
+    let began = Instant::now();
+    for (id, deadline) in [("long", "PT3S"), ("short", "PT1S")] {
+        hand.say(
+            json!({ "type": "task_request", "requestId": id, "from": "hand", "task": "cook", "deadline": deadline }),
+        )
+        .await;
+        assert_eq!(hand.hear().await["type"], "task_accepted");
+    }
+    for (id, seconds) in [("short", 1), ("long", 3)] {
+        let told = loop {
+            let frame = hand.hear().await;
+            hand.say(json!({ "type": "ping" })).await;
+            if frame["type"] == "task_response" {
+                break frame;
+            }
+        };
+        assert_eq!((&told["requestId"], &told["status"]), (&json!(id), &json!("FAILED")));
+        assert_eq!(told["error"], format!("it was not done within its deadline of {seconds}s"));
+        assert_eq!(began.elapsed().as_secs(), seconds);
+    }
+    assert_eq!(model.ledger(), ["asked 1.0", "dropped 1.0"], "the one that waited was never begun");
+}

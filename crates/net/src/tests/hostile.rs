@@ -7,6 +7,7 @@ use std::time::Duration;
 use consort_core::catalog::EffectClass;
 use consort_runtime::script::Gate;
 use consort_runtime::tool::{Answer, Invocation, Tool};
+use futures::SinkExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -247,4 +248,36 @@ async fn nobody_is_less_busy_than_not_at_all() {
         let capacity = shop.network.peers()[0].capacity.clone().unwrap();
         assert!((capacity.current_load - believed).abs() < f64::EPSILON, "{capacity:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_refuses_is_heard_at_once_and_one_that_will_not_listen_shares_nothing() {
+    let wires = wires();
+    let shop = House::new("shop", &["keeper"]).start(&wires).await;
+    let hello = json!({ "type": "peer_hello", "ensemble": "hand", "sharedCapabilities": [capability("x")] });
+    let mut hand = Hand::saying(&wires, "shop", hello).await;
+    shop.until_knows(&["hand.x"]).await;
+    let call = shop.network.tool("hand.x").unwrap();
+    let answering = async {
+        let request = hand.hear().await;
+        hand.say(json!({ "type": "error", "code": "FORBIDDEN", "message": "no", "requestId": request["requestId"] }))
+            .await;
+    };
+    let (answer, ()) = tokio::join!(call.call(invocation("a")), answering);
+    assert_eq!(answer, Answer::Failed("Network error calling hand.x: hand did not take it on: no".to_owned()));
+
+    let mut calls = wires.listen("keeper");
+    let mut keeper = calls.recv().await.unwrap();
+    let hello = json!({ "type": "hello", "sharedCapabilities": [capability("y")] });
+    keeper.outgoing.send(hello.to_string()).await.unwrap();
+    shop.until_knows(&["hand.x", "keeper.y"]).await;
+    let refused = json!({ "type": "error", "code": "FORBIDDEN", "message": "it needs the scope `peer`" });
+    keeper.outgoing.send(refused.to_string()).await.unwrap();
+    shop.until_knows(&["hand.x"]).await;
+    let mut peers = shop.network.peers();
+    while peers[0].trouble.is_none() {
+        tokio::task::yield_now().await;
+        peers = shop.network.peers();
+    }
+    assert_eq!(peers[0].trouble.as_deref(), Some("it needs the scope `peer`"));
 }

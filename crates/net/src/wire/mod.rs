@@ -47,6 +47,8 @@ pub enum Frame {
     CapabilityResponse(CapabilityResponse),
     /// How busy the sender is; also the sign that it is there.
     CapacityUpdate(CapacityUpdate),
+    /// Something that was said cannot be done.
+    Error(Complaint),
     /// Anything a link does not need.
     #[serde(other)]
     Other,
@@ -175,6 +177,28 @@ impl From<PeerHello> for Hello {
 pub struct RequestCancel {
     /// Which request.
     pub request_id: String,
+}
+
+/// What was wrong with a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Complaint {
+    /// In a word.
+    #[serde(default)]
+    pub code: String,
+    /// In a sentence.
+    #[serde(default)]
+    pub message: String,
+    /// The request it was about, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+impl Complaint {
+    /// Whether nothing else that is said will be listened to.
+    pub(crate) fn is_final(&self) -> bool {
+        self.request_id.is_none() && ["FORBIDDEN", "UNAUTHORIZED"].contains(&self.code.as_str())
+    }
 }
 
 /// Asks for what is shared; all given filters must match exactly.
