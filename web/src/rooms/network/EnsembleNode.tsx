@@ -1,4 +1,5 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import shared from '../../ui/Canvas.module.css';
 import { Ago, Took } from '../../ui/Time';
 import type { Ensemble } from './ensembles';
 import css from './Network.module.css';
@@ -15,15 +16,15 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
   return (
     <>
       <Handle type="target" position={Position.Left} isConnectable={false} />
-      <button type="button" className={css.node} data-tone={tone} data-dim={isDim || undefined} aria-pressed={isChosen} onClick={choose}>
-        <span className={css.first}>
+      <button type="button" className={`${shared.node} ${css.node}`} data-tone={tone} data-dim={isDim || undefined} aria-pressed={isChosen} onClick={choose}>
+        <span className={`${shared.first} ${css.first}`}>
           <strong>{ensemble.name || 'this server'}</strong>{' '}
           <small>{word}</small>
         </span>
-        <span className={css.line}>
+        <span className={shared.line}>
           {' '}{ensemble.load ? <Load load={ensemble.load} /> : ensemble.goneAt ? <>went away <Ago at={ensemble.goneAt} /></> : (ensemble.error ?? '')}
         </span>
-        <span className={css.last}>
+        <span className={shared.last}>
           {' '}<span>{ensemble.presence === 'unreached' ? 'nothing known of it' : shares(tools, tasks)}</span>{' '}
           {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
           {ensemble.since ? <span title="Since when it is linked"><Took from={ensemble.since} /></span> : null}

@@ -1,6 +1,7 @@
 import '@xyflow/react/dist/style.css';
 import { Background, Controls, type Edge, MarkerType, type Node, ReactFlow } from '@xyflow/react';
 import { useMemo } from 'react';
+import shared from '../../ui/Canvas.module.css';
 import { EnsembleNode, type EnsembleNodeData, RealmNode, type RealmNodeData } from './EnsembleNode';
 import { type Ensemble, HERE, isAway, key, NODE_HEIGHT, NODE_WIDTH, placed } from './ensembles';
 import css from './Network.module.css';
@@ -30,7 +31,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
     return { id: id || 'here', type: 'ensemble', position: places.get(id) ?? ORIGIN, width: NODE_WIDTH, height: NODE_HEIGHT, data: { ensemble, isDim, isChosen: chosen === id, choose: () => choose(id) } };
   });
   return (
-    <div className={css.canvas} role="group" aria-label="Ensembles and their links">
+    <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Ensembles and their links">
       <ReactFlow<Node<EnsembleNodeData | RealmNodeData>>
         key={names}
         nodes={[...regions, ...nodes] as Node<EnsembleNodeData | RealmNodeData>[]}

@@ -1,5 +1,6 @@
 import { CloseButton } from '@mantine/core';
 import { progressText } from '../../run/words';
+import shared from '../../ui/Canvas.module.css';
 import { Ago, Took } from '../../ui/Time';
 import { CapabilityCard } from './CapabilityCard';
 import { type Ensemble, isAway, key, provided, tags } from './ensembles';
@@ -13,7 +14,7 @@ export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: ()
     <aside className={css.panel} aria-label={`Ensemble ${ensemble.name}`}>
       <div className={css.head}>
         <h2>{ensemble.name || 'This server'}</h2>
-        <span className={css.pill} data-tone={PRESENCES[presence].tone}>{PRESENCES[presence].word}</span>
+        <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>{PRESENCES[presence].word}</span>
         <CloseButton aria-label="Close the ensemble" onClick={close} />
       </div>
       <dl className={css.facts}>

@@ -6,6 +6,7 @@ import type { Trouble } from '../../workflow/check';
 import { givenNames } from '../../workflow/convert';
 import { type Graph, type Place, refusal, titleOf } from '../../workflow/graph';
 import { links } from '../../workflow/place';
+import shared from '../../ui/Canvas.module.css';
 import { grouped } from '../../ui/grouped';
 import { NODE_WIDTH } from '../run/graph/layout';
 import css from './Canvas.module.css';
@@ -72,7 +73,7 @@ function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions
     actions.add(flow.screenToFlowPosition({ x: clientX, y: clientY - 40 }), [state.fromNode.id]);
   };
   return (
-    <div className={css.canvas} role="group" aria-label="Tasks and their links" data-linking={linking ? true : undefined}>
+    <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Tasks and their links" data-linking={linking ? true : undefined}>
       <ReactFlow
         nodes={nodes}
         edges={edges}

@@ -3,6 +3,7 @@ import { Handle, type Node as FlowNode, type NodeProps, Position } from '@xyflow
 import { type KeyboardEvent, memo, type MouseEvent } from 'react';
 import { doing } from '../../run/now';
 import type { Task as RunTask, Turn } from '../../run/state';
+import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
 import { Took } from '../../ui/Time';
 import type { Place, Task } from '../../workflow/graph';
@@ -63,17 +64,17 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
     <>
       <Handle type="target" position={Position.Left} isConnectable={isConnectable} aria-hidden />
       <button
-        type="button" className={css.node} aria-pressed={isChosen} data-task={task.id} data-ghost={isGhost || undefined} data-fresh={isFresh || undefined} data-linking={isLinking || undefined}
+        type="button" className={`${shared.node} ${css.node}`} aria-pressed={isChosen} data-task={task.id} data-ghost={isGhost || undefined} data-fresh={isFresh || undefined} data-linking={isLinking || undefined}
         data-wrong={troubles ? true : undefined} data-tone={ran ? statusTone(ran.status) : undefined} disabled={isGhost} onClick={clicked} onKeyDown={pressed}
       >
-        <span className={css.first}>
+        <span className={`${shared.first} ${css.first}`}>
           {ran ? <span className={css.icon} aria-hidden><StatusIcon standing={ran.status} size={15} /></span> : isGhost ? <IconPencilQuestion size={15} aria-hidden /> : null}
           <strong>{title}<span className="visually-hidden">{unseen}.</span></strong>
           {troubles ? <span className={css.wrong} title={troubles}><IconAlertTriangle size={15} aria-hidden /></span> : null}
           {ran?.startedAt ? <small><Took from={ran.startedAt} to={ran.endedAt} /></small> : null}
         </span>
         <Line data={data} isLong={!facts} />
-        {facts ? <span className={css.last}>{facts}</span> : null}
+        {facts ? <span className={shared.last}><span>{facts}</span></span> : null}
       </button>
       <Handle type="source" position={Position.Right} isConnectable={isConnectable} aria-hidden />
     </>
@@ -82,10 +83,10 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
 
 /** What it does now or came to, what is wrong with it, or what there is to do. */
 function Line({ data: { task, troubles, ran, turn }, isLong }: { data: NodeData; isLong: boolean }) {
-  if (ran?.error) return <span className={css.line} data-long={isLong || undefined} data-tone={ran.status === 'FAILED' ? 'bad' : undefined}>{ran.error}</span>;
-  if (ran?.status === 'RUNNING') return <span className={css.line} data-long={isLong || undefined} data-tone="live">{turn ? doing(turn) : 'is under way'}</span>;
-  if (ran?.status === 'WAITING') return <span className={css.line} data-long={isLong || undefined} data-tone="warn">waits for a review</span>;
-  if (ran?.output !== undefined) return <span className={css.line} data-long={isLong || undefined}>{ran.output.replaceAll(/[#>*_`]/g, '').trim().slice(0, 140)}</span>;
-  if (troubles) return <span className={css.line} data-long={isLong || undefined} data-tone="bad" aria-hidden>{troubles}</span>;
-  return <span className={css.line} data-long={isLong || undefined}>{task.description}</span>;
+  if (ran?.error) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone={ran.status === 'FAILED' ? 'bad' : undefined}>{ran.error}</span>;
+  if (ran?.status === 'RUNNING') return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">{turn ? doing(turn) : 'is under way'}</span>;
+  if (ran?.status === 'WAITING') return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="warn">waits for a review</span>;
+  if (ran?.output !== undefined) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>{ran.output.replaceAll(/[#>*_`]/g, '').trim().slice(0, 140)}</span>;
+  if (troubles) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="bad" aria-hidden>{troubles}</span>;
+  return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>{task.description}</span>;
 }

@@ -4,6 +4,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import type { RunState, Task } from '../../../run/state';
+import shared from '../../../ui/Canvas.module.css';
 import type { TabProps } from '../Run';
 import { TaskPanel } from '../TaskPanel';
 import css from './Graph.module.css';
@@ -30,7 +31,7 @@ export default function Graph({ run }: TabProps) {
   const task = run.tasks[chosen - 1];
   return (
     <div className={css.split}>
-      <div className={css.canvas} role="group" aria-label="Tasks and their links">
+      <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Tasks and their links">
         <ReactFlow
           key={direction}
           nodes={nodes}

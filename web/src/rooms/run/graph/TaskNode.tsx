@@ -2,6 +2,7 @@ import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
 import { doing } from '../../../run/now';
 import type { Task, Turn } from '../../../run/state';
+import shared from '../../../ui/Canvas.module.css';
 import { count } from '../../../ui/format';
 import { StatusIcon, statusTone } from '../../../ui/Status';
 import { Took } from '../../../ui/Time';
@@ -16,14 +17,14 @@ export const TaskNode = memo(function TaskNode({ data, sourcePosition = Position
   return (
     <>
       <Handle type="target" position={targetPosition} isConnectable={false} />
-      <button type="button" className={css.node} data-tone={statusTone(task.status)} aria-pressed={isChosen} onClick={() => choose(task.index)}>
-        <span className={css.first}>
+      <button type="button" className={`${shared.node} ${css.node}`} data-tone={statusTone(task.status)} aria-pressed={isChosen} onClick={() => choose(task.index)}>
+        <span className={shared.first}>
           <StatusIcon standing={task.status} size={15} />
           <strong>{task.name}</strong>
           {task.startedAt ? <small><Took from={task.startedAt} to={task.endedAt} /></small> : null}
         </span>
-        <span className={css.line} data-tone={tone}>{text}</span>
-        <span className={css.last}>
+        <span className={shared.line} data-tone={tone}>{text}</span>
+        <span className={shared.last}>
           <span>{task.role}{task.model ? ` · ${task.model}` : ''}</span>
           <span>{task.tokens > 0 ? `${count(task.tokens)} tokens` : ''}{task.toolCalls > 0 ? ` · ${task.toolCalls} ${task.toolCalls === 1 ? 'call' : 'calls'}` : ''}</span>
         </span>
