@@ -4,7 +4,8 @@
 import type * as api from './generated/api';
 
 export type {
-  Accepted, Approval, Capabilities, Capability, Invoked, Message, Metrics, Network, Peer, Rehearsal, Review, RunDetail, RunRequest, Said, Thread, Workflow as SavedWorkflow,
+  Accepted, Approval, Capabilities, Capability, Invoked, ListedWorkflow, Message, Metrics, Network, Peer, Rehearsal, RememberedFact, Review, RunDetail, RunRequest, Said, Thread,
+  Workflow as SavedWorkflow, WorkflowDocument, WorkflowTask as TaskDocument, WorkflowVersion as ListedVersion,
 } from './generated/api';
 
 /** What a request is answered with, such as `Answer<'GET /api/runs'>`. */

@@ -1,9 +1,9 @@
 // The reducer of a thread. Stored rows give turns that are over; frames give every turn from its first one on. Both
 // lay a turn out alike: what was said, then the calls it asked for, subtasks with what they did inside.
 
+import type { TaskDocument, WorkflowDocument } from '../api/types';
 import { breachText, progressText } from '../run/words';
 import { grouped } from '../ui/grouped';
-import type { TaskDocument, WorkflowDocument } from '../workflow/document';
 import type { ChatFrame, ChunkFrame, Frame, Mode, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
 

@@ -1,6 +1,6 @@
 // What a conversation has planned: graphs by what they are called, the plan under way, whether one was taken over.
 
-import type { WorkflowDocument } from '../workflow/document';
+import type { WorkflowDocument } from '../api/types';
 import type { Call, Item, Plan, ThreadState, Turn } from './state';
 
 function* calls(items: readonly Item[]): Generator<Call> {

@@ -1,6 +1,6 @@
 // A thread as this page knows it: turns, and in each what was said and called, nested as it happened.
 
-import type { TaskDocument, WorkflowDocument } from '../workflow/document';
+import type { TaskDocument, WorkflowDocument } from '../api/types';
 import type { Approval, ClientCall, CostSummary, Mode } from './frame';
 
 export interface ThreadState {

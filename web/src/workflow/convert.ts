@@ -1,8 +1,8 @@
 // From a document to a graph and back. What is empty is left out, so that the server's defaults hold; what this page
 // does not know is kept as it is.
 
+import type { RunOptions, TaskDocument, WorkflowDocument } from '../api/types';
 import { grouped } from '../ui/grouped';
-import type { TaskDocument, WorkflowDocument } from './document';
 import { blank, type Graph, type Task } from './graph';
 import { arranged } from './place';
 
@@ -15,15 +15,27 @@ const DEFAULT_PLACE = { x: 0, y: 0 };
 export function toGraph(document: WorkflowDocument): Graph {
   const tasks = toTasks(document.tasks);
   const isPlaced = document.tasks.every(({ position }) => position);
-  const graph: Graph = { name: document.name, description: document.description ?? '', inputs: document.inputs ?? {}, options: document.options ?? {}, tasks };
+  const graph: Graph = { name: document.name, description: document.description ?? '', inputs: textsOf(document.inputs), options: optionsOf(document.options), tasks };
   return isPlaced ? graph : arranged(graph);
+}
+
+/** Inputs as they are typed. */
+export function textsOf(inputs: WorkflowDocument['inputs']): Record<string, string> {
+  return Object.fromEntries(Object.entries(inputs ?? {}).filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)]));
+}
+
+/** The server takes words in any case; the choices of this page are in capitals. */
+function optionsOf(options: WorkflowDocument['options']): RunOptions {
+  const fields = Object.entries(options ?? {}).filter(([, value]) => value !== null);
+  return Object.fromEntries(fields.map(([name, value]) => [name, typeof value === 'string' ? value.toUpperCase() : value]));
 }
 
 /** Tasks with ids of their own, their references resolved as the server resolves them. */
 export function toTasks(documents: readonly TaskDocument[]): Task[] {
   const names = givenNames(documents);
   const ids = documents.map((_, position) => `t${position + 1}`);
-  const idOf = (reference: string | number): string[] => {
+  const idOf = (reference: string): string[] => {
+    // A model may have sent a number.
     const name = String(reference).replace(/^\$/, '');
     const position = /^\d+$/.test(name) ? Number(name) : names.indexOf(name);
     return ids[position] === undefined ? [] : [ids[position]];
@@ -31,7 +43,7 @@ export function toTasks(documents: readonly TaskDocument[]): Task[] {
   return documents.map((document, position) => toTask(document, ids[position] ?? '', idOf));
 }
 
-function toTask(document: TaskDocument, id: string, idOf: (reference: string | number) => string[]): Task {
+function toTask(document: TaskDocument, id: string, idOf: (reference: string) => string[]): Task {
   const {
     name, description, expectedOutput, additionalContext, agent, model, tools, context, maxIterations, outputSchema, review, position, ...rest
   } = document;

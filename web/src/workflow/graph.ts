@@ -178,7 +178,7 @@ export function insert(graph: Graph, tasks: readonly Task[]): { graph: Graph; id
 
 /** In which order its tasks run: as said, or as the server infers it. */
 export function order(graph: Graph): Workflow {
-  return (graph.options.workflow as Workflow | undefined) ?? (graph.tasks.some(({ reads }) => reads.length > 0) ? 'PARALLEL' : 'SEQUENTIAL');
+  return graph.options.workflow ?? (graph.tasks.some(({ reads }) => reads.length > 0) ? 'PARALLEL' : 'SEQUENTIAL');
 }
 
 /** The `{variables}` of the tasks' texts; `{{name}}` is no variable. */

@@ -1,8 +1,8 @@
 // What is being edited: the graph with its history, what is chosen, and which version it came from. Whoever changes it
 // goes through here, the person as well as the chat.
 
+import type { SavedWorkflow, WorkflowDocument } from '../api/types';
 import { isSame, toGraph } from './convert';
-import type { SavedWorkflow, WorkflowDocument } from './document';
 import { EMPTY, type Graph } from './graph';
 import { began, type History, record, redo, undo } from './history';
 import { type Answer, perform, type Plans, put } from './tools';

@@ -1,9 +1,9 @@
 // The tools the canvas offers to the chat beside it. A call gives a new graph and says in words what came of it, for the
 // model and for the person who watches.
 
+import type { TaskDocument, WorkflowDocument } from '../api/types';
 import { type Trouble, check } from './check';
-import { referencesOf, toTaskDocument, toTasks } from './convert';
-import type { TaskDocument, WorkflowDocument } from './document';
+import { referencesOf, textsOf, toTaskDocument, toTasks } from './convert';
 import { add, change, connect, disconnect, EMPTY, type Fields, find, freeName, type Graph, insert, named, nextId, refusal, remove, titleOf } from './graph';
 import { arranged, below, freePlace } from './place';
 
@@ -179,7 +179,7 @@ export function put(graph: Graph, plan: WorkflowDocument, replaces: boolean): An
     ...grown,
     name: graph.name || plan.name,
     description: graph.description || (plan.description ?? ''),
-    inputs: { ...plan.inputs, ...grown.inputs },
+    inputs: { ...textsOf(plan.inputs), ...grown.inputs },
   };
   const count = `${ids.length} ${ids.length === 1 ? 'task' : 'tasks'}`;
   const result = `${replaces && graph.tasks.length > 0 ? 'Replaced the canvas with' : 'Put on the canvas:'} ${quoted(named, ids)}.`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { SavedWorkflow, TaskDocument, WorkflowDocument } from '../api/types';
 import { changes } from './changes';
 import { check, merged, told } from './check';
 import { givenNames, isSame, toDocument, toGraph, toTasks } from './convert';
-import type { SavedWorkflow, TaskDocument, WorkflowDocument } from './document';
 import { add, change, circular, connect, disconnect, downstream, EMPTY, freeName, type Graph, insert, nextId, order, refusal, remove, titleOf, upstream, variables } from './graph';
 import { began, record, redo, undo } from './history';
 import { arranged, below, freePlace, links } from './place';
@@ -33,13 +33,18 @@ describe('a document', () => {
     expect(toDocument(toGraph({ name: 'w', tasks })).tasks).toEqual(tasks);
   });
 
+  it('is read in the words of this page, however it was written', () => {
+    const graph = toGraph({ ...REPORT, inputs: { year: 2026, topic: null }, options: { workflow: 'parallel', reviewPolicy: 'Never', captureMode: null, verbose: true } });
+    expect([graph.inputs, graph.options]).toEqual([{ year: '2026' }, { workflow: 'PARALLEL', reviewPolicy: 'NEVER', verbose: true }]);
+  });
+
   it('is laid out when its tasks have no places', () => {
     const graph = toGraph({ name: 'w', tasks: [{ name: 'a', description: 'A' }, { name: 'b', description: 'B', context: ['a'] }] });
     expect(graph.tasks[1]?.at.x).toBeGreaterThan(graph.tasks[0]?.at.x ?? 0);
   });
 
   it('resolves references by name, by position and by the names the server gives', () => {
-    const tasks = toTasks([{ description: 'Plan it!' }, { description: 'Plan it' }, { name: '7', description: 'x' }, { description: 'y', context: ['$plan-it-2', '$0', 2, '$nobody'] }]);
+    const tasks = toTasks([{ description: 'Plan it!' }, { description: 'Plan it' }, { name: '7', description: 'x' }, { description: 'y', context: ['$plan-it-2', '$0', '2', '$nobody'] }]);
     expect(tasks[3]?.reads).toEqual(['t2', 't1', 't3']);
     expect(givenNames([{ description: 'Ünï code, ok' }, { description: '!' }])).toEqual(['ünï-code-ok', 'task']);
   });
@@ -238,7 +243,7 @@ describe('a call of the chat', () => {
 });
 
 describe('what is being edited', () => {
-  const saved = (version: number, document = REPORT): SavedWorkflow => ({ ...document, id: 'w', version, createdAt: '', updatedAt: '', updatedBy: 'ana' });
+  const saved = (version: number, { name, tasks } = REPORT): SavedWorkflow => ({ name, tasks, id: 'w', version, createdAt: '', updatedAt: '', updatedBy: 'ana' });
 
   it('is changed until it is saved, and undoing leads away from what is saved', () => {
     const store = new EditorStore();

@@ -695,15 +695,18 @@ export interface Scope {
   entries: number;
 }
 
+/** A task, and where it stands on the canvas. */
+export type WorkflowTask = TaskRequest & {
+  position?: {
+    x: number;
+    y: number;
+  } | null;
+};
+
 /** A task graph as people draw it; what was shown may be sent back. */
 export interface WorkflowDocument {
   name: string;
-  tasks: (TaskRequest & {
-    position?: {
-      x: number;
-      y: number;
-    } | null;
-  })[];
+  tasks: WorkflowTask[];
   description?: string | null;
   inputs?: Record<string, string | number | boolean | null> | null;
   options?: Options | null;
@@ -717,11 +720,33 @@ export interface Workflow {
   updatedAt: string;
   updatedBy: string;
   name: string;
-  tasks: Record<string, unknown>[];
+  tasks: WorkflowTask[];
   description?: string;
   inputs?: Record<string, string>;
-  options?: Record<string, unknown>;
+  options?: Options;
   warnings?: string[];
+}
+
+/** A saved workflow in a list. */
+export interface ListedWorkflow {
+  id: string;
+  name: string;
+  description: string | null;
+  tasks: number;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  updatedBy: string;
+}
+
+/** A version in the history of a workflow. */
+export interface WorkflowVersion {
+  version: number;
+  savedAt: string;
+  savedBy: string;
+  name: string;
+  description: string | null;
+  tasks: number;
 }
 
 /** What a run of a workflow brings. */
@@ -1098,16 +1123,7 @@ export interface Requests {
   /** Saved workflows */
   'GET /api/workflows': {
     answer: {
-      workflows: {
-        id: string;
-        name: string;
-        description: string | null;
-        tasks: number;
-        version: number;
-        createdAt: string;
-        updatedAt: string;
-        updatedBy: string;
-      }[];
+      workflows: ListedWorkflow[];
       total: number;
     };
   };
@@ -1132,14 +1148,7 @@ export interface Requests {
   /** Who saved what and when */
   'GET /api/workflows/{id}/history': {
     answer: {
-      versions: {
-        version: number;
-        savedAt: string;
-        savedBy: string;
-        name: string;
-        description: string | null;
-        tasks: number;
-      }[];
+      versions: WorkflowVersion[];
       total: number;
     };
   };

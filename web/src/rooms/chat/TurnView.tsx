@@ -1,5 +1,6 @@
 import { Button, Loader } from '@mantine/core';
 import { createContext, memo, useContext } from 'react';
+import type { WorkflowDocument } from '../../api/types';
 import type { CostSummary } from '../../chat/frame';
 import { calledText } from '../../chat/plans';
 import type { Call, Item, Plan, Turn } from '../../chat/state';
@@ -7,7 +8,6 @@ import { count, duration, money } from '../../ui/format';
 import { Growing, Markdown } from '../../ui/Markdown';
 import { Text } from '../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
-import type { WorkflowDocument } from '../../workflow/document';
 import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
 

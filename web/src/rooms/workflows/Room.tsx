@@ -10,7 +10,7 @@ import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { check, type Trouble } from '../../workflow/check';
 import { toDocument, toGraph, toTasks } from '../../workflow/convert';
-import type { SavedWorkflow } from '../../workflow/document';
+import type { SavedWorkflow } from '../../api/types';
 import { EMPTY, freeName, type Graph, titleOf, variables } from '../../workflow/graph';
 import { arranged, below } from '../../workflow/place';
 import type { Editing, EditorStore } from '../../workflow/store';

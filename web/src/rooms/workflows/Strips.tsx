@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconExternalLink, IconHistory, IconUserCheck, IconX } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { post } from '../../api/client';
-import type { RunDetail } from '../../api/types';
+import type { RunDetail, SavedWorkflow } from '../../api/types';
 import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
 import { count, shortId } from '../../ui/format';
@@ -11,7 +11,6 @@ import { Ago, Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import { changes } from '../../workflow/changes';
 import { toGraph } from '../../workflow/convert';
-import type { SavedWorkflow } from '../../workflow/document';
 import type { Graph } from '../../workflow/graph';
 import css from './Editor.module.css';
 

@@ -2,9 +2,9 @@ import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get } from '../../api/client';
+import type { ListedVersion } from '../../api/types';
 import { ProblemNote } from '../../ui/Note';
 import { Ago } from '../../ui/Time';
-import type { ListedVersion } from '../../workflow/document';
 import css from './Editor.module.css';
 
 const SHOWN = 20;

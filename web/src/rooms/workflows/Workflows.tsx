@@ -8,7 +8,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
-import type { ListedWorkflow } from '../../workflow/document';
+import type { ListedWorkflow } from '../../api/types';
 import css from './Workflows.module.css';
 
 const PAGE_SIZE = 50;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import { useSearchParams } from 'react-router';
 import { get } from '../../api/client';
-import type { SavedWorkflow } from '../../workflow/document';
+import type { SavedWorkflow } from '../../api/types';
 
 /** Where the conversation of a workflow is remembered, by its id. */
 const LAST_CHAT = 'consort.editor.chat';

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { notifications } from '@mantine/notifications';
+import type { TaskDocument } from '../../api/types';
 import { toDocument, toTasks } from '../../workflow/convert';
-import type { TaskDocument } from '../../workflow/document';
 import { add, connect, disconnect, insert, move, nextId, type Place, refusal, remove, type Task, titleOf } from '../../workflow/graph';
 import { arranged, below, freePlace } from '../../workflow/place';
 import type { EditorStore } from '../../workflow/store';

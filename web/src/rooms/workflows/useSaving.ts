@@ -2,8 +2,8 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { get, post, Problem, replace } from '../../api/client';
+import type { SavedWorkflow } from '../../api/types';
 import { toDocument } from '../../workflow/convert';
-import type { SavedWorkflow } from '../../workflow/document';
 import type { Editing, EditorStore } from '../../workflow/store';
 
 /** How often is looked whether somebody else has saved. */
