@@ -88,7 +88,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
     await Promise.all([server, ...neighbours].map((each) => each.stop()));
   };
   return { server, stop, pages: [
-    { name: 'overview', path: '/', ready: 'Used by runs over time' },
+    { name: 'overview', path: '/', ready: 'Used over time' },
     { name: 'runs', path: '/runs', ready: 'Started' },
     { name: 'new-run', path: '/runs/new', ready: 'Tags and options' },
     { name: 'run-graph', path: run(live, 'graph'), ready: 'write the report' },

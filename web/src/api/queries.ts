@@ -30,6 +30,15 @@ export function useRunDetail(runId: string, isActive: boolean) {
   });
 }
 
+/** What the newest turns of chats have used. */
+export function useTurns(limit: number) {
+  return useQuery({
+    queryKey: ['turns', limit],
+    queryFn: ({ signal }) => get<Answer<'GET /api/turns'>>(`/api/turns?limit=${limit}`, signal),
+    refetchInterval: QUIET_MS,
+  });
+}
+
 export function useReviews() {
   return useQuery({
     queryKey: ['reviews'],
@@ -56,11 +65,12 @@ export function useCapabilities() {
   });
 }
 
-export function useNetwork() {
+/** Links and load change without a frame of `/ws`, so whoever looks asks, often on the map; nobody does while the page is hidden. */
+export function useNetwork(interest: 'active' | 'quiet' = 'active') {
   return useQuery({
     queryKey: ['network'],
     queryFn: ({ signal }) => get<Network>('/api/network', signal),
-    refetchInterval: ACTIVE_MS,
+    refetchInterval: interest === 'active' ? ACTIVE_MS : QUIET_MS,
   });
 }
 

@@ -4,7 +4,7 @@
 import type * as api from './generated/api';
 
 export type {
-  Accepted, Approval, Capabilities, Capability, Invoked, ListedWorkflow, Message, Metrics, Network, Peer, Rehearsal, RememberedFact, Review, RunDetail, RunRequest, Said, Thread,
+  Accepted, Approval, Capabilities, Capability, Invoked, ListedTurn, ListedWorkflow, Message, Metrics, Network, Peer, Rehearsal, RememberedFact, Review, RunDetail, RunRequest, Said, Thread,
   Workflow as SavedWorkflow, WorkflowDocument, WorkflowTask as TaskDocument, WorkflowVersion as ListedVersion,
 } from './generated/api';
 

@@ -208,17 +208,22 @@ impl Run {
 
     fn cost_summary(&self) -> Value {
         let cost = |used: &crate::turn::Used| usd(used.cost());
-        let priced = self.unpriced.is_empty() && !self.totals.unknown;
         let model = |(alias, used): (&String, &crate::turn::Used)| {
             let priced = !self.unpriced.contains(alias) && !used.unknown;
             json!({ "model": alias, "llm_calls": used.llm_calls, "input_tokens": used.usage.input,
                 "output_tokens": used.usage.output, "cached_tokens": used.usage.cached_input, "total_usd": priced.then(|| cost(used)) })
         };
         let by_model: Vec<Value> = self.chat.by_model.iter().map(model).collect();
-        json!({ "total_usd": priced.then(|| cost(&self.totals)), "input_tokens": self.totals.usage.input,
+        json!({ "total_usd": self.cost_usd(), "input_tokens": self.totals.usage.input,
             "output_tokens": self.totals.usage.output, "cached_tokens": self.totals.usage.cached_input,
             "llm_calls": self.totals.llm_calls, "tool_calls": self.totals.tool_calls, "subtasks": self.budget.subtasks(),
             "wall_ms": self.clock.read(self.at), "by_model": by_model, "unpriced_models": self.unpriced })
+    }
+
+    /// Money spent so far, in dollars, where every model has a price.
+    pub(super) fn cost_usd(&self) -> Option<f64> {
+        let priced = self.unpriced.is_empty() && !self.totals.unknown;
+        priced.then(|| usd(self.totals.cost()))
     }
 
     /// Which model call of a turn is or was last under way.

@@ -17,7 +17,6 @@ use crate::run::Run;
 use crate::schema::Schema;
 use crate::spec::{Kind, Spec, Task};
 use crate::turn::Used;
-use crate::view::usd;
 
 /// The name of the task that looks for facts.
 pub const MINING: &str = "mining";
@@ -93,9 +92,7 @@ impl Run {
     /// What looking took, as it is listed.
     pub fn mining_cost(&self) -> Value {
         let Used { llm_calls, usage, .. } = self.totals;
-        let priced = self.unpriced.is_empty() && !self.totals.unknown;
-        let total_usd = priced.then(|| usd(self.totals.input_cost + self.totals.output_cost));
-        json!({ "llmCalls": llm_calls, "inputTokens": usage.input, "outputTokens": usage.output, "totalUsd": total_usd })
+        json!({ "llmCalls": llm_calls, "inputTokens": usage.input, "outputTokens": usage.output, "totalUsd": self.cost_usd() })
     }
 
     /// What was said in the turn, without what tools said.

@@ -156,6 +156,8 @@ pub struct Listed<'a> {
     next: u64,
     allowed: &'a BTreeSet<String>,
     open_approvals: usize,
+    total_tokens: i64,
+    cost_usd: Option<f64>,
     rows: &'a [Row],
 }
 
@@ -174,6 +176,12 @@ pub struct Stored {
     pub allowed: Vec<String>,
     /// Questions for permission that are open.
     pub open_approvals: usize,
+    /// Tokens used so far; -1 when some model did not say.
+    #[serde(default)]
+    pub total_tokens: i64,
+    /// Money spent so far, in dollars, where every model has a price.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
     /// What it has left in the thread; empty until it has ended.
     pub rows: Vec<Row>,
 }
@@ -190,6 +198,8 @@ impl Run {
             next: chat.base + self.chat.events,
             allowed: &self.chat.allowed,
             open_approvals: self.chat.open.len(),
+            total_tokens: self.total_tokens(),
+            cost_usd: self.cost_usd(),
             rows: if self.ended() { self.rows() } else { &[] },
         }
     }

@@ -6,6 +6,7 @@ mod flow;
 mod follow;
 mod live;
 mod mining;
+mod spent;
 mod thread;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -25,6 +26,7 @@ use tokio::task::JoinSet;
 use follow::Line;
 pub use follow::{Numbered, Start};
 pub use live::{Attachment, Seat};
+pub use spent::Spent;
 pub use thread::{Mined, Thread, Waiting};
 
 use crate::collections::{self, Collections, Hit};
@@ -419,6 +421,7 @@ impl Chats {
         let remembers = order.turn.remembers;
         let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
         compiled.spec.traceparent = say.traceparent;
+        compiled.spec.tags.insert(spent::OWNER.to_owned(), thread.owner.clone());
         // Whoever claims the number first has the thread's next turn.
         let claim = claim(&thread.id, base);
         if remembers {

@@ -18,6 +18,7 @@ pub(crate) mod submit;
 pub(crate) mod threads;
 mod tools;
 mod traces;
+mod turns;
 mod workflows;
 mod workspace;
 
@@ -51,6 +52,7 @@ pub(crate) fn all() -> Router<Arc<Site>> {
         .merge(threads::routes())
         .merge(tools::routes())
         .merge(traces::routes())
+        .merge(turns::routes())
         .merge(workflows::routes())
         .merge(workspace::routes())
         .merge(ws::routes())

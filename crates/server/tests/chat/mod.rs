@@ -1,6 +1,7 @@
 //! Conversations through real sockets.
 
 mod memory;
+mod spent;
 
 use std::sync::Arc;
 

@@ -521,6 +521,20 @@ export interface Thread {
   permissionMode?: 'plan' | 'default' | 'auto';
 }
 
+/** A turn of a conversation, and what it has used. */
+export interface ListedTurn {
+  turnId: string;
+  threadId: string;
+  status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  startedAt: string;
+  /** Null until it has ended. */
+  durationMs: number | null;
+  /** -1 when some model did not say. */
+  totalTokens: number;
+  /** Null when a model has no price. */
+  totalUsd: number | null;
+}
+
 /** What came of looking through a turn for what is worth remembering. */
 export interface Mined {
   turnId: string;
@@ -944,6 +958,13 @@ export interface Requests {
   /** A conversation as Markdown */
   'GET /api/threads/{id}/export': {
     answer: unknown;
+  };
+  /** What conversations have used, turn by turn */
+  'GET /api/turns': {
+    answer: {
+      turns: ListedTurn[];
+      total: number;
+    };
   };
   /** Collections of documents */
   'GET /api/collections': {

@@ -5,13 +5,13 @@ import type { Bucket, Range } from './buckets';
 
 const HEIGHT = 150;
 
-/** One number over time, as bars. */
+/** One number over time, as bars: of runs and of chats, or of runs that failed and did not. */
 export default function Bars({ data, field, range }: { data: Bucket[]; field: 'tokens' | 'cost' | 'runs'; range: Range }) {
   const format = field === 'cost' ? money : count;
-  const rows = data.map(({ from, runs, failed, ...rest }) => ({ ...rest, runs: runs - failed, failed, at: label(from, range) }));
+  const rows = data.map(({ from, runs, failed, ...spent }) => ({ at: label(from, range), ...(field === 'runs' ? { runs: runs - failed, failed } : spent[field]) }));
   const series = field === 'runs'
     ? [{ name: 'runs', label: 'Not failed', color: 'var(--accent)' }, { name: 'failed', label: 'Failed', color: 'var(--bad)' }]
-    : [{ name: field, label: field === 'cost' ? 'Cost' : 'Tokens', color: 'var(--accent)' }];
+    : [{ name: 'runs', label: 'Runs', color: 'var(--accent)' }, { name: 'chats', label: 'Your chats', color: 'var(--second)' }];
   return (
     <BarChart
       h={HEIGHT}
@@ -23,7 +23,7 @@ export default function Bars({ data, field, range }: { data: Bucket[]; field: 't
       withLegend={false}
       gridAxis="x"
       tickLine="none"
-      yAxisProps={{ width: 52, tickCount: 4, allowDecimals: field === 'cost' }}
+      yAxisProps={{ width: field === 'cost' ? 60 : 52, tickCount: 4, allowDecimals: field === 'cost' }}
       xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 24 }}
       barProps={{ isAnimationActive: false, radius: 2 }}
     />

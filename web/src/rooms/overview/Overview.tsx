@@ -2,19 +2,19 @@ import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import { useApprovals, useReviews, useRuns, useServerStatus } from '../../api/queries';
+import { useApprovals, useReviews, useRuns, useServerStatus, useTurns } from '../../api/queries';
 import type { RunRow } from '../../api/types';
 import { count, money } from '../../ui/format';
 import { ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { useNow } from '../../ui/useNow';
 import { RunTable } from '../runs/RunTable';
-import { buckets, RANGES } from './buckets';
+import { type Bucket, buckets, RANGES, type Spent } from './buckets';
 import css from './Overview.module.css';
 
 const Bars = lazy(() => import('./Bars'));
 
-/** Runs looked at: the newest. */
+/** Runs and turns of chats looked at: the newest. */
 const LOOKED_AT = 500;
 const SHOWN = 5;
 
@@ -30,7 +30,7 @@ export default function Overview() {
       {data ? (
         <>
           <Numbers active={active} failed={failed} />
-          <Spending runs={runs} isCut={data.total > runs.length} />
+          <Spending runs={runs} areRunsCut={data.total > runs.length} />
           <Listed title="At work" all="/runs?status=RUNNING" runs={active} quiet="Nothing runs just now." />
           <Listed title="Failed lately" all="/runs?status=FAILED" runs={failed} quiet="No run has failed." />
         </>
@@ -73,34 +73,43 @@ function Figure({ to, name, value, tone, children }: { to: string; name: string;
   );
 }
 
-function Spending({ runs, isCut }: { runs: RunRow[]; isCut: boolean }) {
+function Spending({ runs, areRunsCut }: { runs: RunRow[]; areRunsCut: boolean }) {
+  const chats = useTurns(LOOKED_AT).data;
+  const turns = chats?.turns ?? [];
   const clock = useNow();
   const [params, setParams] = useSearchParams();
   const range = RANGES.find(({ value }) => value === params.get('range')) ?? RANGES[1];
   if (!range) return null;
-  const data = buckets(runs, range, clock);
-  const tokens = data.reduce((sum, bucket) => sum + bucket.tokens, 0);
-  const cost = data.reduce((sum, bucket) => sum + bucket.cost, 0);
+  const data = buckets({ runs, turns }, range, clock);
+  const cut = [...(areRunsCut ? [`the newest ${LOOKED_AT} runs`] : []), ...(chats && chats.total > turns.length ? [`the newest ${LOOKED_AT} turns of chats`] : [])];
   return (
-    <section className={css.section} aria-label="Used by runs over time">
+    <section className={css.section} aria-label="Used over time">
       <header>
-        <h2>Used by runs over time</h2>
-        {isCut ? <span className={css.quiet} style={{ padding: 0 }}>the newest {LOOKED_AT} runs</span> : null}
+        <h2>Used over time</h2>
+        <ul className={css.legend}><li>Runs</li><li data-chats>Your chats</li></ul>
+        {cut.length > 0 ? <span className={css.cut}>only {cut.join(' and ')}</span> : null}
         <SegmentedControl size="xs" ml="auto" aria-label="Span of time" data={RANGES.map(({ value, label }) => ({ value, label }))} value={range.value} onChange={(value) => setParams({ range: value }, { replace: true })} />
       </header>
       <div className={css.charts}>
-        <Chart title="Tokens" total={count(tokens)}><Bars data={data} field="tokens" range={range} /></Chart>
-        <Chart title="Cost" total={money(cost)}><Bars data={data} field="cost" range={range} /></Chart>
-        <Chart title="Runs" total={count(data.reduce((sum, bucket) => sum + bucket.runs, 0))}><Bars data={data} field="runs" range={range} /></Chart>
+        <Chart title="Tokens" total={inAll(data, 'tokens', count)}><Bars data={data} field="tokens" range={range} /></Chart>
+        <Chart title="Cost" total={inAll(data, 'cost', money)}><Bars data={data} field="cost" range={range} /></Chart>
+        <Chart title="Runs" total={`${count(data.reduce((sum, bucket) => sum + bucket.runs, 0))} in all`}><Bars data={data} field="runs" range={range} /></Chart>
       </div>
     </section>
   );
 }
 
+/** The sum, and how much of it is chats. */
+function inAll(data: Bucket[], field: 'tokens' | 'cost', format: (value: number) => string): string {
+  const sum = (kind: keyof Spent): number => data.reduce((total, bucket) => total + bucket[field][kind], 0);
+  const chats = sum('chats');
+  return `${format(sum('runs') + chats)} in all${chats > 0 ? `, ${format(chats)} in chats` : ''}`;
+}
+
 function Chart({ title, total, children }: { title: string; total: string; children: ReactNode }) {
   return (
     <Card className={css.chart}>
-      <header><h3>{title}</h3><span>{total} in all</span></header>
+      <header><h3>{title}</h3><span>{total}</span></header>
       <Suspense fallback={<Skeleton height={150} />}>{children}</Suspense>
     </Card>
   );
