@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { parser } from '../api/sse';
-import type { Capabilities, Capability, Network } from '../api/types';
+import type { Capabilities, Capability, ListedTurn, Network, Peer, RunRow } from '../api/types';
 import { blocks } from '../ui/blocks';
 import { lines } from '../ui/diff';
 import { count, countdown, duration, money } from '../ui/format';
 import { fields, toArguments } from '../ui/schema';
+import { fromNetwork } from '../ui/ToolsField';
 import { emptyDraft, NO_OVERRIDE, ownTask, toRequest, variables } from './new/draft';
 import { ensembles, key, placed, provided, tags } from './network/ensembles';
+import { buckets } from './overview/buckets';
 import { type Description, fields as described, operations } from './reference/description';
 import { edges, layout } from './run/graph/layout';
 import { merged, type Span, spansOf } from './run/timeline/spans';
@@ -32,6 +34,15 @@ describe('a composed request', () => {
     expect(toRequest({ ...emptyDraft(CAPABILITIES), source: 'own', tasks })).toEqual({
       tasks: [{ name: 'a', description: 'A' }, { description: 'B', context: ['$a'] }, { description: 'C', context: ['$1'], review: 'required' }],
     });
+  });
+
+  it('names the agent of a task, and leaves out one that nobody described', () => {
+    const tasks = [{ ...ownTask(1), description: 'A', role: 'Editor for {paper}', goal: 'Clear words', mayDelegate: true, tools: ['network:#food'] }, { ...ownTask(2), description: 'B' }, { ...ownTask(3), description: 'C', goal: 'x' }];
+    const draft = { ...emptyDraft(CAPABILITIES), source: 'own' as const, tasks };
+    expect(variables(draft, CAPABILITIES)).toEqual(['paper']);
+    expect(toRequest(draft)).toEqual({ tasks: [
+      { description: 'A', agent: { role: 'Editor for {paper}', goal: 'Clear words', allowDelegation: true }, tools: ['network:#food'] }, { description: 'B' }, { description: 'C', agent: { goal: 'x' } },
+    ] });
   });
 });
 
@@ -157,7 +168,29 @@ describe('numbers', () => {
   });
 });
 
+describe('what was spent', () => {
+  it('is counted for runs and for chats, each where it began', () => {
+    const now = Date.parse('2026-05-01T12:30:00Z');
+    const run = (startedAt: string, more: object): RunRow => ({ startedAt, totalTokens: 100, status: 'COMPLETED', costEstimate: { inputCost: 0.5, outputCost: 0.25 }, ...more }) as RunRow;
+    const turn = (startedAt: string, totalTokens: number, totalUsd: number | null): ListedTurn => ({ turnId: 't', threadId: 'c', status: 'COMPLETED', startedAt, durationMs: 1, totalTokens, totalUsd });
+    const runs = [run('2026-05-01T12:10:00Z', {}), run('2026-05-01T11:10:00Z', { status: 'FAILED', totalTokens: -1, costEstimate: undefined }), run('2026-04-01T00:00:00Z', {})];
+    const turns = [turn('2026-05-01T12:20:00Z', 30, 0.1), turn('2026-05-01T12:25:00Z', -1, null), turn('2026-05-01T11:59:59Z', 7, 0.2)];
+    const found = buckets({ runs, turns }, { value: '2h', label: '', stepMs: 3_600_000, steps: 2 }, now);
+    expect(found.map(({ from: _from, ...rest }) => rest)).toEqual([
+      { runs: 1, failed: 1, tokens: { runs: 0, chats: 7 }, cost: { runs: 0, chats: 0.2 } },
+      { runs: 1, failed: 0, tokens: { runs: 100, chats: 30 }, cost: { runs: 0.75, chats: 0.1 } },
+    ]);
+  });
+});
+
 describe('the network', () => {
+  it('offers its tools to tasks by name, by tag and all together', () => {
+    const shared = [{ name: 'stock', description: '', type: 'TOOL' as const, tags: ['food'] }, { name: 'cook', description: '', type: 'TASK' as const, tags: ['warm'] }];
+    const peer = (name: string, connected: boolean): Peer => ({ name, connected, dialled: true, sharedCapabilities: shared, requests: [] });
+    expect(fromNetwork({ peers: [peer('kitchen', true), peer('cellar', false)] })).toEqual(['network:*', 'network:#food', 'kitchen.stock', 'kitchen.cook']);
+    expect(fromNetwork({ peers: [peer('cellar', false)] })).toEqual([]);
+  });
+
   const tool = (name: string, ...tags: string[]): Capability => ({ name, description: '', type: 'TOOL', tags });
   const NETWORK: Network = {
     ensemble: 'room', realm: 'downtown', version: '1', leaseMs: 1, status: 'available', currentLoad: 0, maxConcurrent: 4, sharedCapabilities: [tool('clean')], capabilities: 2,

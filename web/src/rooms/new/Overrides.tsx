@@ -1,5 +1,6 @@
 import { Accordion, MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import type { PreconfiguredTask } from '../../api/types';
+import { ToolsField } from '../../ui/ToolsField';
 import { NO_OVERRIDE, type Override } from './draft';
 import type { PartProps } from './New';
 import css from './New.module.css';
@@ -37,7 +38,6 @@ interface ChangesProps {
 }
 
 function Changes({ task, override, capabilities, set }: ChangesProps) {
-  const addable = capabilities.tools.map(({ name }) => name).filter((name) => !task.tools.includes(name));
   return (
     <div className={css.form}>
       <Textarea label="Description" placeholder={task.description} autosize minRows={2} value={override.description} onChange={(event) => set({ description: event.currentTarget.value })} />
@@ -46,7 +46,7 @@ function Changes({ task, override, capabilities, set }: ChangesProps) {
         <TextInput label="Expected output" value={override.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
         <Select label="Model" placeholder="As configured" clearable data={capabilities.models.map(({ alias }) => alias)} value={override.model || null} onChange={(model) => set({ model: model ?? '' })} />
         <TextInput label="Rounds at most" inputMode="numeric" placeholder="25" value={override.maxIterations} onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })} />
-        <MultiSelect label="More tools" data={addable} value={override.addTools} onChange={(addTools) => set({ addTools })} />
+        <ToolsField label="More tools" known={task.tools} value={override.addTools} onChange={(addTools) => set({ addTools })} />
         {task.tools.length > 0 ? <MultiSelect label="Without tools" data={task.tools} value={override.removeTools} onChange={(removeTools) => set({ removeTools })} /> : null}
       </div>
     </div>

@@ -1,6 +1,8 @@
-import { ActionIcon, Button, MultiSelect, Select, Switch, Textarea, TextInput } from '@mantine/core';
+import { Accordion, ActionIcon, Button, MultiSelect, Select, Switch, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
+import { AgentFields } from '../../ui/AgentFields';
+import { ToolsField } from '../../ui/ToolsField';
 import { type OwnTask, ownTask } from './draft';
 import type { PartProps } from './New';
 import css from './New.module.css';
@@ -36,6 +38,8 @@ interface TaskCardProps {
 
 export const nameOf = (task: OwnTask, position: number): string => task.name || `Task ${position + 1}`;
 
+const isNobody = ({ role, goal, background, mayDelegate }: OwnTask): boolean => !role.trim() && Boolean(goal || background || mayDelegate);
+
 function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCardProps) {
   const others = tasks.map((other, at) => ({ value: String(other.id), label: nameOf(other, at) })).filter(({ value }) => value !== String(task.id));
   return (
@@ -49,9 +53,15 @@ function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCard
         <TextInput label="Name" value={task.name} onChange={(event) => set({ name: event.currentTarget.value })} />
         <TextInput label="Expected output" value={task.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
         <Select label="Model" placeholder="The first one" clearable data={capabilities.models.map(({ alias }) => alias)} value={task.model || null} onChange={(model) => set({ model: model ?? '' })} />
-        <MultiSelect label="Tools" data={capabilities.tools.map(({ name }) => name)} value={task.tools} onChange={(tools) => set({ tools })} />
+        <ToolsField label="Tools" value={task.tools} onChange={(tools) => set({ tools })} />
         {others.length > 0 ? <MultiSelect label="Reads the output of" data={others} value={task.context.map(String)} onChange={(ids) => set({ context: ids.map(Number) })} /> : null}
       </div>
+      <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
+        <Accordion.Item value="agent">
+          <Accordion.Control>Agent <span className={css.hint}>{task.role || 'derived from what there is to do'}</span></Accordion.Control>
+          <Accordion.Panel><AgentFields agent={task} error={isNobody(task) ? 'An agent needs a role' : undefined} set={set} /></Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
       <Switch label="A person reviews its output" checked={task.isReviewed} onChange={(event) => set({ isReviewed: event.currentTarget.checked })} />
     </section>
   );

@@ -1,6 +1,9 @@
 // What is being composed, and the request it becomes. Empty fields are left out, so that the server's defaults hold.
 
 import type { Capabilities, RunOptions, RunRequest, TaskDraft, TaskOverride, Workflow } from '../../api/types';
+import type { AgentDraft } from '../../ui/AgentFields';
+
+type AgentRequest = NonNullable<TaskDraft['agent']>;
 
 export interface Draft {
   source: 'ensemble' | 'own';
@@ -23,7 +26,7 @@ export interface Override {
   removeTools: string[];
 }
 
-export interface OwnTask {
+export interface OwnTask extends AgentDraft {
   /** Told apart by this while names change. */
   id: number;
   name: string;
@@ -41,7 +44,7 @@ export const NO_OVERRIDE: Override = {
 };
 
 export const ownTask = (id: number): OwnTask => ({
-  id, name: '', description: '', expectedOutput: '', model: '', tools: [], context: [], isReviewed: false,
+  id, name: '', description: '', expectedOutput: '', role: '', goal: '', background: '', mayDelegate: false, model: '', tools: [], context: [], isReviewed: false,
 });
 
 export function emptyDraft(capabilities: Capabilities): Draft {
@@ -56,7 +59,7 @@ export function variables({ source, tasks }: Draft, { preconfiguredTasks }: Capa
 
 /** `{name}` is a variable, `{{name}}` is not. */
 function ownVariables(tasks: readonly OwnTask[]): string[] {
-  const texts = tasks.flatMap(({ description, expectedOutput }) => [description, expectedOutput]);
+  const texts = tasks.flatMap(({ description, expectedOutput, role, goal, background }) => [description, expectedOutput, role, goal, background]);
   return [...new Set(texts.flatMap((text) => [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')))];
 }
 
@@ -83,12 +86,14 @@ function overriding({ maxIterations, addTools, removeTools, ...texts }: Override
   return filled<TaskOverride>({ ...texts, maxIterations: limit > 0 ? limit : undefined, tools: filled({ add: addTools, remove: removeTools }) });
 }
 
-function own({ id: _id, context, isReviewed, ...task }: OwnTask, all: readonly OwnTask[]): TaskDraft {
+function own({ id: _id, context, isReviewed, role, goal, background, mayDelegate, ...task }: OwnTask, all: readonly OwnTask[]): TaskDraft {
   const reference = (wanted: number): string => {
     const position = all.findIndex((other) => other.id === wanted);
     return `$${all[position]?.name || position}`;
   };
-  return filled<TaskDraft>({ ...task, description: task.description, context: context.map(reference), review: isReviewed ? 'required' : undefined });
+  // A goal without a role is sent as it is, so that the server says what is missing.
+  const agent = filled<AgentRequest>({ role, goal, background, allowDelegation: mayDelegate || undefined });
+  return filled<TaskDraft>({ ...task, description: task.description, agent, context: context.map(reference), review: isReviewed ? 'required' : undefined });
 }
 
 /** The same value without what is empty. */

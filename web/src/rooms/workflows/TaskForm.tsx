@@ -1,7 +1,9 @@
-import { Accordion, Button, Group, MultiSelect, Select, Switch, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { Accordion, Button, Group, MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import { IconCopy, IconPlugConnected, IconTrash } from '@tabler/icons-react';
 import { useEffect, useRef } from 'react';
 import { useCapabilities } from '../../api/queries';
+import { AgentFields } from '../../ui/AgentFields';
+import { ToolsField } from '../../ui/ToolsField';
 import type { Trouble } from '../../workflow/check';
 import { change, downstream, type Fields, type Graph, type Task, titleOf } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
@@ -42,12 +44,12 @@ export function TaskForm({ store, graph, task, troubles, isNew, duplicate, remov
       <Textarea label="Expected output" autosize minRows={1} maxRows={6} value={task.expectedOutput} error={wrong('expectedOutput')} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
       <MultiSelect label="Reads the output of" placeholder={task.reads.length > 0 ? '' : readable.length > 0 ? 'Nothing' : 'There is no other task'} data={readable.map(({ id }) => ({ value: id, label: titleOf(graph, id) }))} value={task.reads} error={wrong('reads')} onChange={(reads) => set({ reads })} />
       {readers.length > 0 ? <p className={css.hint}>Read by {readers.join(', ')}.</p> : null}
-      <TagsInput label="Tools" placeholder={task.tools.length > 0 ? '' : 'None'} data={capabilities?.tools.map((tool) => tool.name) ?? []} value={task.tools} error={wrong('tools')} onChange={(tools) => set({ tools })} />
+      <ToolsField label="Tools" value={task.tools} error={wrong('tools')} onChange={(tools) => set({ tools })} />
       <Select label="Model" placeholder="The usual one" clearable data={aliases(capabilities?.models.map(({ alias }) => alias) ?? [], task.model)} value={task.model || null} error={wrong('model')} onChange={(model) => set({ model: model ?? '' })} />
       <Accordion variant="separated" chevronPosition="left" defaultValue={task.role || wrong('role') ? 'agent' : wrong('outputSchema') ? 'output' : null} styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         <Accordion.Item value="agent">
           <Accordion.Control>Agent{task.role ? <span className={css.hint}> · {task.role}</span> : null}</Accordion.Control>
-          <Accordion.Panel><AgentFields task={task} set={set} wrong={wrong} /></Accordion.Panel>
+          <Accordion.Panel><AgentFields agent={task} error={wrong('role')} set={set} /></Accordion.Panel>
         </Accordion.Item>
         <Accordion.Item value="output">
           <Accordion.Control>Output, review and limits</Accordion.Control>
@@ -67,18 +69,6 @@ interface PartProps {
   task: Task;
   set: (fields: Fields) => void;
   wrong: (field: string) => string | undefined;
-}
-
-function AgentFields({ task, set, wrong }: PartProps) {
-  return (
-    <div className={css.form}>
-      <p className={css.hint}>Without a role the agent is derived from what there is to do.</p>
-      <TextInput label="Role" placeholder="Researcher" value={task.role} error={wrong('role')} onChange={(event) => set({ role: event.currentTarget.value })} />
-      <Textarea label="Goal" placeholder="What the task says" autosize minRows={1} maxRows={6} value={task.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
-      <Textarea label="Background" autosize minRows={1} maxRows={6} value={task.background} onChange={(event) => set({ background: event.currentTarget.value })} />
-      <Switch label="May hand work to the agents of other tasks" checked={task.mayDelegate} onChange={(event) => set({ mayDelegate: event.currentTarget.checked })} />
-    </div>
-  );
 }
 
 function OutputFields({ task, set, wrong }: PartProps) {
