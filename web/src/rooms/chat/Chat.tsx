@@ -1,4 +1,4 @@
-import { ActionIcon, Menu, Modal, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Menu, Modal, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconDots, IconPencilPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -6,10 +6,12 @@ import { type FormEvent, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { get, patch, remove } from '../../api/client';
 import type { Answer, Thread } from '../../api/types';
+import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
+import { Memory } from './Memory';
 import { NewThread, OneThread } from './OneThread';
 
 const ACTIVE_MS = 3_000;
@@ -38,19 +40,25 @@ function Threads({ chosen }: { chosen: string | undefined }) {
     <section className={css.threads} aria-label="Threads">
       <header>
         <h1>Chat</h1>
+        <Memory />
         <ActionIcon component={Link} to="/chat/new" variant="default" size={30} aria-label="New conversation"><IconPencilPlus size={17} /></ActionIcon>
       </header>
       <TextInput className={css.search} size="xs" aria-label="Search conversations" placeholder="Search" value={wanted} onChange={(event) => setWanted(event.currentTarget.value)} />
       {error ? <ProblemNote what="The conversations could not be listed" error={error} /> : null}
       <ul>{data?.threads.map((thread) => <Entry key={thread.id} thread={thread} isChosen={thread.id === chosen} />)}</ul>
+      {data?.threads.length === 0 ? <p className={css.none}>{query ? 'No conversation has these words.' : 'No conversations yet.'}</p> : null}
     </section>
   );
 }
 
 function Entry({ thread, isChosen }: { thread: Thread; isChosen: boolean }) {
   const navigate = useNavigate();
-  const [renaming, setRenaming] = useState(false);
-  const erase = useAction('Deleting', () => remove(`/api/threads/${thread.id}`), () => { if (isChosen) void navigate('/chat'); });
+  const [dialog, setDialog] = useState<'rename' | 'delete'>();
+  const shut = (): void => setDialog(undefined);
+  const erase = useAction('Deleting', () => remove(`/api/threads/${thread.id}`), () => {
+    shut();
+    if (isChosen) void navigate('/chat');
+  });
   return (
     <li className={css.entry} data-chosen={isChosen || undefined}>
       {thread.running ? <span className={css.live} role="img" aria-label="A turn is running" /> : null}
@@ -58,11 +66,12 @@ function Entry({ thread, isChosen }: { thread: Thread; isChosen: boolean }) {
       <Menu>
         <Menu.Target><ActionIcon variant="subtle" color="gray" size="sm" mr={4} aria-label={`More about ${thread.title || 'this conversation'}`}><IconDots size={14} /></ActionIcon></Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => setRenaming(true)}>Rename</Menu.Item>
-          <Menu.Item color="red" onClick={() => erase.mutate()}>Delete</Menu.Item>
+          <Menu.Item onClick={() => setDialog('rename')}>Rename</Menu.Item>
+          <Menu.Item color="red" onClick={() => setDialog('delete')}>Delete</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Rename thread={thread} opened={renaming} close={() => setRenaming(false)} />
+      <Rename thread={thread} opened={dialog === 'rename'} close={shut} />
+      <ConfirmDelete what={thread.title || 'this conversation'} means="Everything that was said in it is erased." opened={dialog === 'delete'} close={shut} confirm={() => erase.mutate()} />
     </li>
   );
 }
@@ -76,7 +85,12 @@ function Rename({ thread, opened, close }: { thread: Thread; opened: boolean; cl
   };
   return (
     <Modal opened={opened} onClose={close} title="Rename the conversation">
-      <form onSubmit={submit}><TextInput label="Title" data-autofocus value={title} onChange={(event) => setTitle(event.currentTarget.value)} /></form>
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput label="Title" data-autofocus value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
+          <Button type="submit" disabled={!title.trim()} loading={rename.isPending}>Rename</Button>
+        </Stack>
+      </form>
     </Modal>
   );
 }

@@ -6,6 +6,7 @@ import { useCapabilities } from '../../api/queries';
 import type { Body } from '../../api/types';
 import type { Mode } from '../../chat/frame';
 import css from './Chat.module.css';
+import { useRemembers } from './Memory';
 
 export type Message = Body<'POST /api/threads/{id}/messages'>;
 
@@ -30,10 +31,11 @@ export function Composer({ isRunning, isSending, send, stop, setTurnMode }: Comp
   const [content, setContent] = useState('');
   const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
   const [mode, setMode] = useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
+  const [remembers] = useRemembers();
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
     if (!content.trim() || isSending) return;
     const known = models.some(({ alias }) => alias === model);
-    send({ content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}) });
+    send({ content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}), ...(remembers ? { memory_enabled: true } : {}) });
     setContent('');
   };
   const choose = (chosen: Mode): void => {

@@ -1,5 +1,5 @@
 import { Skeleton } from '@mantine/core';
-import { IconMessageCircle } from '@tabler/icons-react';
+import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
@@ -66,6 +66,7 @@ export function OneThread({ id }: { id: string }) {
   }
   return (
     <div className={css.thread}>
+      <Link className={css.back} to="/chat"><IconChevronLeft size={15} aria-hidden />All conversations</Link>
       <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
         <div className={css.inner}>
           {state ? null : <Skeleton height={120} />}

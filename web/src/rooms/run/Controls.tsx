@@ -6,9 +6,10 @@ import { useNavigate } from 'react-router';
 import { download, post, remove } from '../../api/client';
 import type { Accepted, CancelMode, RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
+import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { useAction } from '../../ui/useAction';
 import { Again } from './Again';
-import { ConfirmDelete, Inject, SwitchModel } from './Dialogs';
+import { Inject, SwitchModel } from './Dialogs';
 
 const MODES: { mode: CancelMode; title: string; means: string }[] = [
   { mode: 'after_task', title: 'After the tasks under way', means: 'They finish and keep their outputs' },
@@ -67,7 +68,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
       <Inject run={run} opened={injecting} close={inject.close} />
       <SwitchModel run={run} opened={switching} close={switchModel.close} />
       {again ? <Again detail={detail} kind={again} opened close={() => setAgain(undefined)} /> : null}
-      <ConfirmDelete opened={deleting} close={confirm.close} confirm={() => erase.mutate()} />
+      <ConfirmDelete what="this run" means="The run, its events and its outputs are erased." opened={deleting} close={confirm.close} confirm={() => erase.mutate()} />
     </Group>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Modal, Select, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
 import { post } from '../../api/client';
@@ -55,18 +55,6 @@ export function SwitchModel({ run, opened, close }: DialogProps) {
         <Select label="Model" data-autofocus data={models.map(({ alias, provider }) => ({ value: alias, label: `${alias} · ${provider}`, disabled: alias === run.model }))} value={model} onChange={setModel} />
         <Button disabled={!model} loading={change.isPending} onClick={() => change.mutate()}>Switch</Button>
       </Stack>
-    </Modal>
-  );
-}
-
-export function ConfirmDelete({ opened, close, confirm }: { opened: boolean; close: () => void; confirm: () => void }) {
-  return (
-    <Modal opened={opened} onClose={close} title="Delete this run?">
-      <Text size="sm">The run, its events and its outputs are erased. This cannot be undone.</Text>
-      <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={close}>Keep it</Button>
-        <Button color="red" onClick={confirm}>Delete</Button>
-      </Group>
     </Modal>
   );
 }

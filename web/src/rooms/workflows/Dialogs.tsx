@@ -5,6 +5,9 @@ import { type Graph, variables } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
 
+/** What deleting a workflow means. */
+export const ERASED = 'The workflow is erased with all of its versions. Its runs stay.';
+
 interface DialogProps {
   opened: boolean;
   close: () => void;
@@ -53,18 +56,6 @@ export function Keys({ opened, close }: DialogProps) {
       <dl className={css.keys}>
         {KEYS.map(([keys, does]) => <div key={does}><dt>{keys.map((key) => <Kbd key={key}>{key}</Kbd>)}</dt><dd>{does}</dd></div>)}
       </dl>
-    </Modal>
-  );
-}
-
-export function Erase({ name, opened, close, erase }: DialogProps & { name: string; erase: () => void }) {
-  return (
-    <Modal opened={opened} onClose={close} title={`Delete ${name}?`}>
-      <Text size="sm">The workflow is erased with all of its versions. Its runs stay. This cannot be undone.</Text>
-      <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={close}>Keep it</Button>
-        <Button color="red" onClick={erase}>Delete</Button>
-      </Group>
     </Modal>
   );
 }

@@ -4,19 +4,20 @@ import { IconPlus, IconSchema } from '@tabler/icons-react';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { post, remove } from '../../api/client';
+import type { SavedWorkflow } from '../../api/types';
 import { planText, planUnderWay } from '../../chat/plans';
 import type { Plan } from '../../chat/state';
+import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { check, type Trouble } from '../../workflow/check';
 import { toDocument, toGraph, toTasks } from '../../workflow/convert';
-import type { SavedWorkflow } from '../../api/types';
 import { EMPTY, freeName, type Graph, titleOf, variables } from '../../workflow/graph';
 import { arranged, below } from '../../workflow/place';
 import type { Editing, EditorStore } from '../../workflow/store';
 import { Bar } from './Bar';
 import { Canvas } from './Canvas';
-import { Erase, Inputs, Keys, Leaving } from './Dialogs';
+import { ERASED, Inputs, Keys, Leaving } from './Dialogs';
 import css from './Editor.module.css';
 import { EditorChat } from './EditorChat';
 import { Chosen, Panel } from './Panel';
@@ -103,7 +104,7 @@ export function Room({ id, store, editing, saving }: RoomProps) {
       </div>
       <Inputs graph={graph} opened={dialog === 'inputs'} close={shut} start={(inputs) => start.mutate(inputs)} />
       <Keys opened={dialog === 'keys'} close={shut} />
-      <Erase name={graph.name} opened={dialog === 'erase'} close={shut} erase={() => { shut(); erase.mutate(); }} />
+      <ConfirmDelete what={graph.name} means={ERASED} opened={dialog === 'erase'} close={shut} confirm={() => { shut(); erase.mutate(); }} />
       <span className="visually-hidden" role="status">{fresh.length > 0 ? `Done by ${editing.history.past.at(-1)?.label}` : ''}</span>
       {isDirty ? <Leaving store={store} save={saving.save} /> : null}
     </div>

@@ -1,14 +1,16 @@
-import { ActionIcon, Button, Menu, Modal, Group, Skeleton, Text } from '@mantine/core';
+import { ActionIcon, Button, Menu, Skeleton } from '@mantine/core';
 import { IconDots, IconPencil, IconPlus, IconSchema, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { get, remove } from '../../api/client';
+import type { ListedWorkflow } from '../../api/types';
+import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
-import type { ListedWorkflow } from '../../api/types';
+import { ERASED } from './Dialogs';
 import css from './Workflows.module.css';
 
 const PAGE_SIZE = 50;
@@ -75,13 +77,7 @@ function Row({ workflow }: { workflow: ListedWorkflow }) {
           <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>Delete</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Modal opened={deleting} onClose={() => setDeleting(false)} title={`Delete ${workflow.name}?`}>
-        <Text size="sm">The workflow is erased with all of its {workflow.version} {workflow.version === 1 ? 'version' : 'versions'}. Its runs stay. This cannot be undone.</Text>
-        <Group justify="flex-end" mt="md">
-          <Button variant="default" onClick={() => setDeleting(false)}>Keep it</Button>
-          <Button color="red" loading={erase.isPending} onClick={() => erase.mutate()}>Delete</Button>
-        </Group>
-      </Modal>
+      <ConfirmDelete what={workflow.name} means={ERASED} opened={deleting} close={() => setDeleting(false)} confirm={() => erase.mutate()} />
     </li>
   );
 }

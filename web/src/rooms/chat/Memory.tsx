@@ -1,0 +1,67 @@
+import { ActionIcon, Button, Modal, Skeleton, Switch } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { IconBrain, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'react-router';
+import { get, remove } from '../../api/client';
+import type { Answer, RememberedFact } from '../../api/types';
+import { ProblemNote } from '../../ui/Note';
+import { Ago } from '../../ui/Time';
+import { useAction } from '../../ui/useAction';
+import css from './Memory.module.css';
+
+/** All there can be. */
+const FACTS_MAX = 500;
+const PLACE = 'memory';
+
+/** Whether what is said here may be remembered; said with every message. */
+export function useRemembers() {
+  return useLocalStorage({ key: 'consort.chat.memory', defaultValue: false });
+}
+
+/** Leads to what is remembered about whoever looks. It has an address of its own. */
+export function Memory() {
+  const [params, setParams] = useSearchParams();
+  const [remembers] = useRemembers();
+  const show = (isShown: boolean): void => {
+    setParams((old) => {
+      if (isShown) old.set(PLACE, '');
+      else old.delete(PLACE);
+      return old;
+    }, { replace: true });
+  };
+  return (
+    <>
+      <ActionIcon variant={remembers ? 'light' : 'subtle'} color={remembers ? 'indigo' : 'gray'} size={30} aria-label="What is remembered about you" title="What is remembered about you" onClick={() => show(true)}><IconBrain size={17} /></ActionIcon>
+      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title="What is remembered about you"><Facts /></Modal>
+    </>
+  );
+}
+
+function Facts() {
+  const [remembers, setRemembers] = useRemembers();
+  const { data, error } = useQuery({ queryKey: ['facts'], queryFn: ({ signal }) => get<Answer<'GET /api/facts'>>(`/api/facts?limit=${FACTS_MAX}`, signal), refetchInterval: 3_000 });
+  const forgetAll = useAction('Forgetting', () => remove('/api/facts'));
+  return (
+    <div className={css.memory}>
+      <Switch label="Remember from what I say" description="What a turn taught about you is noted once it has ended, and told to the model in later conversations." checked={remembers} onChange={(event) => setRemembers(event.currentTarget.checked)} />
+      {error ? <ProblemNote what="What is remembered could not be read" error={error} /> : null}
+      {data ? <ul>{data.facts.map((fact) => <Row key={fact.id} fact={fact} />)}</ul> : error ? null : <Skeleton height={60} />}
+      {data?.total === 0 ? <p className={css.quiet}>Nothing is remembered about you.</p> : null}
+      {data && data.total > 1 ? <Button variant="subtle" color="red" size="xs" loading={forgetAll.isPending} onClick={() => forgetAll.mutate()}>Forget all {data.total}</Button> : null}
+    </div>
+  );
+}
+
+function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact }) {
+  const forget = useAction('Forgetting', () => remove(`/api/facts/${id}`));
+  return (
+    <li>
+      <div>
+        {text}
+        <small><Link to={`/chat/${threadId}`}>noted <Ago at={createdAt} /></Link></small>
+      </div>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={`Forget: ${text}`} loading={forget.isPending} onClick={() => forget.mutate()}><IconX size={15} /></ActionIcon>
+    </li>
+  );
+}
