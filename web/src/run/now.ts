@@ -77,6 +77,13 @@ function queued(position: number | undefined): Now {
   return { text: `Waits in the queue${ahead}`, tone: 'warn' };
 }
 
+function doneText({ tasks }: RunState): string {
+  const declared = tasks.filter((task) => !task.isManager);
+  const done = declared.filter(({ status }) => status === 'COMPLETED').length;
+  if (done < declared.length) return `Ended with ${done} of ${declared.length} tasks done`;
+  return done === 1 ? 'Its task is done' : `All ${done} tasks are done`;
+}
+
 function ended(run: RunState): Now {
   switch (run.status) {
     case 'CANCELLED': return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
@@ -84,6 +91,6 @@ function ended(run: RunState): Now {
     default:
       return run.exitReason === 'USER_EXIT_EARLY'
         ? { text: 'Ended early by a reviewer', tone: 'good' }
-        : { text: 'Completed', tone: 'good' };
+        : { text: doneText(run), tone: 'good' };
   }
 }

@@ -46,6 +46,11 @@ export function shortId(runId: string): string {
   return runId.slice(-6);
 }
 
+/** A tag as it is shown: an id as value is too long to be read. */
+export function tagText(name: string, value: string): string {
+  return `${name}:${/^[a-z]+-[0-9a-f]{16,}$/.test(value) ? `…${shortId(value)}` : value}`;
+}
+
 function trimmed(value: number): string {
   return value.toFixed(1).replace(/\.0$/, '');
 }

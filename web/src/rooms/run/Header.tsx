@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import type { RunDetail } from '../../api/types';
 import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
-import { count, money, shortId } from '../../ui/format';
+import { count, money, shortId, tagText } from '../../ui/format';
 import { standingOf, StatusPill } from '../../ui/Status';
 import { Ago, Countdown, Took } from '../../ui/Time';
 import { Controls } from './Controls';
@@ -22,7 +22,7 @@ export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
           <code title={run.runId}>{shortId(run.runId)}</code>
           <StatusPill standing={standingOf({ ...run, cancelRequested: run.cancel !== undefined, waitingFor: isWaiting(run) ? 'review' : undefined })} />
           <Origin detail={detail} />
-          {Object.entries(detail.tags).map(([name, value]) => <span key={name} className={css.tag}>{name}:{value}</span>)}
+          {Object.entries(detail.tags).map(([name, value]) => <span key={name} className={css.tag} title={`${name}:${value}`}>{tagText(name, value)}</span>)}
         </div>
         <Controls run={run} detail={detail} />
       </div>
@@ -65,7 +65,7 @@ function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
       <Stat name="Tasks">{done} <small>of {declared.length}</small></Stat>
       <Stat name={run.endedAt ? 'Took' : 'Running for'}><Took from={run.acceptedAt} to={run.endedAt} /></Stat>
       <Stat name="Tokens" used={tokens} limit={limits.maxTotalTokens}>
-        {totals.unknownTokens ? '≥ ' : ''}{count(tokens)} <small>{count(totals.inputTokens)} in · {count(totals.outputTokens)} out</small>
+        {totals.unknownTokens ? '≥ ' : ''}{count(tokens)} <small className={css.more}>{count(totals.inputTokens)} in · {count(totals.outputTokens)} out</small>
       </Stat>
       <Stat name="Cost" used={totals.costUsd} limit={limits.maxCostUsd}>
         {totals.unpriced ? <small>no price set</small> : money(totals.costUsd)}

@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
 import type { RunRow, WaitingFor } from '../../api/types';
 import { errorText } from '../../run/words';
-import { count, duration, money, shortId } from '../../ui/format';
+import { count, duration, money, shortId, tagText } from '../../ui/format';
 import { standingOf, StatusPill, statusTone } from '../../ui/Status';
 import { Ago, Took } from '../../ui/Time';
 import css from './Runs.module.css';
@@ -53,7 +53,7 @@ function Tags({ tags }: { tags: RunRow['tags'] }) {
     <span className={css.tags}>
       {entries.map(([name, value]) => (
         <Link key={name} className={css.tag} to={`/runs?${new URLSearchParams({ tag: `${name}:${value}` })}`} title={`Only runs tagged ${name}:${value}`}>
-          {name}:{value}
+          {tagText(name, value)}
         </Link>
       ))}
     </span>

@@ -26,8 +26,8 @@ export default function Runs() {
   return (
     <Page title="Runs" actions={<Button component={Link} to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">New run</Button>}>
       <div className={css.filters}>
-        <Select aria-label="Status" size="xs" w={140} data={STATUSES} value={filters.status} allowDeselect={false} onChange={(status) => change({ status: status ?? '' })} />
-        <TagsInput aria-label="Tags" size="xs" miw={190} placeholder={filters.tags.length > 0 ? '' : 'Tag, as name:value'} value={filters.tags} onChange={(tags) => change({ tags })} />
+        <Select aria-label="Status" size="xs" w={120} data={STATUSES} value={filters.status} allowDeselect={false} onChange={(status) => change({ status: status ?? '' })} />
+        <TagsInput className={css.tagFilter} aria-label="Tags" size="xs" placeholder={filters.tags.length > 0 ? '' : 'Tag, as name:value'} value={filters.tags} onChange={(tags) => change({ tags })} />
         <span role="status">{data ? `${data.total} ${data.total === 1 ? 'run' : 'runs'}` : ''}</span>
       </div>
       {error ? <ProblemNote what="The runs could not be listed" error={error} /> : null}

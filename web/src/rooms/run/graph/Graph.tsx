@@ -13,6 +13,8 @@ import { TaskNode, type TaskNodeData } from './TaskNode';
 
 const TYPES = { task: TaskNode };
 const ORIGIN = { x: 0, y: 0 };
+/** On a narrow screen the buttons stand below the picture. */
+const FIT = { LR: { padding: 0.12, maxZoom: 1, minZoom: 0.45 }, TB: { padding: { x: 0.06, top: 0.06, bottom: '60px' } as const, maxZoom: 1, minZoom: 0.45 } };
 const NARROW = '(max-width: 640px)';
 
 /** The tasks with what leads from one to another. */
@@ -45,11 +47,11 @@ export default function Graph({ run }: TabProps) {
           minZoom={0.05}
           maxZoom={1.4}
           fitView
-          fitViewOptions={{ padding: 0.12, maxZoom: 1, minZoom: 0.45 }}
+          fitViewOptions={FIT[direction]}
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={22} size={1} />
-          <Controls showInteractive={false} />
+          <Controls showInteractive={false} orientation={direction === 'TB' ? 'horizontal' : 'vertical'} />
         </ReactFlow>
       </div>
       {task ? <TaskPanel run={run} task={task} close={() => choose(task.index)} /> : null}

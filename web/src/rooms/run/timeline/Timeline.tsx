@@ -25,7 +25,8 @@ export default function Timeline({ run }: TabProps) {
   const [zoom, setZoom] = useState(1);
   const { ref: sizeRef, width: total } = useElementSize();
   const scroller = useRef<HTMLDivElement>(null);
-  const names = total < 700 ? 150 : 280;
+  const isNarrow = total < 700;
+  const names = isNarrow ? 150 : 280;
   const begin = Date.parse(run.acceptedAt);
   const span = Math.max(1, now - begin);
   const width = Math.max(100, (total - names) * zoom - 16);
@@ -53,13 +54,13 @@ export default function Timeline({ run }: TabProps) {
       </div>
       <div className={css.scroll} ref={scroller} tabIndex={0} role="region" aria-label="Timeline">
         <div ref={sizeRef}>
-          <div className={css.plane} style={{ height: virtual.getTotalSize(), width: names + width + 16, '--names': `${names}px` } as React.CSSProperties}>
+          <div className={css.plane} data-narrow={isNarrow || undefined} style={{ height: virtual.getTotalSize(), width: names + width + 16, '--names': `${names}px` } as React.CSSProperties}>
             {ticks(span, Math.max(2, Math.min(400, width / 90))).map((at) => (
               <div key={at} className={css.grid} style={{ left: names + (at / span) * width }} />
             ))}
             <div className={css.axis}>
               {ticks(span, Math.max(2, Math.min(400, width / 90))).map((at) => (
-                <span key={at} style={{ left: names + (at / span) * width }}>{at === 0 ? '0' : duration(at)}</span>
+                <span key={at} style={{ left: names + (at / span) * width }}>{at === 0 ? '0' : duration(at).replace(/ 0 s$/, '')}</span>
               ))}
             </div>
             {virtual.getVirtualItems().map(({ index, start }) => {
