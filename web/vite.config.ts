@@ -38,7 +38,7 @@ export default defineConfig({
   plugins: [react(), compress()],
   // Inlined files would need `data:` in the content security policy.
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  server: { proxy: { '/api': server, '/ws': { target: server, ws: true } } },
+  server: { proxy: { '/api': server, '/openapi.json': server, '/ws': { target: server, ws: true } } },
   test: {
     projects: [
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
@@ -65,6 +66,23 @@ describe('a conversation', () => {
     await talk().getByRole('button', { name: /Hive one/ }).click();
     await expect.poll(cards).toEqual(live);
     await cost().getByText('2 subtasks').waitFor();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByRole('region', { name: 'Used over time' }).getByText(/^[\d,.]+k? in all, [\d,.]+k? in chats$/).waitFor();
+  });
+
+  it('is renamed, and deleted only after a question', async () => {
+    await say('[say Hello.] Greet me');
+    await talk().getByText('Hello.', { exact: true }).waitFor();
+    const threads = page.getByRole('region', { name: 'Threads' });
+    await threads.getByRole('button', { name: /More about .*Greet me/ }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByLabel('Title').fill('Greetings');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await threads.getByRole('button', { name: 'More about Greetings' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: 'Delete Greetings?' }).getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL(`${server.url}/chat`);
+    await expect.poll(() => threads.getByRole('link', { name: 'Greetings' }).count()).toBe(0);
   });
 
   it('asks before an effect with the exact arguments, and does or leaves it as told', async () => {
@@ -99,5 +117,42 @@ describe('a conversation', () => {
     await page.getByRole('textbox', { name: 'Message' }).fill('[say At once.] No, this');
     await page.getByRole('button', { name: 'Interrupt' }).click();
     await talk().getByText('At once.', { exact: true }).waitFor();
+  });
+});
+
+describe('a budget', () => {
+  it('that is spent is shown where it ran out, and after a reload', async () => {
+    const small = await Consort.start(config(model.url, '[chat.budget]\nmax_total_tool_calls = 1\n'));
+    await page.goto(`${small.url}/chat`);
+    await say('[call calculator {"input":"1+1"}] [call calculator {"input":"2+2"}] [say Enough.] Count');
+    const limit = talk().getByText(/tool calls/).first();
+    await limit.waitFor();
+    const said = await limit.innerText();
+    await talk().locator('footer').waitFor();
+    await page.reload();
+    await expect.poll(() => limit.innerText()).toBe(said);
+    await small.stop();
+  });
+});
+
+describe('what is remembered', () => {
+  it('is noted where it is wanted, shown and forgotten', async () => {
+    const demo = await Consort.start();
+    await page.goto(`${demo.url}/chat`);
+    const open = page.getByRole('button', { name: 'What is remembered about you' });
+    await open.click();
+    const memory = page.getByRole('dialog', { name: 'What is remembered about you' });
+    await memory.getByText('Nothing is remembered about you.').waitFor();
+    await memory.getByRole('switch', { name: 'Remember from what I say' }).check();
+    await page.keyboard.press('Escape');
+    await say('I am allergic to peanuts.');
+    await talk().locator('footer').waitFor();
+    await open.click();
+    await memory.getByText(/allergic to peanuts/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await memory.getByRole('button', { name: /^Forget: .*peanuts/ }).click();
+    await memory.getByText('Nothing is remembered about you.').waitFor();
+    expect(await demo.call('GET', '/api/facts')).toMatchObject({ total: 0 });
+    await demo.stop();
   });
 });

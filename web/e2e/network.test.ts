@@ -46,6 +46,58 @@ describe('a network of two servers', () => {
     await Promise.all([far.stop(), near.stop()]);
   });
 
+  it('offers its tools to a task composed by hand, with an agent of its own', async () => {
+    const far = await Consort.start(kitchen());
+    const near = await Consort.start(room(far.url));
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${near.url}/network`);
+    await page.getByText('1 ensemble linked', { exact: true }).waitFor();
+    await page.goto(`${near.url}/runs/new`);
+    await page.getByText('Tasks of my own').click();
+    await page.getByLabel('What to do').fill('Look into the larder');
+    await page.getByRole('combobox', { name: 'Tools' }).click();
+    await page.getByRole('option', { name: 'network:#food' }).click();
+    await page.getByRole('option', { name: 'kitchen.check-inventory' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Agent derived from what there is to do' }).click();
+    await page.getByLabel('Goal').fill('Know what there is');
+    await page.getByText('An agent needs a role').waitFor();
+    await page.getByLabel('Role').fill('Cook');
+    await page.getByRole('button', { name: 'Check it' }).click();
+    await page.getByText('by Cook on demo with network:#food, kitchen.check-inventory').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.getByText('Its task is done').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await Promise.all([far.stop(), near.stop()]);
+  });
+
+  it('is asked about only while somebody can see it', async () => {
+    const server = await Consort.start();
+    const { page, context } = await open(browser);
+    let asked = 0;
+    page.on('request', (request) => { if (request.url().endsWith('/api/network')) asked += 1; });
+    await page.clock.install();
+    const show = (state: 'hidden' | 'visible'): Promise<void> => page.evaluate((value) => {
+      Object.defineProperty(document, 'visibilityState', { value, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+    }, state);
+    await page.goto(`${server.url}/network`);
+    await page.getByRole('heading', { name: 'No other ensembles yet' }).waitFor();
+    const first = asked;
+    await page.clock.runFor(5_000);
+    await expect.poll(() => asked).toBeGreaterThan(first);
+    await show('hidden');
+    const before = asked;
+    await page.clock.runFor(60_000);
+    expect(asked).toBe(before);
+    await show('visible');
+    await expect.poll(() => asked).toBeGreaterThan(before);
+    await context.close();
+    await server.stop();
+  });
+
   it('says how to link up when nobody else is there', async () => {
     const server = await Consort.start();
     const { page, context } = await open(browser);

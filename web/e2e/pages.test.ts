@@ -28,6 +28,7 @@ describe('every page', () => {
     { scheme: 'light' as const, width: 1440 },
     { scheme: 'dark' as const, width: 1440 },
     { scheme: 'light' as const, width: 390 },
+    { scheme: 'dark' as const, width: 390 },
   ])('is usable by everybody: $scheme, $width pixels wide', async ({ scheme, width }) => {
     const { page, context, complaints } = await open(browser, { scheme, width, height: 860 });
     const found: string[] = [];

@@ -52,6 +52,65 @@ describe('a run', () => {
     await page.getByText('word6').first().waitFor();
   });
 
+  it('is composed of tasks of one\'s own, linked as they are drawn', async () => {
+    await page.goto(`${server.url}/runs/new`);
+    await page.getByText('Tasks of my own').click();
+    const first = page.getByRole('region', { name: 'Task 1' });
+    await first.getByLabel('What to do').fill('[say Bees dance.] Read about {topic}');
+    await first.getByLabel('Name').fill('read');
+    await page.getByRole('button', { name: 'Add a task' }).click();
+    const second = page.getByRole('region', { name: 'Task 2' });
+    await second.getByLabel('What to do').fill('[say Written.] Write it up');
+    await second.getByRole('combobox', { name: 'Reads the output of' }).press('ArrowDown');
+    await page.getByRole('option', { name: 'read' }).click();
+    await expect.poll(() => page.locator('.react-flow__edge').count()).toBe(1);
+    await page.getByRole('textbox', { name: 'topic' }).fill('bees');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.getByText('All 2 tasks are done').waitFor();
+    expect(model.asked.at(-1)?.messages.some(({ content }) => content?.includes('Bees dance.'))).toBe(true);
+  });
+
+  it('of a thousand tasks is drawn at once, and moves smoothly', async () => {
+    const tasks = Array.from({ length: 1_000 }, (_, at) => ({ name: `task ${at}`, description: at === 0 ? '[words 5000] [pace 50] Begin' : `Do ${at}`, ...(at === 0 ? {} : { context: [`$task ${Math.floor((at - 1) / 3)}`] }) }));
+    const run = await server.submit({ tasks });
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByRole('button', { name: /task 0/ }).waitFor();
+    expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(3_000);
+    const canvas = await page.locator('.react-flow__pane').boundingBox();
+    await page.evaluate(() => {
+      const frames: number[] = [];
+      Object.assign(window, { frames });
+      const tick = (at: number): void => { frames.push(at); requestAnimationFrame(tick); };
+      requestAnimationFrame(tick);
+    });
+    const [x, y] = [(canvas?.x ?? 0) + 40, (canvas?.y ?? 0) + 40];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + 500, y + 300, { steps: 60 });
+    await page.mouse.up();
+    const frames = await page.evaluate(() => (window as unknown as { frames: number[] }).frames);
+    const waits = frames.slice(1).map((at, position) => at - (frames[position] ?? at)).toSorted((one, other) => one - other);
+    // Sixty pictures a second are 17 ms apart; this machine may be busy.
+    expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(60);
+    await server.call('POST', `/api/runs/${run}/cancel`, { mode: 'now' });
+    await status().getByText('Cancelled').waitFor();
+  });
+
+  it('shows what a task answered as a tree, and the files it changed', async () => {
+    const tasks = [
+      { name: 'facts', description: '[say {"title": "Dance", "by": {"name": "Karl"}, "told": ["angle", "length"]}] List', outputSchema: { type: 'object' } },
+      { name: 'save', description: '[call write_file {"path":"dance.md","content":"Bees dance"}] [say Saved.]', tools: ['write_file'] },
+    ];
+    const run = await server.finish({ tasks });
+    await page.goto(`${server.url}/runs/${run}/conversation?turn=1`);
+    const talk = page.getByRole('log');
+    await talk.getByText('name: Karl').waitFor();
+    await talk.getByText('told: [2]').waitFor();
+    await page.getByRole('link', { name: /save/ }).click();
+    await talk.getByText('created dance.md').waitFor();
+    await talk.getByText('+1 −0').waitFor();
+  });
+
   it('shows to a late joiner what an early one saw, and the same after a reload', async () => {
     const run = await server.submit(one({ description: '[words 60] [pace 40] Go' }));
     await page.goto(`${server.url}/runs/${run}/conversation`);
@@ -172,6 +231,18 @@ describe('the list of runs', () => {
   });
 });
 
+describe('a list longer than a page', () => {
+  it('is turned over, and the page is in the address', async () => {
+    for (let made = 0; made < 51; made += 1) await server.finish({ ...one({ description: 'Go' }), tags: { shelf: 'long' } });
+    await page.goto(`${server.url}/runs?tag=shelf%3Along`);
+    await page.getByText('51 runs', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.waitForURL(/page=2/);
+    await page.getByText('Page 2 of 2').waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+});
+
 describe('reviews', () => {
   it('are decided with the keyboard alone', async () => {
     const task = { description: '[say Bees make wax.] Draft', review: 'required' };
@@ -197,6 +268,16 @@ describe('reviews', () => {
     const output = async (run: string): Promise<unknown> => ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
     await expect.poll(() => output(first)).toBe('Bees make honey.');
     await expect.poll(() => output(second)).toBe('Bees make wax.');
+  });
+
+  it('can end the run early, which says so', async () => {
+    const run = await server.submit({ tasks: [{ name: 'draft', description: 'Draft', review: 'required' }, { name: 'print', description: 'Print' }] });
+    await page.goto(`${server.url}/reviews`);
+    await page.getByRole('region', { name: 'Output' }).waitFor();
+    await page.keyboard.press('x');
+    await page.getByText('Nothing waits for you').waitFor();
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByText('Ended early by a reviewer').waitFor();
   });
 
   it('answer what a task asks a person', async () => {

@@ -88,6 +88,7 @@ price = { input = 3.0, output = 15.0 }
   return `${model('swift')}${model('deep')}
 [server]
 max_concurrent_runs = 50
+workspace = "./workspace"
 
 [ensemble]
 name = "newsroom"
@@ -105,7 +106,7 @@ expected_output = "An article"
 context = ["$research"]
 
 [tools]
-builtin = ["calculator", "datetime", "json", "human_input"]
+builtin = ["calculator", "datetime", "json", "human_input", "read_file", "write_file"]
 ${more}`;
 }
 

@@ -52,8 +52,8 @@ export function Composer({ isRunning, isSending, send, stop, setTurnMode }: Comp
       <div className={css.box}>
         <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setContent(event.currentTarget.value)} onKeyDown={typed} />
         <div className={css.chips}>
-          <Select size="xs" variant="unstyled" w={124} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
-          <Select size="xs" variant="unstyled" w={150} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => choose((value ?? 'default') as Mode)} />
+          <Select size="xs" variant="unstyled" w={104} rightSectionWidth={18} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
+          <Select size="xs" variant="unstyled" w={133} rightSectionWidth={18} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => choose((value ?? 'default') as Mode)} />
           <span className={css.space} />
           {isRunning && content.trim() ? (
             <>

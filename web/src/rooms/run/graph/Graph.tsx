@@ -1,20 +1,27 @@
 import '@xyflow/react/dist/style.css';
-import { Background, Controls, type Edge as FlowEdge, MarkerType, type Node, Position, ReactFlow } from '@xyflow/react';
+import { Background, Controls, type Edge as FlowEdge, MarkerType, MiniMap, type Node, Panel, Position, ReactFlow } from '@xyflow/react';
 import { useMediaQuery } from '@mantine/hooks';
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import type { RunState, Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
+import { statusTone } from '../../../ui/Status';
 import type { TabProps } from '../Run';
 import { TaskPanel } from '../TaskPanel';
 import css from './Graph.module.css';
-import { type Direction, edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
+import { CAREFUL_MAX, type Direction, type Edge, edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
 import { TaskNode, type TaskNodeData } from './TaskNode';
 
 const TYPES = { task: TaskNode };
 const ORIGIN = { x: 0, y: 0 };
 /** On a narrow screen the buttons stand below the picture. */
 const FIT = { LR: { padding: 0.12, maxZoom: 1, minZoom: 0.45 }, TB: { padding: { x: 0.06, top: 0.06, bottom: '60px' } as const, maxZoom: 1, minZoom: 0.45 } };
+/** Tasks beyond which only a part can be read at once. */
+const MANY = 60;
+/** Tasks that the first look is at, of many. */
+const LOOKED_AT = 6;
+/** How near that look is: what is beside them is seen too. */
+const AMONG_MANY = 0.75;
 const NARROW = '(max-width: 640px)';
 
 /** The tasks with what leads from one to another. */
@@ -29,7 +36,9 @@ export default function Graph({ run }: TabProps) {
   const direction = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false }) ? 'TB' : 'LR';
   const places = useMemo(() => layout(run.tasks, links, direction), [links, direction]); // oxlint-disable-line react/exhaustive-deps
   const nodes = useNodes(run, { places, direction, chosen, choose });
-  const drawn = useMemo(() => links.map(({ from, to, kind }) => drawnEdge(from, to, kind, run.tasks)), [links, run.tasks]);
+  const isCrowded = run.tasks.length > CAREFUL_MAX;
+  const drawn = useMemo(() => links.filter((link) => !isCrowded || isNear(link, chosen, run.tasks)).map((link) => drawnEdge(link, run.tasks)), [links, isCrowded, chosen, run.tasks]);
+  const [focus] = useState(() => firstLook(run.tasks, chosen));
   const task = run.tasks[chosen - 1];
   return (
     <div className={css.split}>
@@ -43,15 +52,17 @@ export default function Graph({ run }: TabProps) {
           nodesConnectable={false}
           nodesFocusable={false}
           edgesFocusable={false}
-          onlyRenderVisibleElements={run.tasks.length > 60}
+          onlyRenderVisibleElements={run.tasks.length > MANY}
           minZoom={0.05}
           maxZoom={1.4}
           fitView
-          fitViewOptions={FIT[direction]}
+          fitViewOptions={{ ...FIT[direction], ...focus }}
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={22} size={1} />
           <Controls showInteractive={false} orientation={direction === 'TB' ? 'horizontal' : 'vertical'} />
+          {run.tasks.length > MANY && direction === 'LR' ? <MiniMap pannable zoomable nodeColor={toneOf} nodeStrokeWidth={0} ariaLabel="The whole run, small" /> : null}
+          {isCrowded ? <Panel position="bottom-center" className={css.crowded ?? ''}>Links are drawn for what runs and for the chosen task</Panel> : null}
         </ReactFlow>
       </div>
       {task ? <TaskPanel run={run} task={task} close={() => choose(task.index)} /> : null}
@@ -91,7 +102,20 @@ function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing)
   return isSame ? nodes : next;
 }
 
-function drawnEdge(from: number, to: number, kind: string, tasks: Task[]): FlowEdge {
+/** Where to look first, of many tasks: at what is chosen, what failed, what is under way, or the beginning. */
+function firstLook(tasks: readonly Task[], chosen: number): { nodes?: { id: string }[]; maxZoom?: number } {
+  if (tasks.length <= MANY) return {};
+  const of = (...statuses: Task['status'][]): Task[] => tasks.filter(({ status }) => statuses.includes(status)).slice(0, LOOKED_AT);
+  const found = [tasks.slice(Math.max(0, chosen - 1), chosen), of('FAILED'), of('WAITING'), of('RUNNING')].find(({ length }) => length > 0) ?? tasks.slice(0, LOOKED_AT);
+  return { nodes: found.map(({ index }) => ({ id: String(index) })), maxZoom: AMONG_MANY };
+}
+
+/** Whether a link is worth drawing where all of them would hide the tasks. */
+const isNear = ({ from, to }: Edge, chosen: number, tasks: readonly Task[]): boolean => [from, to].some((index) => index === chosen || tasks[index - 1]?.status === 'RUNNING');
+
+const toneOf = ({ data }: Node<TaskNodeData>): string => `var(--${statusTone(data.task.status)})`;
+
+function drawnEdge({ from, to, kind }: Edge, tasks: readonly Task[]): FlowEdge {
   const flows = tasks[to - 1]?.status === 'RUNNING';
   const color = flows ? 'var(--running)' : 'var(--line-strong)';
   return {

@@ -11,7 +11,7 @@ export const NODE_HEIGHT = 82;
 const GAP_X = 64;
 const GAP_Y = 22;
 /** Beyond this a simple grid by depth is drawn: the careful layout takes too long to wait for. */
-const CAREFUL_MAX = 300;
+export const CAREFUL_MAX = 300;
 /** Tasks above each other in a grid. */
 const COLUMN_MAX = 24;
 
