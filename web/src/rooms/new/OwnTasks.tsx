@@ -54,7 +54,7 @@ function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCard
         <TextInput label="Expected output" value={task.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
         <Select label="Model" placeholder="The first one" clearable data={capabilities.models.map(({ alias }) => alias)} value={task.model || null} onChange={(model) => set({ model: model ?? '' })} />
         <ToolsField label="Tools" value={task.tools} onChange={(tools) => set({ tools })} />
-        {others.length > 0 ? <MultiSelect label="Reads the output of" data={others} value={task.context.map(String)} onChange={(ids) => set({ context: ids.map(Number) })} /> : null}
+        {others.length > 0 ? <MultiSelect label="Reads the output of" placeholder={task.context.length > 0 ? '' : 'Nothing'} data={others} value={task.context.map(String)} onChange={(ids) => set({ context: ids.map(Number) })} /> : null}
       </div>
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         <Accordion.Item value="agent">
