@@ -71,10 +71,13 @@ describe('a conversation', () => {
   });
 
   it('is renamed, and deleted only after a question', async () => {
-    await say('[say Hello.] Greet me');
+    await say('[say Hello.] Greet me with many more words than there is room for in the list');
     await talk().getByText('Hello.', { exact: true }).waitFor();
     const threads = page.getByRole('region', { name: 'Threads' });
-    await threads.getByRole('button', { name: /More about .*Greet me/ }).click();
+    const more = threads.getByRole('button', { name: /More about .*Greet me/ });
+    const [button, list] = [await more.boundingBox(), await threads.boundingBox()];
+    expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThan((list?.x ?? 0) + (list?.width ?? 0));
+    await more.click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Title').fill('Greetings');
     await page.getByRole('button', { name: 'Rename' }).click();

@@ -58,6 +58,21 @@ describe('the API', () => {
   });
 });
 
+describe('a server on which nothing has happened', () => {
+  it('says where to begin', async () => {
+    const server = await Consort.start();
+    const { page, context, complaints } = await open(browser);
+    await page.goto(server.url);
+    await page.getByRole('heading', { name: 'Nothing has happened here yet' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Ask something' }).click();
+    await page.getByRole('heading', { name: 'What can be done for you?' }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await server.stop();
+  });
+});
+
 describe('the first paint', () => {
   it('takes less than 400 kB, fetches nothing from elsewhere and obeys a strict policy', async () => {
     const server = await Consort.start();

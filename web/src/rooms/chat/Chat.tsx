@@ -46,7 +46,7 @@ function Threads({ chosen }: { chosen: string | undefined }) {
       <TextInput className={css.search} size="xs" aria-label="Search conversations" placeholder="Search" value={wanted} onChange={(event) => setWanted(event.currentTarget.value)} />
       {error ? <ProblemNote what="The conversations could not be listed" error={error} /> : null}
       <ul>{data?.threads.map((thread) => <Entry key={thread.id} thread={thread} isChosen={thread.id === chosen} />)}</ul>
-      {data?.threads.length === 0 ? <p className={css.none}>{query ? 'No conversation has these words.' : 'No conversations yet.'}</p> : null}
+      {data?.threads.length === 0 ? <p className={css.none}>{query ? 'No conversation has these words.' : <>No conversations yet. <Link to="/chat/new">Begin one</Link></>}</p> : null}
     </section>
   );
 }

@@ -22,7 +22,7 @@ export default function Network() {
         {data ? <span role="status">{summary(ensembles(data))}</span> : null}
       </header>
       {error ? <div className={css.note}><ProblemNote what="The network could not be read" error={error} /></div> : null}
-      {data ? <Shown all={ensembles(data)} /> : error ? null : <Skeleton m={20} height={320} />}
+      {data ? <Shown all={ensembles(data)} /> : error ? null : <Skeleton m={20} w="calc(100% - 40px)" height={320} />}
     </div>
   );
 }
@@ -42,7 +42,7 @@ function Shown({ all }: { all: Ensemble[] }) {
   return (
     <div className={css.split}>
       {all.length > 1
-        ? <Suspense fallback={<Skeleton m={20} height={320} />}><Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} /></Suspense>
+        ? <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={320} />}><Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} /></Suspense>
         : <Alone />}
       {ensemble
         ? <OneEnsemble key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />

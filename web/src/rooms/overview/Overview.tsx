@@ -1,11 +1,11 @@
 import { Button, SegmentedControl, Skeleton } from '@mantine/core';
-import { IconPlus } from '@tabler/icons-react';
+import { IconActivity, IconPlus } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { useApprovals, useReviews, useRuns, useServerStatus, useTurns } from '../../api/queries';
-import type { RunRow } from '../../api/types';
+import type { ListedTurn, RunRow } from '../../api/types';
 import { count, money } from '../../ui/format';
-import { ProblemNote } from '../../ui/Note';
+import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { useNow } from '../../ui/useNow';
 import { RunTable } from '../runs/RunTable';
@@ -24,15 +24,21 @@ export default function Overview() {
   const runs = data?.runs ?? [];
   const active = runs.filter((run) => run.durationMs === null);
   const failed = runs.filter((run) => run.status === 'FAILED');
+  const chats = useTurns(LOOKED_AT).data;
+  const isNew = data?.total === 0 && chats?.total === 0;
   return (
     <Page title="Overview" actions={<Button component={Link} to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">New run</Button>}>
       {error ? <ProblemNote what="The runs could not be read" error={error} /> : null}
       {data ? (
         <>
           <Numbers active={active} failed={failed} />
-          <Spending runs={runs} areRunsCut={data.total > runs.length} />
-          <Listed title="At work" all="/runs?status=RUNNING" runs={active} quiet="Nothing runs just now." />
-          <Listed title="Failed lately" all="/runs?status=FAILED" runs={failed} quiet="No run has failed." />
+          {isNew ? <Welcome /> : (
+            <>
+              <Spending runs={runs} areRunsCut={data.total > runs.length} turns={chats?.turns ?? []} areTurnsCut={chats ? chats.total > chats.turns.length : false} />
+              <Listed title="At work" all="/runs?status=RUNNING" runs={active} quiet="Nothing runs just now." />
+              <Listed title="Failed lately" all="/runs?status=FAILED" runs={failed} quiet="No run has failed." />
+            </>
+          )}
         </>
       ) : error ? null : <Skeleton height={320} radius={10} />}
     </Page>
@@ -73,15 +79,36 @@ function Figure({ to, name, value, tone, children }: { to: string; name: string;
   );
 }
 
-function Spending({ runs, areRunsCut }: { runs: RunRow[]; areRunsCut: boolean }) {
-  const chats = useTurns(LOOKED_AT).data;
-  const turns = chats?.turns ?? [];
+/** A server on which nothing has happened: where to begin. */
+function Welcome() {
+  return (
+    <Card>
+      <Empty icon={IconActivity} title="Nothing has happened here yet">
+        <p>Start a run and watch it work, or just ask something. What runs, what waits for you and what it costs shows here.</p>
+        <div className={css.begin}>
+          <Button component={Link} to="/runs/new" size="xs">Start a run</Button>
+          <Button component={Link} to="/chat/new" size="xs" variant="default">Ask something</Button>
+          <Button component={Link} to="/workflows/new" size="xs" variant="default">Draw a workflow</Button>
+        </div>
+      </Empty>
+    </Card>
+  );
+}
+
+interface SpendingProps {
+  runs: RunRow[];
+  areRunsCut: boolean;
+  turns: ListedTurn[];
+  areTurnsCut: boolean;
+}
+
+function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps) {
   const clock = useNow();
   const [params, setParams] = useSearchParams();
   const range = RANGES.find(({ value }) => value === params.get('range')) ?? RANGES[1];
   if (!range) return null;
   const data = buckets({ runs, turns }, range, clock);
-  const cut = [...(areRunsCut ? [`the newest ${LOOKED_AT} runs`] : []), ...(chats && chats.total > turns.length ? [`the newest ${LOOKED_AT} turns of chats`] : [])];
+  const cut = [...(areRunsCut ? [`the newest ${LOOKED_AT} runs`] : []), ...(areTurnsCut ? [`the newest ${LOOKED_AT} turns of chats`] : [])];
   return (
     <section className={css.section} aria-label="Used over time">
       <header>
@@ -91,9 +118,9 @@ function Spending({ runs, areRunsCut }: { runs: RunRow[]; areRunsCut: boolean })
         <SegmentedControl size="xs" ml="auto" aria-label="Span of time" data={RANGES.map(({ value, label }) => ({ value, label }))} value={range.value} onChange={(value) => setParams({ range: value }, { replace: true })} />
       </header>
       <div className={css.charts}>
-        <Chart title="Tokens" total={inAll(data, 'tokens', count)}><Bars data={data} field="tokens" range={range} /></Chart>
-        <Chart title="Cost" total={inAll(data, 'cost', money)}><Bars data={data} field="cost" range={range} /></Chart>
-        <Chart title="Runs" total={`${count(data.reduce((sum, bucket) => sum + bucket.runs, 0))} in all`}><Bars data={data} field="runs" range={range} /></Chart>
+        <Chart title="Tokens" total={inAll(data, 'tokens', count)} none={data.every(({ tokens }) => tokens.runs + tokens.chats === 0) && 'Nothing in this time'}><Bars data={data} field="tokens" range={range} /></Chart>
+        <Chart title="Cost" total={inAll(data, 'cost', money)} none={data.every(({ cost }) => cost.runs + cost.chats === 0) && 'No model with a price was asked in this time'}><Bars data={data} field="cost" range={range} /></Chart>
+        <Chart title="Runs" total={`${count(data.reduce((sum, bucket) => sum + bucket.runs, 0))} in all`} none={data.every((bucket) => bucket.runs === 0) && 'No run in this time'}><Bars data={data} field="runs" range={range} /></Chart>
       </div>
     </section>
   );
@@ -106,11 +133,12 @@ function inAll(data: Bucket[], field: 'tokens' | 'cost', format: (value: number)
   return `${format(sum('runs') + chats)} in all${chats > 0 ? `, ${format(chats)} in chats` : ''}`;
 }
 
-function Chart({ title, total, children }: { title: string; total: string; children: ReactNode }) {
+/** `none`: what to say when there is nothing to draw. */
+function Chart({ title, total, none, children }: { title: string; total: string; none: string | false; children: ReactNode }) {
   return (
     <Card className={css.chart}>
       <header><h3>{title}</h3><span>{total}</span></header>
-      <Suspense fallback={<Skeleton height={150} />}>{children}</Suspense>
+      {none ? <p className={css.empty}>{none}</p> : <Suspense fallback={<Skeleton height={150} />}>{children}</Suspense>}
     </Card>
   );
 }

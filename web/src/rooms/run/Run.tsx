@@ -58,7 +58,7 @@ function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
       </nav>
       {run.first > 0 && tab !== 'events' && tab !== 'outputs' ? <Older run={run} extending={extending} extend={extend} /> : null}
       <div className={css.body}>
-        <Suspense fallback={<Skeleton m={20} height={200} />}><View run={run} detail={detail} /></Suspense>
+        <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={200} />}><View run={run} detail={detail} /></Suspense>
       </div>
     </div>
   );

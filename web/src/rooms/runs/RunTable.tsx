@@ -88,5 +88,5 @@ function Doing({ run }: { run: RunRow }) {
   const position = run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
   const wait = run.waitingFor ? `${WAITS[run.waitingFor]}${position}` : undefined;
   if (wait && !run.currentTask) return <span className={css.warn}>{wait}</span>;
-  return <>{run.currentTask?.name}{wait ? <span className={css.warn}> · {wait}</span> : null}</>;
+  return <>{wait ? <><span className={css.warn}>{wait}</span> · </> : null}{run.currentTask?.name}</>;
 }
