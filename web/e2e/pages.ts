@@ -100,6 +100,7 @@ export async function stage(model: FakeModel): Promise<Stage> {
     { name: 'run-outputs', path: run(finished, 'outputs'), ready: 'Rendered' },
     { name: 'run-events', path: `${run(finished, 'events')}?event=3`, ready: 'task_started' },
     { name: 'run-failed', path: run(failed, 'graph'), ready: 'summarise' },
+    { name: 'run-review', path: `${run(reviewed, 'graph')}?review=${reviewed}-review-0`, ready: 'Approve' },
     { name: 'reviews', path: `/reviews/${reviewed}-review-0`, ready: 'Approve' },
     { name: 'question', path: `/reviews/${question}-review-0`, ready: 'Or say something else' },
     { name: 'chat', path: `/chat/${talk}`, ready: '2 subtasks' },

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
 import { launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
@@ -280,13 +281,29 @@ describe('reviews', () => {
     await page.getByText('Ended early by a reviewer').waitFor();
   });
 
+  it('are decided on the page of the run, without leaving it', async () => {
+    const run = await server.submit(one({ description: '[say Bees make wax.] Draft', review: 'required' }));
+    await page.goto(`${server.url}/runs/${run}/graph`);
+    await page.getByRole('link', { name: 'Review it' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Review' });
+    await dialog.getByRole('region', { name: 'Output' }).getByText('Bees make wax.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('e');
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Approve' }).waitFor();
+    await page.keyboard.press('a');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Its task is done').waitFor();
+    expect(page.url()).toBe(`${server.url}/runs/${run}/graph`);
+  });
+
   it('answer what a task asks a person', async () => {
     const run = await server.submit(one({ description: '[call human_input {"question":"Which colour?","options":["Amber","Black"]}] Ask', tools: ['human_input'] }));
     await page.goto(`${server.url}/runs/${run}/conversation`);
     await page.getByRole('link', { name: 'Review it' }).first().click();
     await page.getByRole('button', { name: /Amber/ }).waitFor();
     await page.keyboard.press('2');
-    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await expect.poll(() => model.asked.at(-1)?.messages.at(-1)?.content).toContain('Black');
   });
 });

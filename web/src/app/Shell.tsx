@@ -1,12 +1,16 @@
 import { Menu } from '@mantine/core';
 import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconSchema, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
-import { Link, NavLink, Outlet, useLocation } from 'react-router';
+import { lazy, Suspense } from 'react';
+import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
 import { useApprovals, useReviews } from '../api/queries';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
 import css from './Shell.module.css';
 import { SchemeSwitch } from './SchemeSwitch';
+import { REVIEW } from '../ui/ReviewButton';
 import { useFeed } from './useFeed';
+
+const ReviewDialog = lazy(() => import('../rooms/reviews/ReviewDialog'));
 
 /** `isMinor`: on a narrow screen it is behind “More”. */
 const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
@@ -24,6 +28,7 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
 /** The rail with every room, and the room. */
 export function Shell() {
   useFeed();
+  const review = useSearchParams()[0].get(REVIEW);
   const waiting: Record<string, number> = { '/reviews': useReviews().data?.total ?? 0, '/chat': useApprovals().data?.total ?? 0 };
   return (
     <div className={css.shell}>
@@ -53,6 +58,7 @@ export function Shell() {
       <main id="main" className={css.main} tabIndex={-1}>
         <Outlet />
       </main>
+      {review ? <Suspense><ReviewDialog id={review} /></Suspense> : null}
       <KeyPrompt />
     </div>
   );

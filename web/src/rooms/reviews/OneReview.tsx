@@ -80,6 +80,7 @@ function Gate({ review, send, isSending }: GateProps) {
     if (mode === 'editing' && text !== review.taskOutput) send({ decision: 'EDIT', revisedOutput: text });
     if (mode === 'rejecting' && feedback.trim()) send({ decision: 'REJECT', feedback });
   };
+  // Escape leaves the field, not a dialog around it: the marks on the fields see to that.
   const typed = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
     if (event.key === 'Escape') setMode('reading');
@@ -90,12 +91,12 @@ function Gate({ review, send, isSending }: GateProps) {
       {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
       {mode === 'editing' ? (
         <>
-          <Textarea label="The output, as it should be" autosize minRows={6} maxRows={24} data-autofocus autoFocus value={text} onChange={(event) => setText(event.currentTarget.value)} onKeyDown={typed} styles={{ input: { fontFamily: 'var(--mono)' } }} />
+          <Textarea label="The output, as it should be" autosize minRows={6} maxRows={24} autoFocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setText(event.currentTarget.value)} onKeyDown={typed} styles={{ input: { fontFamily: 'var(--mono)' } }} />
           <Diff before={review.taskOutput} after={text} />
         </>
       ) : null}
       {mode === 'rejecting' ? (
-        <Textarea label="What should be different" description="The task runs again with it." autosize minRows={3} autoFocus value={feedback} onChange={(event) => setFeedback(event.currentTarget.value)} onKeyDown={typed} />
+        <Textarea label="What should be different" description="The task runs again with it." autosize minRows={3} autoFocus data-mantine-stop-propagation="true" value={feedback} onChange={(event) => setFeedback(event.currentTarget.value)} onKeyDown={typed} />
       ) : null}
       <div className={css.actions}>
         {mode === 'reading' ? (

@@ -67,7 +67,7 @@ function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
   );
 }
 
-function Nothing({ isGone }: { isGone: boolean }) {
+export function Nothing({ isGone }: { isGone: boolean }) {
   return isGone ? (
     <Empty icon={IconMailCheck} title="This review is decided"><p>Somebody decided it, or its time ran out. <Link to="/reviews">What else waits</Link></p></Empty>
   ) : (

@@ -1,10 +1,9 @@
-import { Button } from '@mantine/core';
-import { IconUserCheck } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { RunDetail } from '../../api/types';
 import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
 import { count, money, shortId, tagText } from '../../ui/format';
+import { ReviewButton } from '../../ui/ReviewButton';
 import { standingOf, StatusPill } from '../../ui/Status';
 import { Ago, Countdown, Took } from '../../ui/Time';
 import { Controls } from './Controls';
@@ -48,7 +47,7 @@ function NowLine({ run, detail }: { run: RunState; detail: RunDetail }) {
         {until ? <> · <Countdown to={until} /></> : null}
       </span>
       {reviewId ? (
-        <Button component={Link} to={`/reviews/${reviewId}`} size="compact-sm" variant="light" leftSection={<IconUserCheck size={14} />}>Review it</Button>
+        <ReviewButton id={reviewId} size="compact-sm" variant="light" />
       ) : null}
     </div>
   );

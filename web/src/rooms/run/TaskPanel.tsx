@@ -6,6 +6,7 @@ import { isOver } from '../../run/frame';
 import { doing } from '../../run/now';
 import type { RunState, Task } from '../../run/state';
 import { count, money } from '../../ui/format';
+import { Json } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
 import { Took } from '../../ui/Time';
@@ -46,7 +47,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       {task.output === undefined ? null : (
         <div className={css.section}>
           <h3>Output</h3>
-          <div className={css.output} tabIndex={0} role="region" aria-label="Output"><Markdown text={task.output} /></div>
+          <div className={css.output} tabIndex={0} role="region" aria-label="Output">{task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}</div>
         </div>
       )}
       <Inject key={task.name} run={run} opened={injecting} close={inject.close} target={task.name} />

@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core';
-import { IconAlertTriangle, IconExternalLink, IconHistory, IconUserCheck, IconX } from '@tabler/icons-react';
+import { IconAlertTriangle, IconExternalLink, IconHistory, IconX } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { post } from '../../api/client';
 import type { RunDetail, SavedWorkflow } from '../../api/types';
 import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
 import { count, shortId } from '../../ui/format';
+import { ReviewButton } from '../../ui/ReviewButton';
 import { standingOf, StatusPill } from '../../ui/Status';
 import { Ago, Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
@@ -106,7 +107,7 @@ export function Watched({ run, detail, version, close }: WatchedProps) {
         </p>
       </div>
       <span className={css.choices}>
-        {reviewId ? <Button component={Link} to={`/reviews/${reviewId}`} size="xs" variant="light" leftSection={<IconUserCheck size={14} />}>Review it</Button> : null}
+        {reviewId ? <ReviewButton id={reviewId} size="xs" variant="light" /> : null}
         {run.endedAt ? null : <Button size="xs" variant="default" loading={stop.isPending} onClick={() => stop.mutate()}>Stop</Button>}
         <Button component={Link} to={`/runs/${run.runId}/graph`} size="xs" variant="default" leftSection={<IconExternalLink size={14} />}>Open the run</Button>
         <Button size="xs" variant="default" leftSection={<IconX size={14} />} onClick={close}>Stop watching</Button>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { memo, useState } from 'react';
 import { Link } from 'react-router';
@@ -7,6 +6,7 @@ import type { Chore, Gate, Item, Round, RunState } from '../../../run/state';
 import { count, duration } from '../../../ui/format';
 import { Json, parsed } from '../../../ui/Json';
 import { Growing, Markdown } from '../../../ui/Markdown';
+import { ReviewButton } from '../../../ui/ReviewButton';
 import { Countdown, Took } from '../../../ui/Time';
 import { CallCard } from './CallCard';
 import css from './Conversation.module.css';
@@ -103,7 +103,7 @@ function GateView({ gate: { review, outcome } }: { gate: Gate }) {
       {outcome ? <span>{outcome.text}</span> : (
         <>
           {review.expiresAt ? <span><Countdown to={review.expiresAt} /> left</span> : <span>waits for ever</span>}
-          <Button component={Link} to={`/reviews/${review.reviewId}`} size="compact-sm">Review it</Button>
+          <ReviewButton id={review.reviewId} size="compact-sm" />
         </>
       )}
       {outcome?.detail ? <p>{outcome.detail}</p> : null}

@@ -1,0 +1,27 @@
+import { Modal, Skeleton } from '@mantine/core';
+import { useSearchParams } from 'react-router';
+import { useReviews } from '../../api/queries';
+import { ProblemNote } from '../../ui/Note';
+import { REVIEW } from '../../ui/ReviewButton';
+import { OneReview } from './OneReview';
+import { Nothing } from './Reviews';
+import css from './Reviews.module.css';
+
+/** A review decided where it was met, without leaving the page. */
+export default function ReviewDialog({ id }: { id: string }) {
+  const [, setParams] = useSearchParams();
+  const { data, error } = useReviews();
+  const review = data?.reviews.find(({ reviewId }) => reviewId === id);
+  const close = (): void => {
+    setParams((old) => {
+      old.delete(REVIEW);
+      return old;
+    }, { replace: true });
+  };
+  return (
+    <Modal opened onClose={close} size="xl" title="Review" classNames={{ content: css.dialog ?? '' }}>
+      {error ? <ProblemNote what="The review could not be read" error={error} /> : null}
+      {review ? <OneReview key={id} review={review} decided={close} /> : data ? <Nothing isGone /> : error ? null : <Skeleton height={160} />}
+    </Modal>
+  );
+}

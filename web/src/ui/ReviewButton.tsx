@@ -1,0 +1,14 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import { IconUserCheck } from '@tabler/icons-react';
+import { Link, useSearchParams } from 'react-router';
+
+/** In the address of any page: the review that is open on it. */
+export const REVIEW = 'review';
+
+/** Opens a review on the page it is met on. */
+export function ReviewButton({ id, ...look }: { id: string } & Pick<ButtonProps, 'size' | 'variant'>) {
+  const [params] = useSearchParams();
+  const opened = new URLSearchParams(params);
+  opened.set(REVIEW, id);
+  return <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>Review it</Button>;
+}
