@@ -32,18 +32,18 @@ export default function Models() {
 }
 
 function Row({ model }: { model: ModelInfo }) {
-  const price = (usd: number | undefined) => (usd === undefined ? <span className={css.muted}>not set</span> : <>${usd.toFixed(2)} <span className={css.muted}>/ M</span></>);
+  const price = (usd: number | undefined) => (usd === undefined ? <span className={css.muted}>not set</span> : <span>${usd.toFixed(2)} <span className={css.muted}>/ M</span></span>);
   const after = model.fallback.length > 0 ? `, then ${model.fallback.join(', ')}` : '';
   return (
     <tr>
       <td><strong>{model.alias}</strong></td>
       <td>{model.provider}</td>
-      <td>{!model.tools ? 'talk' : model.parallelToolCalls ? 'talk, call tools side by side' : 'talk, call tools'}</td>
-      <td>{model.retries} more tries{after}</td>
-      <td className={css.number}>{count(model.contextTokens)}</td>
-      <td className={css.number}>{count(model.maxOutputTokens)}</td>
-      <td className={css.number}>{price(model.price?.input)}</td>
-      <td className={css.number}>{price(model.price?.output)}</td>
+      <td data-name="Can">{!model.tools ? 'talk' : model.parallelToolCalls ? 'talk, call tools side by side' : 'talk, call tools'}</td>
+      <td data-name="When it fails">{model.retries} more tries{after}</td>
+      <td className={css.number} data-name="Reads">{count(model.contextTokens)}</td>
+      <td className={css.number} data-name="Writes">{count(model.maxOutputTokens)}</td>
+      <td className={css.number} data-name="Price in">{price(model.price?.input)}</td>
+      <td className={css.number} data-name="Price out">{price(model.price?.output)}</td>
     </tr>
   );
 }

@@ -65,6 +65,9 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
 
 const ROLES: Record<string, string> = { system: 'System prompt', user: 'Sent to the model' };
 
+/** A line right above dashes would be read as a heading. */
+const parted = (text: string): string => text.replaceAll(/\n(?=-{3,}\n)/g, '\n\n');
+
 function Message({ message }: { message: Quoted }) {
   const [open, setOpen] = useState(message.role === 'user' && (message.content?.length ?? 0) < 3_000);
   const text = message.content ?? '';
@@ -76,7 +79,7 @@ function Message({ message }: { message: Quoted }) {
         </button>
         {open ? null : <span className={css.preview}>{text.slice(0, 160)}</span>}
       </header>
-      {open ? <Markdown text={text} /> : null}
+      {open ? <Markdown text={parted(text)} /> : null}
     </section>
   );
 }
