@@ -281,6 +281,18 @@ describe('reviews', () => {
     await page.getByText('Ended early by a reviewer').waitFor();
   });
 
+  it('show the output above the decision on a narrow screen', async () => {
+    const run = await server.submit(one({ description: '[words 60] Draft', review: 'required' }));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${server.url}/reviews/${run}-review-0`);
+    await page.getByText('word60').waitFor();
+    const output = await page.getByRole('region', { name: 'Output' }).boundingBox();
+    const approve = await page.getByRole('button', { name: 'Approve' }).boundingBox();
+    expect((output?.y ?? 0) + (output?.height ?? 0)).toBeLessThanOrEqual(approve?.y ?? 0);
+    await page.keyboard.press('a');
+    await page.getByText('Nothing waits for you').waitFor();
+  });
+
   it('are decided on the page of the run, without leaving it', async () => {
     const run = await server.submit(one({ description: '[say Bees make wax.] Draft', review: 'required' }));
     await page.goto(`${server.url}/runs/${run}/graph`);
