@@ -240,7 +240,7 @@ describe('a list longer than a page', () => {
     await page.getByRole('button', { name: 'Older' }).click();
     await page.waitForURL(/page=2/);
     await page.getByText('Page 2 of 2').waitFor();
-    expect(await page.locator('tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   });
 });
 
