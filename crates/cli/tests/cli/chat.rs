@@ -99,14 +99,20 @@ fn ctrl_c_stops_the_model_and_the_thread_can_be_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let model = SlowModel::start();
     configure(folder.path(), &format!("{}[models.demo]\nprovider = 'demo'\nmodel = 'm'\n", slow(&model)));
-    let child = start(folder.path(), &["chat", "Hello"]);
-    model.asked();
+    let mut child = start(folder.path(), &["chat", "--json", "Hello"]);
+    let told = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut frames = told.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let spoken = frames.find(|frame| frame["type"] == "chunk").unwrap();
+    assert_eq!(spoken["content"], "Well");
     interrupt(&child);
+    let answer = frames.find(|frame| frame["type"] == "message").unwrap();
+    assert_eq!((&answer["role"], &answer["content"]), (&"assistant".into(), &"Well".into()));
+    assert_eq!(frames.last().unwrap()["status"], "CANCELLED");
     let stopped = ended(child.wait_with_output().unwrap());
+    model.asked();
     model.hung_up();
-    assert_eq!((stopped.0, stopped.1.as_str()), (Some(130), "Well\n"), "{}", stopped.2);
-    assert_eq!(lines(&stopped.2), ["stopping; Ctrl-C leaves at once", "stopped", "to go on: consort chat --thread "]);
-    let asked = ["chat", "--thread", &thread(&stopped), "--model", "demo", "What did I say?"];
+    assert_eq!((stopped.0, stopped.2.as_str()), (Some(130), "stopping; Ctrl-C leaves at once\n"));
+    let asked = ["chat", "--thread", spoken["thread_id"].as_str().unwrap(), "--model", "demo", "What did I say?"];
     let (status, answer, words) = run(folder.path(), &asked);
     assert_eq!((status, answer.starts_with("You said:\n\n- Hello\n")), (Some(0), true), "{words}");
 }
