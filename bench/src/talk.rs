@@ -11,7 +11,7 @@ use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
 use consort_core::chat::{Mode, Rules, Say};
 use consort_core::compile::Catalog;
-use consort_runtime::chats::{Chats, Place, Presence, Settings};
+use consort_runtime::chats::{Chats, Place, Settings};
 use consort_runtime::clock::Clock;
 use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
@@ -182,7 +182,7 @@ impl Parlour {
     async fn turn(&self, thread: &str, said: &str) -> anyhow::Result<()> {
         let say = Say { content: said.into(), ..Say::default() };
         let seat = self.chats.seat(thread);
-        let said = self.chats.say(OWNER, thread, say, Presence::Free).await?;
+        let said = self.chats.say(OWNER, thread, say).await?;
         let Place::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
         let mut frames = self.chats.turn(&seat, &said.turn, seq).await?;
         let mut last = None;

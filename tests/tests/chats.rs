@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::chat::{Answer, Editor, IfBusy, Mode, Rules, Say};
+use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Rules, Say};
 use consort_core::compile::Catalog;
 use consort_core::spec::Kind;
-use consort_runtime::chats::{Chats, Numbered, Presence, Settings, Start};
+use consort_runtime::chats::{Chats, Numbered, Settings, Start};
 use consort_runtime::collections::Collections;
 use consort_runtime::log::{Log, MemoryLog, Query};
 use consort_runtime::model::{Line, ScriptedModel};
@@ -147,7 +147,7 @@ async fn turn(death: Death) -> bool {
             () = log.died() => true,
             () = async {
                 thread = chats.create("me", None).await.unwrap().id;
-                chats.say("me", &thread, message(), Presence::Free).await.unwrap();
+                chats.say("me", &thread, message()).await.unwrap();
                 attend(&chats, &thread, &mut seen).await;
                 remembered(&chats, &thread, &log.inner).await;
             } => false,
@@ -168,7 +168,7 @@ async fn turn(death: Death) -> bool {
         check_memory(&chats, &stored.id, &log.inner).await;
     }
     // Wherever it died, the thread can be used again.
-    let said = chats.say("me", &stored.id, message(), Presence::Free).await.unwrap();
+    let said = chats.say("me", &stored.id, message()).await.unwrap();
     chats.stop("me", &stored.id).await.unwrap();
     engine.finished(&said.turn).await;
     died
@@ -262,7 +262,7 @@ async fn whoever_is_there_when_a_turn_begins_hears_every_word_however_late_they_
     let thread = chats.create("me", None).await.unwrap().id;
     let follower = chats.follow("me", &thread, Start::Now).await.unwrap();
     let seat = chats.seat(&thread);
-    let said = chats.say("me", &thread, message(), Presence::Free).await.unwrap();
+    let said = chats.say("me", &thread, message()).await.unwrap();
     engine.finished(&said.turn).await;
     assert_eq!(heard(follower).await, words.concat());
     assert_eq!(heard(chats.turn(&seat, &said.turn, 0).await.unwrap()).await, words.concat());
@@ -278,7 +278,7 @@ async fn what_a_workspace_says_about_itself_is_told_as_information_and_nothing_e
     let thread = chats.create("me", None).await.unwrap().id;
     let about = folder.path().join("AGENTS.md");
     let told = async || {
-        let said = chats.say("me", &thread, message(), Presence::Free).await.unwrap();
+        let said = chats.say("me", &thread, message()).await.unwrap();
         engine.finished(&said.turn).await;
         format!("{:?}", play.model.entries().last().unwrap())
     };
@@ -302,17 +302,45 @@ async fn a_message_that_waited_stops_like_any_other_when_nobody_has_stayed() {
         Play { model: ScriptedModel::new().otherwise(Line::new().says("half").waits(&never)), ..Play::default() };
     let (chats, _engine) = play.life(Arc::new(MemoryLog::default()));
     let thread = chats.create("me", None).await.unwrap().id;
-    let stays = chats.attend("me", &thread);
-    chats.say("me", &thread, message(), Presence::Attended).await.unwrap();
-    let waits = Say { if_busy: IfBusy::Queue, ..message() };
-    let waiting = chats.say("me", &thread, waits, Presence::Attended).await.unwrap();
+    let stays = chats.follow("me", &thread, Start::Now).await.unwrap();
+    let said = Say { presence: Presence::Attended, ..message() };
+    chats.say("me", &thread, said.clone()).await.unwrap();
+    let seat = chats.seat(&thread);
+    let waiting = chats.say("me", &thread, Say { if_busy: IfBusy::Queue, ..said }).await.unwrap();
     drop(stays);
-    let mut frames = chats.follow("me", &thread, Start::Seq(0)).await.unwrap();
-    loop {
-        let (_, text) = timeout(4 * PATIENCE, frames.next()).await.expect("it is stopped").unwrap().unwrap();
-        let frame: Value = serde_json::from_str(&text).unwrap();
-        if frame["done"] == true && frame["turn_id"] == *waiting.turn {
-            return assert_eq!(frame["status"], "CANCELLED");
+    let frames = chats.turn_in_line("me", &thread, (seat, waiting.turn)).collect::<Vec<_>>();
+    assert_eq!(last(timeout(4 * PATIENCE, frames).await.expect("it is stopped"))["status"], "CANCELLED");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_needs_somebody_stops_after_a_restart_unless_somebody_comes_back() {
+    let never = Arc::new(Notify::new());
+    let play =
+        Play { model: ScriptedModel::new().otherwise(Line::new().says("half").waits(&never)), ..Play::default() };
+    let log = Arc::new(MemoryLog::default());
+    let mut left = Vec::new();
+    {
+        let (chats, engine) = play.life(log.clone());
+        for presence in [Presence::Free, Presence::Attended, Presence::Attended] {
+            let thread = chats.create("me", None).await.unwrap().id;
+            chats.say("me", &thread, Say { presence, ..message() }).await.unwrap();
+            left.push(thread);
         }
+        engine.stop().await;
     }
+    let (chats, engine) = play.life(log);
+    engine.recover().await.unwrap();
+    chats.resume().await.unwrap();
+    let came_back = chats.follow("me", &left[2], Start::Now).await.unwrap();
+    let forsaken = chats.running(&left[1]).await.unwrap().expect("it went on").turn;
+    timeout(2 * PATIENCE, engine.finished(&forsaken)).await.expect("it is stopped");
+    assert_eq!(chats.last(&left[1]).await.unwrap().unwrap().status, "CANCELLED");
+    assert!(chats.running(&left[0]).await.unwrap().is_some(), "nobody had to stay");
+    assert!(chats.running(&left[2]).await.unwrap().is_some(), "somebody came back");
+    drop(came_back);
+}
+
+/// The last frame of all.
+fn last(frames: Vec<Result<Numbered, consort_runtime::log::Error>>) -> Value {
+    serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().1).unwrap()
 }

@@ -12,7 +12,7 @@ use consort_core::chat::{Mode, Rules, Say};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
-use consort_runtime::chats::{Chats, Presence, Settings};
+use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::collections::Collections;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::ScriptedModel;
@@ -350,7 +350,7 @@ async fn a_conversation_uses_only_the_servers_it_may() {
         let chats = Chats::new(engine.clone(), settings);
         let thread = chats.create("me", None).await.unwrap();
         let say = Say { content: "Echo hi".into(), ..Say::default() };
-        let said = chats.say("me", &thread.id, say, Presence::Free).await.unwrap();
+        let said = chats.say("me", &thread.id, say).await.unwrap();
         engine.finished(&said.turn).await;
         let tools = model.sent("1.0").unwrap().tools;
         assert_eq!(tools.iter().filter(|tool| tool.name == "echo").count(), offered);

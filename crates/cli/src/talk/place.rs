@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::chat::{Answer, Mode, Say};
-use consort_runtime::chats::{self, Chats, Presence};
+use consort_runtime::chats::{self, Chats};
 use consort_runtime::engine::Engine;
 use consort_runtime::ring::Frame;
 use futures::{StreamExt, TryStreamExt};
@@ -86,7 +86,7 @@ impl Place {
             Place::Here(chats, _) => {
                 let say = Say::read(&message).map_err(chats::Error::Mistake)?;
                 let seat = chats.seat(thread);
-                let said = chats.say(LOCAL, thread, say, Presence::Free).await?;
+                let said = chats.say(LOCAL, thread, say).await?;
                 // Whoever says something here stops what ran before, so it never waits.
                 let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
                 let frames = chats.turn(&seat, &said.turn, base).await?;

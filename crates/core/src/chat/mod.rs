@@ -30,7 +30,7 @@ pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
-pub use said::{IfBusy, Say, manifest, mode};
+pub use said::{IfBusy, Presence, Say, manifest, mode};
 pub(crate) use state::State;
 
 use crate::agent::Agent;
@@ -98,6 +98,9 @@ pub struct Turn {
     /// Whether what is known of the user is recalled and added to.
     #[serde(default)]
     pub remembers: bool,
+    /// Whether somebody must stay for it to go on.
+    #[serde(default)]
+    pub presence: Presence,
     /// What may be done without asking.
     pub mode: Mode,
     /// Tools the user has allowed for the rest of the thread.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Turn;
+use super::{Presence, Turn};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Message, Part, Reply, Stop};
 use crate::run::Run;
@@ -154,6 +154,7 @@ pub struct Listed<'a> {
     status: &'static str,
     base: u64,
     next: u64,
+    presence: Presence,
     allowed: &'a BTreeSet<String>,
     open_approvals: usize,
     total_tokens: i64,
@@ -172,6 +173,9 @@ pub struct Stored {
     pub base: u64,
     /// The number that follows its last event so far.
     pub next: u64,
+    /// Whether somebody must stay for it to go on.
+    #[serde(default)]
+    pub presence: Presence,
     /// Tools the user has allowed for the rest of the thread.
     pub allowed: Vec<String>,
     /// Questions for permission that are open.
@@ -196,6 +200,7 @@ impl Run {
             status: self.status(),
             base: chat.base,
             next: chat.base + self.chat.events,
+            presence: chat.presence,
             allowed: &self.chat.allowed,
             open_approvals: self.chat.open.len(),
             total_tokens: self.total_tokens(),

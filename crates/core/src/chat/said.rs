@@ -35,6 +35,9 @@ pub struct Say {
     /// Tools the client offers.
     #[serde(default)]
     pub client_tools: Vec<ToolInfo>,
+    /// Whether somebody must stay for it to be answered.
+    #[serde(default)]
+    pub presence: Presence,
     /// What is odd about it, but does not keep it from being answered.
     #[serde(default)]
     pub odd: Option<String>,
@@ -54,6 +57,17 @@ pub enum IfBusy {
     Reject,
     /// It waits.
     Queue,
+}
+
+/// Whether somebody must stay for a turn to go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// It goes on by itself.
+    #[default]
+    Free,
+    /// It stops some time after its last client has left.
+    Attended,
 }
 
 fn wrong(place: &str, message: impl Into<String>) -> Mistake {
@@ -86,6 +100,7 @@ impl Say {
             mode: mode(fields, "permission_mode")?,
             if_busy: if_busy(fields)?,
             client_tools: Vec::new(),
+            presence: Presence::Free,
             odd,
             traceparent: None,
         })

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::watch;
 
-use super::{Chats, Error, Seat, Shared};
+use super::live::Attachment;
+use super::{Chats, Error, Seat, Thread};
 use crate::log;
 use crate::past::Turns;
 use crate::ring::Frame;
@@ -23,8 +24,10 @@ pub(super) enum Line {
 /// Where a follower wants to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With this number.
+    /// With this number, however long it takes to come.
     Seq(u64),
+    /// With this number, or with whatever comes next where that is not so far.
+    Missed(u64),
     /// With whatever comes next.
     Now,
 }
@@ -34,7 +37,7 @@ struct Follower {
     thread: String,
     /// Woken when a turn begins.
     news: watch::Receiver<u64>,
-    _conversation: Shared,
+    _stays: Attachment,
     /// Where turns are heard that begin from now on.
     seat: Arc<Seat>,
     /// The first number not yet seen.
@@ -47,7 +50,8 @@ struct Follower {
 pub type Numbered = (Option<u64>, Arc<str>);
 
 impl Chats {
-    /// The frames of a thread from somewhere on, until it is deleted.
+    /// The frames of a thread from somewhere on, until it is deleted. Whoever
+    /// follows a thread attends its turns.
     pub async fn follow(
         &self,
         owner: &str,
@@ -57,12 +61,14 @@ impl Chats {
         self.thread(owner, id).await?;
         let conversation = self.0.live.conversation(id);
         let (news, seat) = (conversation.news(), conversation.seat());
+        let end = self.last(id).await?.map_or(0, |turn| turn.next);
         let next = match from {
             Start::Seq(seq) => seq,
-            Start::Now => self.last(id).await?.map_or(0, |turn| turn.next),
+            Start::Missed(seq) => seq.min(end),
+            Start::Now => end,
         };
-        let (chats, thread) = (self.clone(), id.to_owned());
-        let follower = Follower { chats, thread, news, _conversation: conversation, seat, next, turn: None };
+        let (chats, thread, stays) = (self.clone(), id.to_owned(), conversation.attach(self, owner));
+        let follower = Follower { chats, thread, news, _stays: stays, seat, next, turn: None };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -92,6 +98,44 @@ impl Chats {
             })
         };
         Ok(frames.filter_map(numbered).boxed())
+    }
+
+    /// The frames of a turn that waits, once it begins; none if it never does.
+    pub fn turn_in_line(
+        &self,
+        owner: &str,
+        thread: &str,
+        (seat, turn): (Arc<Seat>, Arc<str>),
+    ) -> BoxStream<'static, Result<Numbered, log::Error>> {
+        let (chats, owner, thread) = (self.clone(), owner.to_owned(), thread.to_owned());
+        let begins = async move {
+            match chats.begins(&owner, &thread, &turn).await {
+                Ok(Some(base)) => chats.turn(&seat, &turn, base).await,
+                Ok(None) => Ok(stream::empty().boxed()),
+                Err(error) => Err(error),
+            }
+        };
+        let frames = |begun: Result<BoxStream<'static, _>, Error>| {
+            begun.unwrap_or_else(|error| stream::iter([Err(unreadable(error))]).boxed())
+        };
+        stream::once(begins).flat_map(frames).boxed()
+    }
+
+    /// Waits until a turn begins; says with which number of the thread, unless
+    /// it waits no longer and never began.
+    async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
+        let mut news = self.0.live.conversation(thread).news();
+        loop {
+            news.mark_unchanged();
+            // Looked at first: a turn has begun before it leaves the line.
+            let stored = Thread::load(self.log(), thread, owner).await?;
+            let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
+            let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
+            let begun = ended.turns.iter().map(|turn| &**turn).chain(&running).find(|begun| begun.turn == turn);
+            if begun.is_some() || !waits || news.changed().await.is_err() {
+                return Ok(begun.map(|begun| begun.base));
+            }
+        }
     }
 
     /// At most `max` stored frames of a thread from a number on.
@@ -130,8 +174,7 @@ impl Follower {
                 match self.find().await {
                     Ok(true) => continue,
                     Ok(false) => return None,
-                    Err(Error::Engine(crate::engine::Error::Log(error))) => return Some(Err(error)),
-                    Err(error) => return Some(Err(log::Error::Unavailable(error.to_string()))),
+                    Err(error) => return Some(Err(unreadable(error))),
                 }
             };
             match frames.next().await {
@@ -160,9 +203,17 @@ impl Follower {
             self.turn = Some((turn.base, frames));
             return Ok(true);
         }
-        if super::Thread::exists(self.chats.log(), &self.thread).await? {
+        if Thread::exists(self.chats.log(), &self.thread).await? {
             return Ok(self.news.changed().await.is_ok());
         }
         Ok(false)
+    }
+}
+
+/// Why the frames end here.
+fn unreadable(error: Error) -> log::Error {
+    match error {
+        Error::Engine(crate::engine::Error::Log(error)) => error,
+        error => log::Error::Unavailable(error.to_string()),
     }
 }

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use consort_core::chat::Mode;
+use consort_core::chat::{Mode, Presence};
 use tokio::sync::watch;
 
-use super::{Chats, Presence};
+use super::Chats;
 use crate::ring::{Listener, Ring};
 
 /// One thread.
@@ -165,7 +165,7 @@ impl Conversation {
         self.state().mined = false;
     }
 
-    /// Counts somebody who stays.
+    /// Counts somebody who stays: turns go on as long as somebody does.
     pub(super) fn attach(self: Arc<Self>, chats: &Chats, owner: &str) -> Attachment {
         self.state().attached += 1;
         Attachment { conversation: self, chats: chats.clone(), owner: owner.to_owned() }
@@ -197,7 +197,7 @@ impl Conversation {
 }
 
 /// Somebody who stays with a thread, until it is dropped.
-pub struct Attachment {
+pub(super) struct Attachment {
     conversation: Arc<Conversation>,
     chats: Chats,
     owner: String,

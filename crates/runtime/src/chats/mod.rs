@@ -9,6 +9,7 @@ mod mining;
 mod spent;
 mod thread;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -19,13 +20,12 @@ use consort_core::event::CancelMode;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::Kind;
 use consort_core::text::Text;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
 use follow::Line;
 pub use follow::{Numbered, Start};
-pub use live::{Attachment, Seat};
+pub use live::Seat;
 pub use spent::Spent;
 pub use thread::{Mined, Thread, Waiting};
 
@@ -34,7 +34,7 @@ use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Query};
 use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
 use crate::tool::{Hidden, SearchCollections, Workspace};
-use live::{Conversation, Live};
+use live::Live;
 use thread::Fact;
 
 /// Messages that may wait in one thread.
@@ -81,17 +81,6 @@ struct Inner {
     live: Live,
     past: Past,
     tasks: Weak<Tasks>,
-}
-
-/// Whether somebody must stay for a turn to go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Presence {
-    /// It goes on by itself.
-    #[default]
-    Free,
-    /// It stops some time after its last client has left.
-    Attended,
 }
 
 /// What came of saying something.
@@ -169,11 +158,17 @@ impl Chats {
     }
 
     /// Starts what waited when the process before this one ended, and goes on
-    /// looking through what was said.
+    /// looking through what was said. Nobody attends a turn that went on.
     pub async fn resume(&self) -> Result<(), Error> {
         let threads = Thread::list(self.log(), None).await?;
         self.clear_mined(&threads).await?;
+        let mut running: HashMap<String, Stored> = self.all_running().await?.into_iter().collect();
         for thread in threads {
+            if let Some(turn) = running.remove(&thread.id) {
+                let conversation = self.0.live.conversation(&thread.id);
+                conversation.begun(&turn.turn.into(), turn.presence);
+                conversation.watch_over(self, &thread.owner);
+            }
             if !thread.queue.is_empty() {
                 self.tend(&thread.id, &thread.owner);
             }
@@ -232,7 +227,7 @@ impl Chats {
     }
 
     /// Says something in a thread.
-    pub async fn say(&self, owner: &str, id: &str, say: Say, presence: Presence) -> Result<Said, Error> {
+    pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
@@ -243,11 +238,11 @@ impl Chats {
         if let Some(running) = self.running(id).await? {
             match say.if_busy {
                 IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
-                IfBusy::Queue => return self.wait(thread, say, presence).await,
+                IfBusy::Queue => return self.wait(thread, say).await,
                 IfBusy::Interrupt => self.interrupt(id, owner).await?,
             }
         }
-        let turn = fresh_id(Kind::Turn);
+        let (turn, presence) = (fresh_id(Kind::Turn), say.presence);
         let seq = self.begin(&mut thread, &turn, say).await?;
         conversation.begun(&turn, presence);
         Ok(Said { turn, place: Place::Begun { seq } })
@@ -290,20 +285,28 @@ impl Chats {
 
     /// The owner's questions for permission that nobody has answered.
     pub async fn approvals(&self, owner: &str) -> Result<Vec<Value>, Error> {
+        let mut open = Vec::new();
+        for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
+            if open_approvals > 0 && Thread::load(self.log(), &thread, owner).await?.is_some() {
+                open.extend(self.0.engine.run(&turn).await?.pending_approvals(&turn));
+            }
+        }
+        Ok(open)
+    }
+
+    /// The turns that run, with the threads they are in.
+    async fn all_running(&self) -> Result<Vec<(String, Stored)>, Error> {
         let query = Query {
             kind: Some(Kind::Turn.word().to_owned()),
             ended: Some(false),
             limit: usize::MAX,
             ..Query::default()
         };
-        let mut open = Vec::new();
-        for (turn, row) in self.log().list(query).await?.rows {
-            let thread = row.tags.get("thread").cloned().unwrap_or_default();
-            if stored(&turn, &row)?.open_approvals > 0 && Thread::load(self.log(), &thread, owner).await?.is_some() {
-                open.extend(self.0.engine.run(&turn).await?.pending_approvals(&turn));
-            }
-        }
-        Ok(open)
+        let rows = self.log().list(query).await?.rows;
+        let turn = |(id, row): &(Arc<str>, log::Row)| {
+            Ok((row.tags.get("thread").cloned().unwrap_or_default(), stored(id, row)?))
+        };
+        rows.iter().map(turn).collect()
     }
 
     /// Answers a question for permission.
@@ -349,11 +352,6 @@ impl Chats {
         let command = chat::Command::Returned { call: call.to_owned(), result, is_error };
         self.0.engine.command(&running.turn, Command::Chat(command)).await?;
         Ok(())
-    }
-
-    /// Stays with a thread: its turns go on as long as somebody does.
-    pub fn attend(&self, owner: &str, id: &str) -> Attachment {
-        self.0.live.conversation(id).attach(self, owner)
     }
 
     /// What is wrong with a message is said before anything is stopped for it.
@@ -411,6 +409,7 @@ impl Chats {
                 context: self.context(&thread.owner, &say).await?,
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
+                presence: say.presence,
                 mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
                 allowed,
                 approval_timeout_ms: rules.approval_timeout_ms,
@@ -449,13 +448,13 @@ impl Chats {
         catalog
     }
 
-    async fn wait(&self, mut thread: Thread, say: Say, presence: Presence) -> Result<Said, Error> {
+    async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let position = thread.queue.len();
         if position >= QUEUE_MAX {
             return Err(Error::Full);
         }
         let turn = fresh_id(Kind::Turn);
-        thread.queue.push(Waiting { turn: turn.to_string(), say, presence });
+        thread.queue.push(Waiting { turn: turn.to_string(), say });
         thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
         self.tend(&thread.id, &thread.owner);
         Ok(Said { turn, place: Place::Waits { position } })
@@ -490,13 +489,13 @@ impl Chats {
             return Ok(Line::Waits(running.turn));
         }
         let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
-        let Some((mut thread, Waiting { turn, say, presence })) =
+        let Some((mut thread, Waiting { turn, say })) =
             thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
         else {
             conversation.untended();
             return Ok(Line::Empty);
         };
-        let turn: Arc<str> = turn.into();
+        let (turn, presence): (Arc<str>, _) = (turn.into(), say.presence);
         match self.begin(&mut thread, &turn, say).await {
             Ok(_seq) => {}
             Err(Error::Engine(engine::Error::Draining)) => return Ok(Line::Waits(turn.to_string())),
@@ -571,5 +570,3 @@ impl Chats {
         tasks.spawn(task);
     }
 }
-
-type Shared = Arc<Conversation>;

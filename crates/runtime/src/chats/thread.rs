@@ -10,7 +10,6 @@ use consort_core::time::iso;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Presence;
 use crate::log::{Append, Error, Log, Query, Record, Row, Seq};
 
 /// The kind of a thread's stream.
@@ -54,9 +53,6 @@ pub struct Waiting {
     pub turn: String,
     /// What was said.
     pub say: Say,
-    /// Whether somebody must stay for it to go on.
-    #[serde(default)]
-    pub presence: Presence,
 }
 
 /// What happened to a thread.

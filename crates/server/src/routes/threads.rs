@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use consort_core::chat::{self, Role, Row, Say};
-use consort_runtime::chats::{Place, Presence, Said, Start, Thread};
+use consort_runtime::chats::{Place, Said, Start, Thread};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -145,16 +145,15 @@ async fn say(
     let say = Say { traceparent: trace(&headers), ..Say::read(&sent?.0)? };
     let chats = &site.server.chats;
     let seat = chats.seat(&id);
-    let said = chats.say(&caller.0, &id, say, Presence::Free).await?;
-    match (accepts(&headers, "text/event-stream"), said.place) {
-        (true, Place::Begun { seq }) => {
-            let frames = chats.turn(&seat, &said.turn, seq).await?;
-            Ok(chat_sse(&site, frames, Filter::All))
-        }
-        (false, _) | (true, Place::Waits { .. }) => {
-            Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response())
-        }
+    let said = chats.say(&caller.0, &id, say).await?;
+    if !accepts(&headers, "text/event-stream") {
+        return Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response());
     }
+    let frames = match said.place {
+        Place::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
+        Place::Waits { .. } => chats.turn_in_line(&caller.0, &id, (seat, said.turn)),
+    };
+    Ok(chat_sse(&site, frames, Filter::All))
 }
 
 /// What is said about a message that was taken.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_runtime::chats::{Attachment, Chats, Numbered, Start};
+use consort_runtime::chats::{Chats, Numbered, Start};
 use consort_runtime::log;
 use futures::StreamExt;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, abortable};
@@ -27,14 +27,11 @@ pub(super) struct Talks {
     pub(super) tools: Vec<ToolInfo>,
 }
 
-struct Followed {
-    stream: AbortHandle,
-    _stays: Attachment,
-}
+struct Followed(AbortHandle);
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        self.stream.abort();
+        self.0.abort();
     }
 }
 
@@ -78,9 +75,7 @@ impl Talks {
         let ended = futures::stream::once(std::future::ready(None));
         let (frames, stream) = abortable(frames.map(Some).chain(ended).map(move |frame| (name.clone(), frame)));
         self.streams.push(frames.boxed());
-        // Who stays comes before who left: the thread is attended without a gap.
-        let stays = chats.attend(&caller.0, &thread);
-        self.followed.insert(thread, Followed { stream, _stays: stays });
+        self.followed.insert(thread, Followed(stream));
         Ok(())
     }
 }

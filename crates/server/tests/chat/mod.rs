@@ -238,6 +238,31 @@ async fn eight_subtasks_are_asked_at_the_same_time_and_two_more_one_by_one() {
 }
 
 #[tokio::test]
+async fn whoever_waits_in_line_with_a_stream_hears_the_turn_from_its_first_word() {
+    let go = Arc::new(Notify::new());
+    let model = ScriptedModel::new()
+        .when(hears("slow"), Line::new().waits(&go).says("done"))
+        .otherwise(Line::new().says("my turn"));
+    let here = serving(&model).await;
+    let id = thread(&here).await;
+    let first = say(&here, &id, json!({ "content": "slow" })).await.json();
+    let path = format!("/api/threads/{id}/messages");
+    let waits = here.post_with(&path, STREAM, json!({ "content": "after", "if_busy": "queue" }));
+    let goes = async {
+        while here.get(&format!("/api/threads/{id}")).await.json()["queued"] == 0 {}
+        go.notify_one();
+    };
+    let told = frames(&tokio::join!(waits, goes).0);
+    assert!(told.iter().all(|frame| frame["turn_id"] == told[0]["turn_id"] && frame["turn_id"] != first["turnId"]));
+    let stored = numbers(&told);
+    let words: Vec<&Value> =
+        told.iter().filter(|frame| frame["type"] == "chunk").map(|frame| &frame["content"]).collect();
+    assert_eq!((words, &told.last().unwrap()["done"]), (vec![&json!("my turn"), &json!("")], &json!(true)));
+    assert_eq!(stored, (stored[0]..=*stored.last().unwrap()).collect::<Vec<_>>());
+    assert!(stored[0] > 0, "numbers go on after the turn before it");
+}
+
+#[tokio::test]
 async fn a_turn_and_what_waits_behind_it_go_on_after_a_restart_without_a_gap() {
     let model =
         ScriptedModel::new().when(hears("slow"), Line::new().says("x").hangs()).otherwise(Line::new().says("fine"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consort_core::chat::{Say, manifest};
 use consort_runtime::admission::Capacity;
-use consort_runtime::chats::{Error, Presence, Start};
+use consort_runtime::chats::{Error, Start};
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_server::Server;
@@ -236,7 +236,7 @@ async fn until(server: &Server, thread: &str, kind: &str) -> Value {
 async fn pasting(server: &Server) -> (String, String) {
     let thread = server.chats.create(ME, None).await.unwrap().id;
     let say = offering(&json!([{ "name": "ui_paste", "description": "pastes" }]));
-    server.chats.say(ME, &thread, say, Presence::Free).await.unwrap();
+    server.chats.say(ME, &thread, say).await.unwrap();
     let call = until(server, &thread, "tool_call").await;
     assert_eq!((&call["name"], &call["args"]), (&json!("ui_paste"), &json!({ "input": "node" })));
     (thread, call["tool_call_id"].as_str().unwrap().to_owned())
@@ -284,6 +284,6 @@ async fn a_client_offers_tools_of_its_own_and_replaces_none_of_the_servers() {
     let server = life(&Arc::default());
     let thread = server.chats.create(ME, None).await.unwrap().id;
     let outside = Say { editor: None, ..offering(&json!([{ "name": "ui_paste" }])) };
-    server.chats.say(ME, &thread, outside, Presence::Free).await.unwrap();
+    server.chats.say(ME, &thread, outside).await.unwrap();
     assert!(said(&server, &thread).await[0].contains("there is no tool called `ui_paste`"), "only in the editor");
 }

@@ -104,6 +104,20 @@ async fn who_comes_back_gets_what_was_missed_and_the_words_so_far_then_the_rest(
 }
 
 #[tokio::test]
+async fn who_claims_to_have_more_than_there_is_hears_what_comes_next() {
+    let here = serving(&ScriptedModel::new().otherwise(Line::new().says("hi"))).await;
+    let (mut first, _) = here.greeted().await;
+    let thread = first.ask(message("one")).await["thread_id"].clone();
+    let last = *numbers(&turn(&mut first).await).last().unwrap();
+    let (mut again, _) = here.greeted().await;
+    let resumed = again.ask(json!({ "type": "chat_subscribe", "thread_id": thread, "last_seq": last + 50 })).await;
+    assert_eq!((&resumed["status"], &resumed["last_seq"]), (&json!("finished"), &json!(last)));
+    let path = format!("/api/threads/{}/messages", thread.as_str().unwrap());
+    here.post(&path, json!({ "content": "two" })).await;
+    assert_eq!(numbers(&turn(&mut again).await).first(), Some(&(last + 1)));
+}
+
+#[tokio::test]
 async fn a_call_with_an_effect_is_made_once_it_is_allowed_and_with_exactly_these_arguments() {
     let pay = ScriptedTool::new("pay")
         .effect(EffectClass::Once)

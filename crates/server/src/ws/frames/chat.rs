@@ -1,8 +1,8 @@
 //! Conversations: say something, stop it, come back to it, allow what it asks
 //! for, run what it wants done in the editor.
 
-use consort_core::chat::{self, Mode, Say};
-use consort_runtime::chats::{Place, Presence, Said as Spoken, Start};
+use consort_core::chat::{self, Mode, Presence, Say};
+use consort_runtime::chats::{Place, Said as Spoken, Start};
 use consort_runtime::{chats, engine};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -28,7 +28,8 @@ pub(super) const ROWS: &[Row] = &[
 
 /// A message without a thread begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let say = Say { client_tools: session.talks.tools.clone(), ..Say::read(&sent.0)? };
+    let client_tools = session.talks.tools.clone();
+    let say = Say { client_tools, presence: Presence::Attended, ..Say::read(&sent.0)? };
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
@@ -45,10 +46,9 @@ async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> R
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
     // Stays before it speaks, so that the turn is attended from its beginning.
     if !session.talks.follows(thread) {
-        let from = chats.last(thread).await?.map_or(0, |turn| turn.next);
-        session.talks.follow(&chats, &caller, thread, Start::Seq(from)).await?;
+        session.talks.follow(&chats, &caller, thread, Start::Now).await?;
     }
-    let said = chats.say(&caller.0, thread, say, Presence::Attended).await?;
+    let said = chats.say(&caller.0, thread, say).await?;
     session.tell(ack(sent, thread, &said));
     Ok(())
 }
@@ -74,7 +74,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let thread = sent.text("thread_id")?;
     let from = match sent.object()?.get("last_seq") {
         None | Some(Value::Null) => Start::Now,
-        Some(last) => Start::Seq(after(last)?),
+        Some(last) => Start::Missed(after(last)?),
     };
     chats.thread(&caller.0, thread).await?;
     let last = chats.last(thread).await?;
