@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use consort_core::chat::{Mode, Presence};
+use consort_core::chat::Presence;
 use tokio::sync::watch;
 
 use super::Chats;
@@ -25,8 +25,6 @@ struct State {
     attached: usize,
     /// The turn that needs somebody to stay.
     attended: Option<Arc<str>>,
-    /// What the user set for turns to come.
-    mode: Option<Mode>,
     tended: bool,
     mined: bool,
     /// Who listens for turns to come.
@@ -100,7 +98,7 @@ impl Conversation {
     /// Whether nobody would miss it: one made anew knows as much.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
-        let State { attached: 0, attended: None, mode: None, tended: false, mined: false, seats } = &*state else {
+        let State { attached: 0, attended: None, tended: false, mined: false, seats } = &*state else {
             return false;
         };
         let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
@@ -137,14 +135,6 @@ impl Conversation {
 
     pub(super) fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
-    }
-
-    pub(super) fn set_mode(&self, mode: Mode) {
-        self.state().mode = Some(mode);
-    }
-
-    pub(super) fn mode(&self) -> Option<Mode> {
-        self.state().mode
     }
 
     /// Whether the caller is the one to start what waits.
@@ -218,11 +208,9 @@ mod tests {
     fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
         let live = Live::default();
         let (held, seat) = (live.conversation("held"), live.conversation("sat").seat());
-        live.conversation("plans").set_mode(Mode::Plan);
         (0..10 * KNOWN_MIN).for_each(|n| drop(live.conversation(&n.to_string())));
         assert!(live.known().all.len() <= KNOWN_MIN);
         assert!(Arc::ptr_eq(&held, &live.conversation("held")));
-        assert_eq!(live.conversation("plans").mode(), Some(Mode::Plan));
         assert!(live.conversation("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
     }
 }

@@ -326,17 +326,20 @@ impl Chats {
         }
     }
 
-    /// Changes what the turn that runs may do without asking; says what holds.
-    pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Mode, Error> {
-        self.thread(owner, id).await?;
-        let mode = mode.min(self.0.settings.rules.mode);
+    /// Changes what turns may do without asking, the one that runs and those to
+    /// come; the thread says what holds.
+    pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
         let conversation = self.0.live.conversation(id);
-        conversation.set_mode(mode);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        let mode = mode.min(self.0.settings.rules.mode);
+        thread.mode = Some(mode);
+        thread.store(self.log(), &Fact::ModeSet { mode }, self.now()).await?;
         if let Some(running) = self.running(id).await? {
             let command = chat::Command::SetMode { mode, by: owner.to_owned() };
-            self.0.engine.command(&running.turn, Command::Chat(command)).await?;
+            unless_over(self.0.engine.command(&running.turn, Command::Chat(command)).await)?;
         }
-        Ok(mode)
+        Ok(thread)
     }
 
     /// Hands the turn that waits for it what came of a call the client made.
@@ -398,7 +401,6 @@ impl Chats {
         let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
         let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
         let (base, allowed) = last.map(|turn| (turn.next, turn.allowed.clone())).unwrap_or_default();
-        let preferred = self.0.live.conversation(&thread.id).mode();
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
             client_tools: say.client_tools.clone(),
@@ -410,7 +412,7 @@ impl Chats {
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
                 presence: say.presence,
-                mode: say.mode.or(preferred).unwrap_or(rules.mode).min(rules.mode),
+                mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
                 allowed,
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
@@ -523,10 +525,7 @@ impl Chats {
 
     async fn cancel(&self, turn: &str, by: &str) -> Result<(), Error> {
         let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
-        match self.0.engine.command(turn, command).await {
-            Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
-            other => other.map(drop).map_err(Error::from),
-        }
+        unless_over(self.0.engine.command(turn, command).await)
     }
 
     async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
@@ -568,5 +567,13 @@ impl Chats {
         let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
+    }
+}
+
+/// What is asked of a turn that has ended meanwhile is not wanted any more.
+fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
+    match asked {
+        Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
+        other => other.map(drop).map_err(Error::from),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use consort_core::chat::Say;
+use consort_core::chat::{Mode, Say};
 use consort_core::id::Millis;
 use consort_core::run::Run;
 use consort_core::time::iso;
@@ -30,6 +30,9 @@ pub struct Thread {
     pub title: String,
     /// The alias its last message asked for.
     pub model: Option<String>,
+    /// What the user lets turns to come do without asking, where a message does not say.
+    #[serde(default)]
+    pub mode: Option<Mode>,
     /// When it was made.
     pub created_at: Millis,
     /// When something happened in it last.
@@ -63,6 +66,8 @@ pub(super) enum Fact<'a> {
     Created { owner: &'a str, title: &'a str },
     /// It was called something else.
     Renamed { title: &'a str },
+    /// What its turns may do without asking has changed.
+    ModeSet { mode: Mode },
     /// A message waits.
     Queued { turn: &'a str },
     /// A turn began.
@@ -118,6 +123,7 @@ impl Thread {
             owner: owner.to_owned(),
             title: title.map_or_else(|| UNTITLED.to_owned(), short),
             model: None,
+            mode: None,
             created_at: now,
             updated_at: now,
             queue: Vec::new(),
@@ -143,7 +149,8 @@ impl Thread {
         let memory = json!({ "pending": self.unmined, "last": self.mined.as_ref().map(Mined::view) });
         json!({ "id": self.id, "title": self.title, "model": self.model, "createdAt": iso(self.created_at),
             "updatedAt": iso(self.updated_at), "running": running.is_some(), "turnId": running,
-            "chatSeq": chat_seq, "queued": self.queue.len(), "memory": memory })
+            "chatSeq": chat_seq, "queued": self.queue.len(), "memory": memory,
+            "permissionMode": self.mode.map(Mode::word) })
     }
 
     /// Stores what happened, and with it where the thread stands.

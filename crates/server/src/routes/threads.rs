@@ -102,16 +102,14 @@ async fn change(
         Some(_) => sent.optional_text("title")?,
         None => Some(sent.text("title")?),
     };
-    let thread = match title {
-        Some(title) => chats.rename(&caller.0, &id, title).await?,
-        None => chats.thread(&caller.0, &id).await?,
-    };
-    let mut view = view(&site, &thread).await?;
-    if let (Some(mode), Value::Object(view)) = (mode, &mut view) {
-        let holds = chats.set_mode(&caller.0, &id, mode).await?;
-        view.insert("permissionMode".to_owned(), holds.word().into());
+    let mut thread = chats.thread(&caller.0, &id).await?;
+    if let Some(title) = title {
+        thread = chats.rename(&caller.0, &id, title).await?;
     }
-    Ok(Json(view))
+    if let Some(mode) = mode {
+        thread = chats.set_mode(&caller.0, &id, mode).await?;
+    }
+    Ok(Json(view(&site, &thread).await?))
 }
 
 async fn delete(

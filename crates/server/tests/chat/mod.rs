@@ -263,6 +263,21 @@ async fn whoever_waits_in_line_with_a_stream_hears_the_turn_from_its_first_word(
 }
 
 #[tokio::test]
+async fn what_a_thread_may_do_without_asking_holds_after_a_restart() {
+    let log = Arc::new(MemoryLog::default());
+    let model = ScriptedModel::new().otherwise(Line::new().says("fine"));
+    let first = engine_over(log.clone(), model.clone(), Capacity::UNLIMITED);
+    let here = start(server(first.clone(), Vec::new())).await;
+    let id = thread(&here).await;
+    let head = format!("PATCH /api/threads/{id} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json");
+    assert_eq!(here.send(&head, br#"{"permission_mode":"plan"}"#).await.json()["permissionMode"], "plan");
+    first.stop().await;
+    drop((here, first));
+    let here = start(server(engine_over(log, model, Capacity::UNLIMITED), Vec::new())).await;
+    assert_eq!(here.get(&format!("/api/threads/{id}")).await.json()["permissionMode"], "plan");
+}
+
+#[tokio::test]
 async fn a_turn_and_what_waits_behind_it_go_on_after_a_restart_without_a_gap() {
     let model =
         ScriptedModel::new().when(hears("slow"), Line::new().says("x").hangs()).otherwise(Line::new().says("fine"));

@@ -517,8 +517,8 @@ export interface Thread {
     pending: string[];
     last: Mined | null;
   };
-  /** What holds now, when it was changed. */
-  permissionMode?: 'plan' | 'default' | 'auto';
+  /** What its turns may do without asking, where a message does not say and it was changed. */
+  permissionMode?: 'plan' | 'default' | 'auto' | null;
 }
 
 /** A turn of a conversation, and what it has used. */

@@ -109,8 +109,8 @@ async fn turns(session: &mut Session) -> Result<(), Problem> {
 async fn set_mode(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, thread) = (caller(session), sent.text("thread_id")?);
     let mode = mode(sent.object()?)?.ok_or_else(|| Problem::bad_request("`permission_mode` is required"))?;
-    let mode = session.site.server.chats.set_mode(&caller.0, thread, mode).await?;
-    session.tell(told("permission_mode", sent, json!({ "thread_id": thread, "permission_mode": mode })));
+    let holds = session.site.server.chats.set_mode(&caller.0, thread, mode).await?.mode;
+    session.tell(told("permission_mode", sent, json!({ "thread_id": thread, "permission_mode": holds })));
     Ok(())
 }
 
