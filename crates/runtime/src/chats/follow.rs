@@ -12,15 +12,6 @@ use crate::log;
 use crate::past::Turns;
 use crate::ring::Frame;
 
-/// What waits in a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    /// Something, until this turn has ended.
-    Waits(String),
-    /// Nothing.
-    Empty,
-}
-
 /// Where a follower wants to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -37,13 +28,25 @@ struct Follower {
     thread: String,
     /// Woken when a turn begins.
     news: watch::Receiver<u64>,
-    _stays: Attachment,
+    stays: Attachment,
+    /// How many messages it knows of that waited in vain.
+    told: u64,
     /// Where turns are heard that begin from now on.
     seat: Arc<Seat>,
     /// The first number not yet seen.
     next: u64,
     /// The turn being followed: its first number, and what is left of it.
     turn: Option<(u64, BoxStream<'static, Result<Frame, log::Error>>)>,
+}
+
+/// What comes next in a thread.
+enum Found {
+    /// A turn, or perhaps one: look again.
+    Turn,
+    /// A message that waited is not answered; the frame says why.
+    Refusal(Arc<str>),
+    /// The thread is gone.
+    Nothing,
 }
 
 /// A frame of a thread; its number, if it is stored.
@@ -67,8 +70,9 @@ impl Chats {
             Start::Missed(seq) => seq.min(end),
             Start::Now => end,
         };
-        let (chats, thread, stays) = (self.clone(), id.to_owned(), conversation.attach(self, owner));
-        let follower = Follower { chats, thread, news, _stays: stays, seat, next, turn: None };
+        let (chats, thread, told) = (self.clone(), id.to_owned(), conversation.refused());
+        let stays = conversation.attach(self, owner);
+        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -98,44 +102,6 @@ impl Chats {
             })
         };
         Ok(frames.filter_map(numbered).boxed())
-    }
-
-    /// The frames of a turn that waits, once it begins; none if it never does.
-    pub fn turn_in_line(
-        &self,
-        owner: &str,
-        thread: &str,
-        (seat, turn): (Arc<Seat>, Arc<str>),
-    ) -> BoxStream<'static, Result<Numbered, log::Error>> {
-        let (chats, owner, thread) = (self.clone(), owner.to_owned(), thread.to_owned());
-        let begins = async move {
-            match chats.begins(&owner, &thread, &turn).await {
-                Ok(Some(base)) => chats.turn(&seat, &turn, base).await,
-                Ok(None) => Ok(stream::empty().boxed()),
-                Err(error) => Err(error),
-            }
-        };
-        let frames = |begun: Result<BoxStream<'static, _>, Error>| {
-            begun.unwrap_or_else(|error| stream::iter([Err(unreadable(error))]).boxed())
-        };
-        stream::once(begins).flat_map(frames).boxed()
-    }
-
-    /// Waits until a turn begins; says with which number of the thread, unless
-    /// it waits no longer and never began.
-    async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
-        let mut news = self.0.live.conversation(thread).news();
-        loop {
-            news.mark_unchanged();
-            // Looked at first: a turn has begun before it leaves the line.
-            let stored = Thread::load(self.log(), thread, owner).await?;
-            let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
-            let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
-            let begun = ended.turns.iter().map(|turn| &**turn).chain(&running).find(|begun| begun.turn == turn);
-            if begun.is_some() || !waits || news.changed().await.is_err() {
-                return Ok(begun.map(|begun| begun.base));
-            }
-        }
     }
 
     /// At most `max` stored frames of a thread from a number on.
@@ -172,8 +138,9 @@ impl Follower {
         loop {
             let Some((base, frames)) = &mut self.turn else {
                 match self.find().await {
-                    Ok(true) => continue,
-                    Ok(false) => return None,
+                    Ok(Found::Turn) => continue,
+                    Ok(Found::Refusal(text)) => return Some(Ok((None, text))),
+                    Ok(Found::Nothing) => return None,
                     Err(error) => return Some(Err(unreadable(error))),
                 }
             };
@@ -191,9 +158,8 @@ impl Follower {
         }
     }
 
-    /// Finds the turn the next number belongs to, waiting for it if need be;
-    /// false when the thread is gone.
-    async fn find(&mut self) -> Result<bool, Error> {
+    /// Finds the turn the next number belongs to, waiting for it if need be.
+    async fn find(&mut self) -> Result<Found, Error> {
         self.news.mark_unchanged();
         let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
         let first = ended.turns.partition_point(|turn| turn.next <= self.next);
@@ -201,19 +167,23 @@ impl Follower {
             let from = self.next.saturating_sub(turn.base);
             let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
             self.turn = Some((turn.base, frames));
-            return Ok(true);
+            return Ok(Found::Turn);
         }
-        if Thread::exists(self.chats.log(), &self.thread).await? {
-            return Ok(self.news.changed().await.is_ok());
+        if let Some(text) = self.stays.refusal(&mut self.told) {
+            return Ok(Found::Refusal(text));
         }
-        Ok(false)
+        if !Thread::exists(self.chats.log(), &self.thread).await? {
+            return Ok(Found::Nothing);
+        }
+        Ok(if self.news.changed().await.is_ok() { Found::Turn } else { Found::Nothing })
     }
 }
 
 /// Why the frames end here.
-fn unreadable(error: Error) -> log::Error {
-    match error {
-        Error::Engine(crate::engine::Error::Log(error)) => error,
-        error => log::Error::Unavailable(error.to_string()),
+pub(super) fn unreadable(error: Error) -> log::Error {
+    if let Error::Engine(crate::engine::Error::Log(error)) = error {
+        error
+    } else {
+        log::Error::Unavailable(error.to_string())
     }
 }

@@ -1,13 +1,14 @@
 //! What is known of a thread only while the process lives: who is deciding
 //! about it, who attends it, and that something new happened.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use consort_core::chat::Presence;
 use tokio::sync::watch;
 
 use super::Chats;
+use super::line::QUEUE_MAX;
 use crate::ring::{Listener, Ring};
 
 /// One thread.
@@ -29,6 +30,10 @@ struct State {
     mined: bool,
     /// Who listens for turns to come.
     seats: Vec<Weak<Seat>>,
+    /// The last messages that waited in vain, and what was told about them.
+    refusals: VecDeque<(Arc<str>, Arc<str>)>,
+    /// How many there have been.
+    refused: u64,
 }
 
 /// Where turns of a thread are heard from their first word, by whoever took
@@ -98,7 +103,7 @@ impl Conversation {
     /// Whether nobody would miss it: one made anew knows as much.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
-        let State { attached: 0, attended: None, tended: false, mined: false, seats } = &*state else {
+        let State { attached: 0, attended: None, tended: false, mined: false, seats, .. } = &*state else {
             return false;
         };
         let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
@@ -131,6 +136,30 @@ impl Conversation {
         state.seats.retain(|seat| seat.strong_count() > 0);
         state.seats.push(Arc::downgrade(&seat));
         seat
+    }
+
+    /// A message that waited is not answered; the frame says why.
+    pub(super) fn refuse(&self, turn: &Arc<str>, frame: Arc<str>) {
+        {
+            let mut state = self.state();
+            state.refusals.push_back((turn.clone(), frame));
+            state.refused += 1;
+            if state.refusals.len() > QUEUE_MAX {
+                state.refusals.pop_front();
+            }
+        }
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// How many messages have waited in vain.
+    pub(super) fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
+    /// What was told about this one.
+    pub(super) fn refusal_of(&self, turn: &str) -> Option<Arc<str>> {
+        let state = self.state();
+        state.refusals.iter().find(|(refused, _)| **refused == *turn).map(|(_, frame)| frame.clone())
     }
 
     pub(super) fn news(&self) -> watch::Receiver<u64> {
@@ -191,6 +220,18 @@ pub(super) struct Attachment {
     conversation: Arc<Conversation>,
     chats: Chats,
     owner: String,
+}
+
+impl Attachment {
+    /// The next message that waited in vain, for who knows of so many.
+    pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
+        let state = self.conversation.state();
+        let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);
+        let kept = state.refusals.len();
+        let (_, frame) = state.refusals.get(kept - unknown.min(kept))?;
+        *told = state.refused + 1 - unknown.min(kept) as u64;
+        Some(frame.clone())
+    }
 }
 
 impl Drop for Attachment {

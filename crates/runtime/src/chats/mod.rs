@@ -4,6 +4,7 @@
 
 mod flow;
 mod follow;
+mod line;
 mod live;
 mod mining;
 mod spent;
@@ -23,7 +24,6 @@ use consort_core::text::Text;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use follow::Line;
 pub use follow::{Numbered, Start};
 pub use live::Seat;
 pub use spent::Spent;
@@ -34,11 +34,10 @@ use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Query};
 use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
 use crate::tool::{Hidden, SearchCollections, Workspace};
+use line::QUEUE_MAX;
 use live::Live;
 use thread::Fact;
 
-/// Messages that may wait in one thread.
-const QUEUE_MAX: usize = 32;
 /// What a workspace says about itself, and how much of it is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
@@ -448,71 +447,6 @@ impl Chats {
         let mut catalog = settings.catalog.clone();
         catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
         catalog
-    }
-
-    async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
-        let position = thread.queue.len();
-        if position >= QUEUE_MAX {
-            return Err(Error::Full);
-        }
-        let turn = fresh_id(Kind::Turn);
-        thread.queue.push(Waiting { turn: turn.to_string(), say });
-        thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
-        self.tend(&thread.id, &thread.owner);
-        Ok(Said { turn, place: Place::Waits { position } })
-    }
-
-    /// Starts what waits in a thread, one after the other, unless somebody does.
-    fn tend(&self, id: &str, owner: &str) {
-        if !self.0.live.conversation(id).tended() {
-            return;
-        }
-        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
-        self.spawn(async move {
-            // What waits is stored, so it begins where the server goes on.
-            while !chats.0.engine.is_draining() {
-                match chats.next_in_line(&id, &owner).await {
-                    Ok(Line::Waits(turn)) => chats.0.engine.finished(&turn).await,
-                    Ok(Line::Empty) => return,
-                    Err(error) => {
-                        tracing::error!(thread = id, %error, "cannot start what waits in a thread");
-                        return chats.0.live.conversation(&id).untended();
-                    }
-                }
-            }
-        });
-    }
-
-    /// Starts the next message that waits, once nothing runs.
-    async fn next_in_line(&self, id: &str, owner: &str) -> Result<Line, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
-        if let Some(running) = self.running(id).await? {
-            return Ok(Line::Waits(running.turn));
-        }
-        let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
-        let Some((mut thread, Waiting { turn, say })) =
-            thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
-        else {
-            conversation.untended();
-            return Ok(Line::Empty);
-        };
-        let (turn, presence): (Arc<str>, _) = (turn.into(), say.presence);
-        match self.begin(&mut thread, &turn, say).await {
-            Ok(_seq) => {}
-            Err(Error::Engine(engine::Error::Draining)) => return Ok(Line::Waits(turn.to_string())),
-            Err(error) => {
-                // It will not start later either, and others wait behind it.
-                tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
-                thread.queue.retain(|waiting| *waiting.turn != *turn);
-                let title = thread.title.clone();
-                thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
-            }
-        }
-        conversation.begun(&turn, presence);
-        // Whoever said it may have left before it began.
-        conversation.watch_over(self, owner);
-        Ok(Line::Waits(turn.to_string()))
     }
 
     /// Stops the turn that runs and waits until nothing of it is left.

@@ -11,6 +11,7 @@ use consort_runtime::model::{Line, ScriptedModel};
 use consort_server::Server;
 use futures::StreamExt;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::client::{Answer, Here, engine, engine_over, server, start};
 
@@ -44,6 +45,32 @@ async fn saved(here: &Here) -> (String, String) {
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.header("location"), Some(format!("/api/workflows/{id}").as_str()));
     (format!("/api/workflows/{id}"), id)
+}
+
+#[tokio::test]
+async fn who_waits_for_a_workflow_that_goes_away_meanwhile_is_told() {
+    let go = Arc::new(Notify::new());
+    let here = here(ScriptedModel::new().otherwise(Line::new().waits(&go).says("done"))).await;
+    let (path, id) = saved(&here).await;
+    let thread = here.post("/api/threads", json!({})).await.json()["id"].as_str().unwrap().to_owned();
+    let messages = format!("/api/threads/{thread}/messages");
+    here.post(&messages, json!({ "content": "slow" })).await;
+    let (mut socket, _) = here.greeted().await;
+    socket.ask(json!({ "type": "chat_subscribe", "thread_id": thread })).await;
+    let message = json!({ "content": "report", "if_busy": "queue", "workflow_target": "workflow", "workflow_id": id });
+    let waits = here.post_with(&messages, "Accept: text/event-stream", message);
+    let goes = async {
+        while here.get(&format!("/api/threads/{thread}")).await.json()["queued"] == 0 {}
+        assert_eq!(delete(&here, &path, "X-Test: 1").await.status, 204);
+        go.notify_one();
+    };
+    let (streamed, ()) = tokio::join!(waits, goes);
+    let told = socket.first("error").await;
+    assert_eq!((&told["code"], &told["thread_id"]), (&json!("BAD_REQUEST"), &json!(thread)));
+    assert!(told["message"].as_str().unwrap().contains(&id), "{told}");
+    assert_eq!(streamed.body.trim(), format!("event: error\ndata: {told}"));
+    let view = here.get(&format!("/api/threads/{thread}")).await.json();
+    assert_eq!((&view["queued"], &view["running"]), (&json!(0), &json!(false)));
 }
 
 #[tokio::test]
