@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
-use consort_core::chat::{Mode, Rules, Say};
+use consort_core::chat::{Mode, Role, Rules, Say};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
 use consort_runtime::chats::{Chats, Settings};
 use consort_runtime::collections::Collections;
+use consort_runtime::engine::Engine;
 use consort_runtime::log::MemoryLog;
 use consort_runtime::model::ScriptedModel;
 use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport};
@@ -321,37 +322,38 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
     assert_eq!(stage.ledger(), ["start", "call die", "start", "call append_line after"]);
 }
 
+/// Conversations that may use these servers, without asking.
+fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -> (Chats, Engine) {
+    let models = models(model.clone(), ScriptedModel::new());
+    let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
+    let rules = Rules {
+        classes: vec![Permission::Network],
+        limits: Limits { iterations_per_level: 5, ..Limits::default() },
+        mode: Mode::Auto,
+        ..Rules::default()
+    };
+    let catalog = Catalog { models: engine.seams().models.infos().cloned().collect(), ..Catalog::default() };
+    let collections = Collections::new(engine.seams().log.clone());
+    let settings = Settings { rules, catalog, providers, workspace: None, detach_grace: PATIENCE, collections };
+    (Chats::new(engine.clone(), settings), engine)
+}
+
+/// Says something in a new thread; what the tools answered, once that is answered.
+async fn answered((chats, engine): (Chats, Engine)) -> Vec<String> {
+    let thread = chats.create("me", None).await.unwrap();
+    let said = chats.say("me", &thread.id, Say { content: "Go".into(), ..Say::default() }).await.unwrap();
+    engine.finished(&said.turn).await;
+    let rows = chats.rows("me", &thread.id).await.unwrap();
+    let tools = rows.iter().flat_map(|(_, rows)| rows).filter(|row| row.role == Role::Tool);
+    tools.map(|row| row.content.to_string()).collect()
+}
+
 #[tokio::test]
 async fn a_conversation_uses_only_the_servers_it_may() {
     let stage = Stage::new("well", |_| {}).await;
     for (providers, offered) in [(Vec::new(), 0), (vec!["files".to_owned()], 1)] {
         let model = ScriptedModel::new().calls("1.0", "echo", &json!({ "text": "hi" })).says("1.1", "done");
-        let models = models(model.clone(), ScriptedModel::new());
-        let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
-        let models = engine.seams().models.infos().cloned().collect();
-        let (classes, limits) = (vec![Permission::Network], Limits { iterations_per_level: 5, ..Limits::default() });
-        let rules = Rules {
-            model: None,
-            classes,
-            workflow_registry: true,
-            limits,
-            mode: Mode::Auto,
-            approval_timeout_ms: 1000,
-        };
-        let catalog = Catalog { models, ..Catalog::default() };
-        let settings = Settings {
-            rules,
-            catalog,
-            providers,
-            workspace: None,
-            detach_grace: PATIENCE,
-            collections: Collections::new(engine.seams().log.clone()),
-        };
-        let chats = Chats::new(engine.clone(), settings);
-        let thread = chats.create("me", None).await.unwrap();
-        let say = Say { content: "Echo hi".into(), ..Say::default() };
-        let said = chats.say("me", &thread.id, say).await.unwrap();
-        engine.finished(&said.turn).await;
+        answered(conversations(&stage, &model, providers)).await;
         let tools = model.sent("1.0").unwrap().tools;
         assert_eq!(tools.iter().filter(|tool| tool.name == "echo").count(), offered);
     }

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use consort_core::catalog::EffectClass;
+use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::Answer;
 use consort_runtime::tool::mcp::{ServerOptions, Transport};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{PATIENCE, Stage, done, until};
+use super::{PATIENCE, Stage, answered, conversations, done, until};
 
 fn installed(file: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mcp").join(file);
@@ -126,4 +127,28 @@ async fn the_reference_server_over_http_is_spoken_to_again_when_it_has_forgotten
     let _again = start();
     let answered = async { while stage.call("echo", json!({ "message": "again" })).await != done("Echo: again") {} };
     tokio::time::timeout(PATIENCE, answered).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_uses_two_real_servers_although_one_dies_in_the_middle_of_a_call() {
+    let Some(everything) = installed("node/node_modules/.bin/mcp-server-everything") else { return };
+    let Some(python) = installed("venv/bin/python") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let everything = options("everything", command(&everything, &[], folder.path()));
+    let python = options("python", command(&python, &[&script(), "stdio"], folder.path()));
+    let stage = Stage::of(vec![everything, python], folder);
+    stage.servers.settled(PATIENCE).await;
+    let together = Line::new()
+        .calls("echo", &json!({ "message": "hi" }))
+        .calls("add", &json!({ "left": 2, "right": 3 }))
+        .calls("dies", &json!({}));
+    let model = ScriptedModel::new()
+        .at("1.0", together)
+        .calls("1.1", "append_line", &json!({ "line": "after" }))
+        .says("1.2", "done");
+    let said = answered(conversations(&stage, &model, vec!["everything".to_owned(), "python".to_owned()])).await;
+    assert_eq!((said[0].as_str(), said[1].as_str()), ("Echo: hi", "5"));
+    assert!(said[2].starts_with("outcome unknown: "), "{}", said[2]);
+    assert_eq!(said.len(), 4);
+    assert_eq!(std::fs::read_to_string(stage.folder.path().join("lines")).unwrap(), "dies\nafter\n");
 }
