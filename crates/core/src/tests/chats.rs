@@ -13,7 +13,9 @@ use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decide::{Command, Refused};
 use crate::event::{CancelMode, Fact};
-use crate::message::FailureKind;
+use crate::finish;
+use crate::id::Id;
+use crate::message::{FailureKind, Message};
 use crate::run::Run;
 use crate::subtask;
 
@@ -288,6 +290,52 @@ fn the_belt_follows_the_rules_and_a_client_cannot_shadow_a_server_tool() {
     assert!(editor.contains_key("ui_add") && !editor.contains_key("sneaky"));
     assert_eq!(editor["pay"].description, "a tool");
     assert!(!names(None).contains_key("ui_add"));
+}
+
+/// What a model is told about itself.
+fn system(world: &World, turn: &str) -> String {
+    let first = world.run.turns()[&Id::from(turn)].messages.first();
+    let Some(Message::System { text }) = first else { panic!("{first:?}") };
+    text.to_string()
+}
+
+/// Words a prompt sets apart as names.
+fn named(prompt: &str) -> BTreeSet<&str> {
+    prompt.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn a_prompt_names_every_argument_of_the_tools_it_describes_and_only_those() {
+    for (world, described) in [(turn(Mode::Auto, LIMITS), 1), (in_editor(LIMITS), 2)] {
+        let prompt = system(&world, "1");
+        let mut others = named(&prompt);
+        let mut found = 0;
+        for (name, tool) in &world.run.belt {
+            let Some((_, after)) = prompt.split_once(&format!("`{name}` (")) else { continue };
+            let arguments = named(after.split_once(')').unwrap().0);
+            let schema = tool.schema.json();
+            let properties: BTreeSet<&str> =
+                schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(arguments, properties, "{name}");
+            others.retain(|other| !arguments.contains(other));
+            found += 1;
+        }
+        assert_eq!(found, described);
+        assert!(others.iter().all(|other| *other == chat::CLIENT_PREFIX || world.run.belt.contains_key(*other)));
+    }
+}
+
+#[test]
+fn a_subtask_is_told_of_the_tools_it_has_and_of_no_others() {
+    let limits = Limits { depth: 2, ..LIMITS };
+    let mut world = turn(Mode::Auto, limits);
+    let owes = json!({ "title": "a", "instructions": "a", "output_schema": { "type": "object" } }).to_string();
+    world.calls("1", &[(subtask::RUN, &owes)]);
+    world.calls("1.0.0", &[(subtask::RUN, &subtask_of("b"))]);
+    for (place, hands_on, finishes) in [("1.0.0", true, true), ("1.0.0.0.0", false, false)] {
+        let prompt = system(&world, place);
+        assert_eq!((prompt.contains(subtask::RUN), prompt.contains(finish::FINISH)), (hands_on, finishes), "{place}");
+    }
 }
 
 /// A turn in the editor, with one tool of the client's.
