@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Rules, Say};
+use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, Say};
 use consort_core::compile::Catalog;
 use consort_core::spec::Kind;
 use consort_runtime::chats::{Chats, Numbered, Settings, Start};
@@ -83,7 +83,13 @@ impl Play {
 
     fn life(&self, log: Arc<dyn Log>) -> (Chats, consort_runtime::engine::Engine) {
         let engine = engine(log, models(self.model.clone(), self.model.clone()), toolbox(self.tools.clone()));
-        let limits = Limits { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Limits::default() };
+        let limits = Limits {
+            depth: 3,
+            iterations_per_level: 20,
+            parallel_per_turn: 8,
+            tool_result_bytes: 50_000,
+            ..Limits::default()
+        };
         let rules = Rules {
             model: None,
             classes: vec![Permission::Network],
@@ -338,6 +344,29 @@ async fn a_turn_that_needs_somebody_stops_after_a_restart_unless_somebody_comes_
     assert!(chats.running(&left[0]).await.unwrap().is_some(), "nobody had to stay");
     assert!(chats.running(&left[2]).await.unwrap().is_some(), "somebody came back");
     drop(came_back);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
+    let long = format!("{}needle{}", "x".repeat(60_000), "y".repeat(60_000));
+    let look = ScriptedTool::new("look").answers(&long).with_info(|info| info.permission = Permission::Network);
+    let read = |handle: &str| json!({ "handle": handle, "offset": 59_999, "limit": 8 });
+    let model = ScriptedModel::new()
+        .when(|ask| ask.round > 0, Line::new().says("done"))
+        .when(|ask| ask.messages.len() < 3, Line::new().calls("look", &json!({ "input": "out" })))
+        .otherwise(Line::new().calls("read_result", &read("call_1.0.0")).calls("read_result", &read("call_9")));
+    let (chats, engine) = Play { model, tools: vec![look], ..Play::default() }.life(Arc::new(MemoryLog::default()));
+    let thread = chats.create("me", None).await.unwrap().id;
+    for _turn in 0..2 {
+        let said = chats.say("me", &thread, Say { content: "look".into(), ..Say::default() }).await.unwrap();
+        engine.finished(&said.turn).await;
+    }
+    let rows = chats.rows("me", &thread).await.unwrap();
+    let told = |turn: usize| rows[turn].1.iter().filter(|row| row.role == Role::Tool).map(|row| row.content.as_str());
+    assert!(told(0).next().unwrap().ends_with("handle call_1.0.0]"));
+    let read: Vec<&str> = told(1).collect();
+    assert!(read[0].contains(r#""content":"xneedley""#), "{}", read[0]);
+    assert_eq!(read[1], "there is no cut result with the handle 'call_9'");
 }
 
 /// The last frame of all.

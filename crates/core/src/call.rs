@@ -156,7 +156,9 @@ impl Run {
             }
             result::READ => {
                 let (_, args) = check(turn, call).ok()?;
-                Some(result::part(&args, |handle| self.cut.get(handle)))
+                // What was cut in an earlier turn is read where that is kept.
+                let has_earlier = self.spec.chat.as_ref().is_some_and(|chat| chat.base > 0);
+                (self.keeps_result(&args) || !has_earlier).then(|| self.read_result(&args))
             }
             _ => None,
         }

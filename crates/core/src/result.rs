@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::{Permission, ToolInfo};
 use crate::message::Outcome;
+use crate::run::Run;
 use crate::schema::Schema;
 use crate::text::Text;
 
@@ -28,9 +29,25 @@ pub fn info() -> ToolInfo {
     ToolInfo { schema: Schema::new(schema), permission: Permission::Knowledge, ..ToolInfo::new(READ, description) }
 }
 
-/// The part of a kept result a call asks for.
-pub(crate) fn part<'a>(args: &Value, kept: impl Fn(&str) -> Option<&'a Text>) -> Outcome {
-    let handle = args.get("handle").and_then(Value::as_str).unwrap_or_default();
+impl Run {
+    /// Whether this run has what a call asks for.
+    pub fn keeps_result(&self, args: &Value) -> bool {
+        self.cut.contains_key(handle(args))
+    }
+
+    /// The part of a kept result a call asks for.
+    pub fn read_result(&self, args: &Value) -> Outcome {
+        part(args, |handle| self.cut.get(handle))
+    }
+}
+
+/// The handle a call names.
+pub fn handle(args: &Value) -> &str {
+    args.get("handle").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn part<'a>(args: &Value, kept: impl Fn(&str) -> Option<&'a Text>) -> Outcome {
+    let handle = handle(args);
     let Some(whole) = kept(handle) else {
         return Outcome::failed(format!("there is no cut result with the handle '{handle}'"));
     };

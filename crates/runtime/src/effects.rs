@@ -9,6 +9,7 @@ use consort_core::decide::Report;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
+use consort_core::result;
 use consort_core::spec::Origin;
 use consort_core::text::Text;
 use consort_core::voice::Voice;
@@ -22,6 +23,7 @@ use crate::limits::Limits;
 use crate::log::Log;
 use crate::meters::{Meter, Meters};
 use crate::model::{Ask, Model, ModelCatalog, Piece};
+use crate::past;
 use crate::permits::Held;
 use crate::ring::Ring;
 use crate::tool::{Account, Answer, Invocation, Toolbox};
@@ -67,6 +69,7 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
+            Effect::Call { id, tool, args, .. } if tool.name == result::READ => read_earlier(id, &args, &stage).await,
             Effect::Call { id, tool, args, lent, again } => {
                 let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
                 let account = account.made_before(again.then_some(tool.effect));
@@ -162,6 +165,15 @@ async fn call(id: Id, tool: &str, (args, account): (Value, Account), stage: &Sta
     };
     stage.meters.time(Meter::ToolCall, &[("tool", tool), ("outcome", word)], took);
     Report::Returned { call: id, outcome, duration_ms, spent: account.spent(), changes: account.changes() }
+}
+
+/// Reads on in what an earlier turn of the thread was told.
+async fn read_earlier(call: Id, args: &Value, stage: &Stage) -> Report {
+    let began = Instant::now();
+    let read = past::read_result(&*stage.seams.log, &stage.run, args).await;
+    let outcome = read.unwrap_or_else(|error| Outcome::failed(error.to_string()));
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Report::Returned { call, outcome, duration_ms, spent: None, changes: Vec::new() }
 }
 
 /// A random number; the end of a fresh UUID is one.

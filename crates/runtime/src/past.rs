@@ -5,15 +5,21 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use consort_core::chat::{self, Stored};
+use consort_core::chat::{self, Role, Stored};
 use consort_core::event::{Event, Fact};
-use consort_core::message::Message;
+use consort_core::message::{Message, Outcome};
+use consort_core::result;
+use consort_core::run::Run;
 use consort_core::spec::Kind;
+use serde_json::Value;
 
 use crate::log::{Error, Log, Order, Query, Row};
+use crate::watcher::{Purpose, load};
 
 /// Threads kept at hand; the one used longest ago makes room.
 const THREADS_MAX: usize = 32;
+/// Turns looked into for a result that was cut.
+const LOOKED_INTO_MAX: usize = 8;
 /// Turns looked at to find a thread's last: more than can begin in the same
 /// millisecond, one after the other.
 const AT_ONCE_MAX: usize = 32;
@@ -135,6 +141,23 @@ pub(crate) async fn put_back(log: &dyn Log, event: &mut Event) -> Result<(), Err
         turn.history = said;
     }
     Ok(())
+}
+
+/// The part of a result a turn asks for that was cut in an earlier one: the
+/// newest whose tools mention the handle and which keeps it.
+pub(crate) async fn read_result(log: &dyn Log, turn: &str, args: &Value) -> Result<Outcome, Error> {
+    let rows = log.list(Query { stream: Some(turn.to_owned()), limit: 1, ..Query::default() }).await?.rows;
+    let thread = rows.first().and_then(|(_, row)| row.tags.get("thread")).cloned().unwrap_or_default();
+    let mentions = |row: &chat::Row| row.role == Role::Tool && row.content.as_str().contains(result::handle(args));
+    let ended = read(log, &thread).await?.ended.turns;
+    let told = ended.iter().rev().filter(|turn| turn.rows.iter().any(mentions));
+    for turn in told.take(LOOKED_INTO_MAX) {
+        let (run, _) = load(log, &turn.turn, Purpose::Look).await?;
+        if run.keeps_result(args) {
+            return Ok(run.read_result(args));
+        }
+    }
+    Ok(Run::default().read_result(args))
 }
 
 /// The turns of a thread, as they are listed.
