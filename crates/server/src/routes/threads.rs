@@ -140,7 +140,7 @@ async fn say(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let say = Say { traceparent: trace(&headers), ..Say::read(&sent?.0)? };
+    let say = Say { traceparent: trace(&headers), ..heard(&sent?)? };
     let chats = &site.server.chats;
     let seat = chats.seat(&id);
     let said = chats.say(&caller.0, &id, say).await?;
@@ -152,6 +152,17 @@ async fn say(
         Place::Waits { .. } => chats.turn_in_line(&caller.0, &id, (seat, said.turn)),
     };
     Ok(chat_sse(&site, frames, Filter::All))
+}
+
+/// Fields of older clients, which change nothing any more.
+const PASSED_OVER: [&str; 2] = ["agent_mode", "tools"];
+
+/// A message as it was sent.
+pub(crate) fn heard(sent: &Sent) -> Result<Say, Problem> {
+    for field in PASSED_OVER.into_iter().filter(|field| sent.0.get(field).is_some()) {
+        tracing::debug!(field, "a field of a message changes nothing any more");
+    }
+    Ok(Say::read(&sent.0)?)
 }
 
 /// What is said about a message that was taken.

@@ -13,6 +13,7 @@ use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::routes::approvals::ANSWERS;
+use crate::routes::threads::heard;
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
@@ -29,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
 /// A message without a thread begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.talks.tools.clone();
-    let say = Say { client_tools, presence: Presence::Attended, ..Say::read(&sent.0)? };
+    let say = Say { client_tools, presence: Presence::Attended, ..heard(sent)? };
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
