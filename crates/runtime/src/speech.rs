@@ -3,7 +3,6 @@
 //! gets fewer and longer chunks, and never a gap.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use consort_core::id::Id;
 use serde_json::{Map, Value};
@@ -26,8 +25,8 @@ pub(crate) struct Speech {
 struct Call {
     /// The number of the turn's first event in its thread.
     base: u64,
-    /// What every chunk of it says beside its words.
-    frame: Map<String, Value>,
+    /// What every chunk of it says beside its words: how its JSON begins.
+    head: String,
     said: String,
     thoughts: String,
     /// The event after which it had nothing more to say.
@@ -68,13 +67,15 @@ impl Speech {
         (aloud, words): (Aloud, &str),
         after: Seq,
     ) {
-        let calls = &mut self.calls;
-        let call = *self.open.entry(turn.clone()).or_insert_with(|| {
-            let (frame, said, thoughts) = (frame.clone(), String::new(), String::new());
-            calls.push(Call { base, frame, said, thoughts, over: None });
-            calls.len() - 1
-        });
-        let Some(spoken) = calls.get_mut(call) else { return };
+        let call = match self.open.get(turn) {
+            Some(call) => *call,
+            None => {
+                self.calls.push(Call::new(base, frame));
+                self.open.insert(turn.clone(), self.calls.len() - 1);
+                self.calls.len() - 1
+            }
+        };
+        let Some(spoken) = self.calls.get_mut(call) else { return };
         let text = match aloud {
             Aloud::Said => &mut spoken.said,
             Aloud::Thought => &mut spoken.thoughts,
@@ -121,22 +122,24 @@ impl Speech {
 }
 
 impl Call {
-    fn chunk(&self, piece: &Piece, start: usize) -> Frame {
-        let mut frame = self.frame.clone();
-        let words = |text: &str| Value::from(text.get(start..piece.end).unwrap_or_default());
-        match piece.aloud {
-            Aloud::Said => {
-                frame.insert("content".to_owned(), words(&self.said));
-                frame.insert("offset".to_owned(), start.into());
-            }
-            Aloud::Thought => {
-                frame.insert("content".to_owned(), words(&self.thoughts));
-                frame.insert("thinking".to_owned(), true.into());
-            }
+    fn new(base: u64, frame: &Map<String, Value>) -> Call {
+        let mut head = Value::Object(frame.clone()).to_string();
+        head.pop();
+        if !frame.is_empty() {
+            head.push(',');
         }
-        frame.insert("chat_seq".to_owned(), (self.base + piece.after).into());
-        let text: Arc<str> = Value::Object(frame).to_string().into();
-        Frame::Delta { after: piece.after, text }
+        Call { base, head, said: String::new(), thoughts: String::new(), over: None }
+    }
+
+    fn chunk(&self, piece: &Piece, start: usize) -> Frame {
+        let words = |text: &str| Value::from(text.get(start..piece.end).unwrap_or_default());
+        let (content, place) = match piece.aloud {
+            Aloud::Said => (words(&self.said), format!(r#""offset":{start}"#)),
+            Aloud::Thought => (words(&self.thoughts), r#""thinking":true"#.to_owned()),
+        };
+        let (head, seq) = (&self.head, self.base + piece.after);
+        let text = format!(r#"{head}"content":{content},{place},"chat_seq":{seq}}}"#);
+        Frame::Delta { after: piece.after, text: text.into() }
     }
 }
 
