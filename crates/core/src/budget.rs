@@ -95,7 +95,7 @@ impl fmt::Display for Breach {
         match reason {
             Reason::Subtasks => write!(f, "the limit of {limit} subtasks is reached"),
             Reason::LlmCalls => write!(f, "the limit of {limit} model calls is reached"),
-            Reason::ToolCalls => write!(f, "the limit of {limit} tool calls is reached: these would make {observed}"),
+            Reason::ToolCalls => write!(f, "the limit of {limit} tool calls is reached"),
             Reason::WallClock => write!(f, "the limit of {limit} ms is reached"),
             Reason::Tokens => write!(f, "the limit of {limit} tokens is reached: this would make {observed}"),
             Reason::Cost => write!(f, "the limit of {} USD is reached", usd(*limit)),
@@ -253,7 +253,9 @@ impl Budget {
 
     /// Takes so many tool calls, all or none.
     pub fn claim_tools(&mut self, calls: u64) -> Result<(), Breach> {
-        self.tool_calls.check(calls, Reason::ToolCalls)?;
+        // Of those that do not fit, the first is the one too many.
+        let one_too_many = |breach: Breach| Breach { observed: breach.limit.saturating_add(1), ..breach };
+        self.tool_calls.check(calls, Reason::ToolCalls).map_err(one_too_many)?;
         self.tool_calls.spend(calls);
         Ok(())
     }

@@ -251,6 +251,11 @@ fn a_breach_is_told_once_then_the_calls_end_then_the_error() {
     assert_eq!(world.dispatched.len(), 0, "none of a batch that does not fit is made");
     let breach = frames(&world).into_iter().find(|frame| frame["type"] == "budget_exceeded").unwrap();
     assert_eq!((&breach["limit"], &breach["observed"]), (&json!(2), &json!(3)));
+
+    let mut world = turn(Mode::Auto, Limits { tool_calls: 2, ..LIMITS });
+    world.calls("1", &[("look", "{}"); 7]);
+    let breach = frames(&world).into_iter().find(|frame| frame["type"] == "budget_exceeded").unwrap();
+    assert_eq!(breach["observed"], 3, "the first that does not fit is the one too many");
 }
 
 #[test]
