@@ -19,6 +19,7 @@ mod turn;
 use consort_core::chat::Mode;
 use futures::StreamExt;
 use serde_json::{Map, Value};
+use std::pin::pin;
 
 use self::editor::{Editor, Typed};
 use self::keyboard::Keyboard;
@@ -27,7 +28,7 @@ use self::screen::Screen;
 use self::slash::{Command, Memory, Wish};
 use self::story::End;
 use self::tally::Tally;
-use self::turn::{Turned, key};
+use self::turn::{STOPPING, Stop, Turned, key};
 use crate::commands::Output;
 use crate::exit::Exit;
 use crate::show::record::Record;
@@ -187,17 +188,30 @@ impl<'a> Talk<'a> {
     }
 
     async fn say(&mut self, content: &str) -> anyhow::Result<Turned> {
-        let message = self.message(content);
-        let begin = begin(&self.place, self.topic.thread.clone(), message);
-        let (thread, begun) = tokio::select! {
-            begun = begin => begun?,
-            Some(()) = self.interrupts.next() => {
-                self.screen.say("left before there was an answer; the message may have been taken all the same")?;
-                return Ok(Turned::Left);
-            }
-        };
+        let Some((thread, begun, stop)) = self.begun(content).await? else { return Ok(Turned::Left) };
         self.topic.thread = Some(thread.clone());
-        self.watch(&thread, begun).await
+        self.watch(&thread, begun, stop).await
+    }
+
+    /// Begins a turn, which may be to stop already; none when nobody waits for it.
+    async fn begun(&mut self, content: &str) -> anyhow::Result<Option<(String, Begun, Stop)>> {
+        let message = self.message(content);
+        let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), message));
+        let mut stop = Stop::No;
+        loop {
+            tokio::select! {
+                begun = &mut begin => return begun.map(|(thread, begun)| Some((thread, begun, stop))),
+                Some(()) = self.interrupts.next() => {
+                    if stop == Stop::Wanted {
+                        self.screen.say("left before there was an answer; the message may have been taken all the same")?;
+                        return Ok(None);
+                    }
+                    // It is stopped once it is known which turn it is.
+                    self.screen.whisper(STOPPING)?;
+                    stop = Stop::Wanted;
+                }
+            }
+        }
     }
 
     fn message(&self, content: &str) -> Value {

@@ -42,12 +42,17 @@ enum Wake {
     Abandoned,
 }
 
+/// What is said when a turn is stopped.
+pub(super) const STOPPING: &str = "stopping; Ctrl-C leaves at once";
+
 /// Whether the turn was asked to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     /// It was not.
     #[default]
     No,
+    /// It is to be.
+    Wanted,
     /// It was.
     Asked,
     /// Whoever asked does not wait for it.
@@ -67,13 +72,17 @@ struct Watching {
 }
 
 impl Talk<'_> {
-    /// Watches a turn of a thread.
-    pub(super) async fn watch(&mut self, thread: &str, begun: Begun) -> anyhow::Result<Turned> {
+    /// Watches a turn of a thread; one that is to stop already is stopped first.
+    pub(super) async fn watch(&mut self, thread: &str, begun: Begun, stop: Stop) -> anyhow::Result<Turned> {
         let Begun { turn, mut hearing } = begun;
-        let mut watching = Watching::default();
+        let mut watching = Watching { stop, ..Watching::default() };
+        if stop == Stop::Wanted {
+            self.halt(thread, &mut watching).await?;
+        }
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        loop {
+        while watching.stop != Stop::Left {
+            self.ask(&mut watching).await?;
             let wake = tokio::select! {
                 heard = hearing.next() => Wake::Heard(heard),
                 Some(()) = self.interrupts.next() => Wake::Interrupt,
@@ -91,11 +100,8 @@ impl Talk<'_> {
                 Wake::Tick => {}
                 Wake::Abandoned => return Ok(Turned::Abandoned),
             }
-            if watching.stop == Stop::Left {
-                return Ok(Turned::Left);
-            }
-            self.ask(&mut watching).await?;
         }
+        Ok(Turned::Left)
     }
 
     fn over(&mut self, watching: Watching) -> anyhow::Result<Turned> {
@@ -129,12 +135,19 @@ impl Talk<'_> {
         if watching.question.take().is_some() {
             self.screen.entered()?;
         }
-        self.screen.whisper("stopping; Ctrl-C leaves at once")?;
+        self.screen.whisper(STOPPING)?;
+        self.halt(thread, watching).await
+    }
+
+    async fn halt(&mut self, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         tokio::select! {
             stopped = self.place.stop(thread) => match stopped {
                 Ok(()) => watching.stop = Stop::Asked,
                 // Whether the server is gone for good is for the hearing to find out.
-                Err(error) => self.screen.say(&format!("cannot stop it: {error:#}"))?,
+                Err(error) => {
+                    self.screen.say(&format!("cannot stop it: {error:#}"))?;
+                    watching.stop = Stop::No;
+                }
             },
             Some(()) = self.interrupts.next() => watching.stop = Stop::Left,
         }

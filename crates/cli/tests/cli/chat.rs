@@ -1,7 +1,7 @@
 //! `consort chat`: one turn, a conversation, in this process and on a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use serde_json::Value;
@@ -134,10 +134,64 @@ fn a_turn_that_a_crash_left_behind_does_not_block_its_thread() {
     assert_eq!((status, answer.starts_with("- 1 + 1 = **2**")), (Some(0), true), "{words}");
 }
 
+/// The next request, on a connection of its own: what was asked, and
+/// where the answer goes.
+fn asked(server: &TcpListener) -> (String, TcpStream) {
+    let (stream, _) = server.accept().unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first).unwrap();
+    for line in reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
+        if let Some(bytes) = line.to_lowercase().strip_prefix("content-length: ") {
+            length = bytes.parse().unwrap();
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).unwrap();
+    (first.rsplit_once(' ').unwrap().0.to_owned(), stream)
+}
+
+fn reply(stream: &mut TcpStream, status: &str, kind: &str, body: &str) {
+    write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n{body}").unwrap();
+}
+
+#[test]
+fn ctrl_c_before_the_server_has_answered_stops_the_turn_once_it_has() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("http://{}", server.local_addr().unwrap());
+    let mut child = start(folder.path(), &["chat", "--url", &url, "Hello"]);
+    let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let json = "application/json";
+    let (made, mut stream) = asked(&server);
+    reply(&mut stream, "201 Created", json, r#"{"id": "thread-1"}"#);
+    drop(stream);
+    let (said, mut stream) = asked(&server);
+    interrupt(&child);
+    assert_eq!(words.next().unwrap(), "stopping; Ctrl-C leaves at once");
+    reply(&mut stream, "202 Accepted", json, r#"{"threadId": "thread-1", "turnId": "turn-1", "seq": 0}"#);
+    drop(stream);
+    let (followed, mut events) = asked(&server);
+    reply(&mut events, "200 OK", "text/event-stream", "");
+    let (stopped, mut stream) = asked(&server);
+    reply(&mut stream, "200 OK", json, "{}");
+    drop(stream);
+    let expected = [
+        "POST /api/threads",
+        "POST /api/threads/thread-1/messages",
+        "GET /api/threads/thread-1/events?from=0",
+        "POST /api/threads/thread-1/stop",
+    ];
+    assert_eq!([made, said, followed, stopped], expected);
+    let done =
+        r#"{"type":"chunk","done":true,"status":"CANCELLED","thread_id":"thread-1","turn_id":"turn-1","chat_seq":0}"#;
+    write!(events, "id: 0\nevent: chunk\ndata: {done}\n\n").unwrap();
+    assert_eq!(words.collect::<Vec<_>>(), [format!("to go on: consort chat --thread thread-1 --url {url}")]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn every_ending_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{closed}");
     let gone = format!("[models.gone]\nprovider = 'openai'\nmodel = 'm'\nbase_url = '{url}/v1'\nretries = 0\n");
     configure(folder.path(), &gone);
