@@ -7,14 +7,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream::{BoxStream, FuturesUnordered};
+use futures::stream::FuturesUnordered;
 use futures::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::links::{Parcel, Side};
 use crate::network::{Joined, Network, OUTBOX_MAX};
-use crate::transport::{Address, Closed, Connection, Outgoing};
+use crate::transport::{Address, Closed, Connection, Incoming, Outgoing};
 use crate::wire::{Accepted, CapabilityKind, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
 use crate::work::{Replies, Request};
 
@@ -57,11 +57,12 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
     let introduction = Frame::PeerHello(network.introduction()).text();
     connection.outgoing.send(introduction).await.map_err(|closed: Closed| closed.to_string())?;
     let hello = async {
-        while let Some(text) = connection.incoming.next().await {
-            match Frame::read(&text) {
-                Ok(Frame::Hello(hello)) => return hello.refusal().map_or(Ok(hello), Err),
-                Ok(Frame::Error(complaint)) => return Err(complaint.message),
-                Ok(_) | Err(_) => {}
+        while let Some(frame) = connection.incoming.next().await {
+            if let Frame::Hello(hello) = frame {
+                return hello.refusal().map_or(Ok(hello), Err);
+            }
+            if let Frame::Error(complaint) = frame {
+                return Err(complaint.message);
             }
         }
         Err("it hung up before it said who it is".to_owned())
@@ -77,7 +78,7 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
         return;
     }
     let first = timeout(HELLO_MAX, connection.incoming.next()).await.ok().flatten();
-    if let Some(Ok(Frame::PeerHello(hello))) = first.map(|text| Frame::read(&text))
+    if let Some(Frame::PeerHello(hello)) = first
         && hello.refusal().is_none()
     {
         let _refused = session(network, connection, hello.into(), Side::Accepted).await;
@@ -140,7 +141,7 @@ type Served = FuturesUnordered<BoxFuture<'static, String>>;
 async fn read(
     network: &Network,
     joined: Option<&Joined>,
-    mut incoming: BoxStream<'static, String>,
+    mut incoming: Incoming,
     (replies, silence): (Replies, Duration),
 ) -> Option<String> {
     let (served, mut under_way) = (&mut Served::new(), HashMap::new());
@@ -148,17 +149,18 @@ async fn read(
         let heard = async {
             loop {
                 tokio::select! {
-                    text = incoming.next() => return text,
+                    frame = incoming.next() => return frame,
                     Some(id) = served.next(), if !served.is_empty() => { under_way.remove(&id); }
                 }
             }
         };
-        let text = timeout(silence, heard).await.ok().flatten()?;
-        match Frame::read(&text) {
-            Ok(Frame::Error(complaint)) if complaint.is_final() => return Some(complaint.message),
-            Ok(frame) => take(frame, (network, joined), &replies, (served, &mut under_way)).await,
-            Err(error) => tracing::debug!(%error, "a peer sent something unreadable"),
+        let frame = timeout(silence, heard).await.ok().flatten()?;
+        if let Frame::Error(complaint) = &frame
+            && complaint.is_final()
+        {
+            return Some(complaint.message.clone());
         }
+        take(frame, (network, joined), &replies, (served, &mut under_way)).await;
     }
 }
 

@@ -12,7 +12,7 @@ use futures::{StreamExt, future, sink, stream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::transport::{Address, Closed, Connection, Outgoing, Transport};
+use crate::transport::{Address, Closed, Connection, Incoming, Outgoing, Transport, heard};
 
 /// Frames on their way in one direction; more break the connection.
 const FRAMES_MAX: usize = 4096;
@@ -100,7 +100,7 @@ impl Wires {
     }
 
     /// One direction of a connection.
-    fn wire(&self, cable: Arc<Cable>, between: (String, String)) -> (Outgoing, stream::BoxStream<'static, String>) {
+    fn wire(&self, cable: Arc<Cable>, between: (String, String)) -> (Outgoing, Incoming) {
         let (frames, on_the_way) = mpsc::channel::<(Instant, String)>(FRAMES_MAX);
         let silent = Arc::new(AtomicBool::new(false));
         let end =
@@ -125,7 +125,8 @@ impl Wires {
                 None
             }
         });
-        (Box::pin(outgoing), incoming.boxed())
+        let frames = incoming.filter_map(|text: String| future::ready(heard(&text)));
+        (Box::pin(outgoing), frames.boxed())
     }
 }
 

@@ -1,5 +1,5 @@
-//! How frames travel. A connection is a sink and a stream of texts; where they
-//! come from is the business of a [`Transport`]: WebSockets, or memory.
+//! How frames travel. A connection is a sink of texts and a stream of frames;
+//! where they come from is the business of a [`Transport`]: WebSockets, or memory.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::wire::Frame;
 
 /// Bytes of one frame that is read; a `hello` may have 4 MiB.
 const FRAME_MAX: usize = 8 * 1024 * 1024;
@@ -32,13 +34,16 @@ pub struct Address {
 /// Where frames are said.
 pub type Outgoing = Pin<Box<dyn Sink<String, Error = Closed> + Send>>;
 
+/// Where frames are heard.
+pub type Incoming = BoxStream<'static, Frame>;
+
 /// An open connection. It is closed by dropping it; when the other side closes
 /// it, `incoming` ends.
 pub struct Connection {
     /// What is said.
     pub outgoing: Outgoing,
     /// What is heard.
-    pub incoming: BoxStream<'static, String>,
+    pub incoming: Incoming,
 }
 
 /// Nothing can be sent any more.
@@ -80,13 +85,19 @@ async fn connect(to: &Address) -> Result<Connection, String> {
     let (outgoing, incoming) = socket.split();
     let outgoing = outgoing.sink_map_err(|_error: Error| Closed);
     let outgoing = outgoing.with(|text: String| future::ready(Ok::<_, Closed>(Message::text(text))));
-    let texts = incoming.take_while(|message| future::ready(message.is_ok()));
-    let texts = texts.filter_map(|message| future::ready(message.ok().and_then(|message| text(&message))));
-    Ok(Connection { outgoing: Box::pin(outgoing), incoming: texts.boxed() })
+    let messages = incoming.take_while(|message| future::ready(message.is_ok()));
+    let frames = messages.filter_map(|message| future::ready(message.ok().and_then(|message| frame(&message))));
+    Ok(Connection { outgoing: Box::pin(outgoing), incoming: frames.boxed() })
 }
 
-fn text(message: &Message) -> Option<String> {
-    message.is_text().then(|| message.to_text().ok().map(str::to_owned)).flatten()
+fn frame(message: &Message) -> Option<Frame> {
+    message.is_text().then(|| message.to_text().ok().and_then(heard)).flatten()
+}
+
+/// What a peer said, if that can be read.
+pub(crate) fn heard(text: &str) -> Option<Frame> {
+    let read = Frame::read(text);
+    read.inspect_err(|error| tracing::debug!(%error, "a peer sent something unreadable")).ok()
 }
 
 /// What went wrong, without the address: it is known, and may hold a secret.

@@ -215,7 +215,7 @@ impl Hand {
     /// The next frame that is not a pulse or a hello.
     pub(super) async fn hear(&mut self) -> Value {
         loop {
-            let frame: Value = serde_json::from_str(&self.0.incoming.next().await.unwrap()).unwrap();
+            let frame: Value = serde_json::to_value(self.0.incoming.next().await.unwrap()).unwrap();
             if !["capacity_update", "hello"].contains(&frame["type"].as_str().unwrap()) {
                 return frame;
             }

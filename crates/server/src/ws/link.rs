@@ -3,7 +3,7 @@
 
 use consort_net::network::Network;
 use consort_net::transport::{Closed, Connection};
-use consort_net::wire::PeerHello;
+use consort_net::wire::{Frame, PeerHello};
 use futures::{StreamExt, future, sink, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -14,7 +14,7 @@ const FRAMES_MAX: usize = 64;
 
 /// A link over a socket.
 pub(super) struct Link {
-    said: mpsc::Sender<String>,
+    said: mpsc::Sender<Frame>,
     told: mpsc::Receiver<String>,
     /// What the ensemble at the other end calls itself, if it is one.
     ensemble: Option<String>,
@@ -44,9 +44,9 @@ impl Link {
             tells.send(text).await.map_err(|_gone| Closed)?;
             Ok(tells)
         });
-        let incoming = stream::unfold(heard, |mut heard: mpsc::Receiver<String>| async move {
-            let text = heard.recv().await?;
-            Some((text, heard))
+        let incoming = stream::unfold(heard, |mut heard: mpsc::Receiver<Frame>| async move {
+            let frame = heard.recv().await?;
+            Some((frame, heard))
         });
         let mut task = JoinSet::new();
         task.spawn(work(Connection { outgoing: Box::pin(outgoing), incoming: incoming.boxed() }));
@@ -59,8 +59,8 @@ impl Link {
     }
 
     /// Hands on what the peer says; when the link is over nobody hears it.
-    pub(super) async fn say(&self, text: String) {
-        let _over = self.said.send(text).await;
+    pub(super) async fn say(&self, frame: Frame) {
+        let _over = self.said.send(frame).await;
     }
 }
 

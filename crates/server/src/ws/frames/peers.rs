@@ -2,7 +2,6 @@
 //! are served with or without one.
 
 use consort_net::wire::Frame;
-use serde_json::Value;
 
 use super::Row;
 use crate::access::Scope;
@@ -37,7 +36,7 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         return Err(Problem::bad_request(refusal));
     }
     if let Some(link) = session.link.as_ref().filter(|link| link.is_with(&hello.ensemble)) {
-        link.say(Value::to_string(&sent.0)).await;
+        link.say(Frame::PeerHello(hello)).await;
         return Ok(());
     }
     session.turn_to(Wanted { types: Some(Vec::new()), run: None });
@@ -47,9 +46,9 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 
 /// Hands a frame to the network, which answers it.
 async fn pass_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    Frame::check(&sent.0).map_err(Problem::bad_request)?;
+    let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
     let network = &session.site.server.network;
     let link = session.link.get_or_insert_with(|| Link::with_client(network));
-    link.say(Value::to_string(&sent.0)).await;
+    link.say(frame).await;
     Ok(())
 }
