@@ -305,6 +305,7 @@ describe('the editor on a model that makes mistakes', () => {
 
     await page.getByRole('textbox', { name: 'Message' }).fill('Slow honey');
     await server.down();
+    await page.getByText(/Reconnecting/).waitFor();
     await page.keyboard.press('Enter');
     await server.up();
     await task(/^late/).waitFor();

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('every page', () => {
-  it.each([
+  it.concurrent.each([
     { scheme: 'light' as const, width: 1440 },
     { scheme: 'dark' as const, width: 1440 },
     { scheme: 'light' as const, width: 390 },
