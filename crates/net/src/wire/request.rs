@@ -130,7 +130,7 @@ pub(crate) const WEBSOCKET: &str = "WEBSOCKET";
 /// Where an answer goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// How: only [`WEBSOCKET`], the link itself, is offered here.
+    /// How: only `WEBSOCKET`, the link itself, is offered here.
     pub method: String,
     /// Where to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
