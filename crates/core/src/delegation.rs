@@ -2,6 +2,8 @@
 //! manager's `delegateTask`, becomes a turn of that agent, with its model and
 //! its tools.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -53,11 +55,14 @@ pub fn info(name: &str, roles: &[&str]) -> ToolInfo {
 /// Gives agents that nobody named a role of their own where others have the
 /// same: work is handed to a role.
 pub(crate) fn tell_apart(tasks: &mut [Task]) {
-    let roles: Vec<String> = tasks.iter().map(|task| task.agent.role.to_lowercase()).collect();
+    let mut bearers: BTreeMap<String, usize> = BTreeMap::new();
+    for task in &*tasks {
+        *bearers.entry(task.agent.role.to_lowercase()).or_default() += 1;
+    }
     for task in tasks {
-        let role = task.agent.role.to_lowercase();
         let is_named = task.handler.is_none() && task.agent != Agent::derive(&task.description);
-        if !is_named && roles.iter().filter(|other| **other == role).count() > 1 {
+        let is_shared = bearers.get(&task.agent.role.to_lowercase()).is_some_and(|count| *count > 1);
+        if is_shared && !is_named {
             task.agent.role = format!("{} ({})", task.agent.role, task.name);
         }
     }

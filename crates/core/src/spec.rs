@@ -2,7 +2,7 @@
 //! agents and names given, references turned into positions. A [`Spec`] comes
 //! out of [`crate::draft`] and is stored as the first fact of its run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -336,14 +336,9 @@ impl Spec {
 
     /// The roles work can be handed to, each once.
     pub(crate) fn roles(&self) -> Vec<&str> {
-        let mut roles: Vec<&str> = Vec::new();
-        for task in self.team() {
-            let role = task.agent.role.as_str();
-            if !roles.iter().any(|known| known.eq_ignore_ascii_case(role)) {
-                roles.push(role);
-            }
-        }
-        roles
+        let mut known = BTreeSet::new();
+        let roles = self.team().iter().map(|task| task.agent.role.as_str());
+        roles.filter(|role| known.insert(role.to_lowercase())).collect()
     }
 
     /// Whether the task at this position leads the others.
