@@ -5,7 +5,6 @@
 //!   `wish`: what was sent, how it was asked for
 //! - `listen`: connections, and how long they may take; `farewell`: those whose
 //!   client has said its last word
-//! - `head`: what a request may say of itself
 //! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
 //!   `once`: a request that is sent again; `audit`: who changed what
 //! - `routes`: one file per resource, nothing but handlers

@@ -10,6 +10,10 @@ use axum::http::request::Parts;
 
 use crate::problem::Problem;
 
+/// What is listed at once at most, and unless told.
+const LIMIT_MAX: usize = 500;
+const LIMIT: usize = 50;
+
 /// The pairs of a query, in their order.
 pub(crate) struct Pairs(Vec<(String, String)>);
 
@@ -35,6 +39,11 @@ impl Pairs {
     /// The first value of a key.
     pub(crate) fn first(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Which part of a list is wanted: how much to leave out, and how much to show.
+    pub(crate) fn page(&self) -> Result<(usize, usize), Problem> {
+        Ok((self.number("offset", 0..=usize::MAX, 0)?, self.number("limit", 1..=LIMIT_MAX, LIMIT)?))
     }
 
     /// A whole number within a range.

@@ -17,10 +17,6 @@ use crate::access::Caller;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// Facts listed at once.
-const LIMIT_MAX: usize = 500;
-const LIMIT: usize = 50;
-
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/facts", get(list).delete(forget_all)).route("/api/facts/{id}", delete(forget))
 }
@@ -30,7 +26,7 @@ async fn list(
     Extension(caller): Extension<Caller>,
     pairs: Pairs,
 ) -> Result<Json<Value>, Problem> {
-    let (limit, offset) = (pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?, pairs.number("offset", 0..=usize::MAX, 0)?);
+    let (offset, limit) = pairs.page()?;
     let facts = site.server.chats.facts().list(&caller.0).await.map_err(engine::Error::from)?;
     let rows: Vec<Value> = facts.iter().skip(offset).take(limit).map(listed).collect();
     Ok(Json(json!({ "facts": rows, "total": facts.len() })))

@@ -18,10 +18,6 @@ use crate::access::Caller;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// Names listed at once.
-const LIMIT_MAX: usize = 500;
-const LIMIT: usize = 50;
-
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new()
         .route("/api/memory", get(scopes))
@@ -30,7 +26,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let (limit, offset) = (pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?, pairs.number("offset", 0..=usize::MAX, 0)?);
+    let (offset, limit) = pairs.page()?;
     let (scopes, total) = memory(&site).scopes(offset, limit).await.map_err(engine::Error::from)?;
     let row = |(scope, entries): (String, u64)| json!({ "scope": scope, "type": kind(&scope), "entries": entries });
     let rows: Vec<Value> = scopes.into_iter().map(row).collect();

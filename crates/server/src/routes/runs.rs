@@ -17,9 +17,6 @@ use crate::access::Caller;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// Runs listed at once.
-const LIMIT_MAX: usize = 500;
-const LIMIT: usize = 50;
 /// Where a run can stand.
 pub(super) const STATUSES: [&str; 6] = ["ACCEPTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "REJECTED"];
 
@@ -44,14 +41,8 @@ pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem>
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
     let status = pairs.first("status").map(status).transpose()?;
     let tags: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
-    Ok(Query {
-        kind: Some("run".to_owned()),
-        status,
-        tags: tags?,
-        offset: pairs.number("offset", 0..=usize::MAX, 0)?,
-        limit: pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?,
-        ..Query::default()
-    })
+    let (offset, limit) = pairs.page()?;
+    Ok(Query { kind: Some("run".to_owned()), status, tags: tags?, offset, limit, ..Query::default() })
 }
 
 /// `key:value`, or a `key` whatever its value.

@@ -14,10 +14,6 @@ use crate::access::Caller;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// Turns listed at once.
-const LIMIT_MAX: usize = 500;
-const LIMIT: usize = 50;
-
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/turns", get(list))
 }
@@ -27,7 +23,7 @@ async fn list(
     Extension(caller): Extension<Caller>,
     pairs: Pairs,
 ) -> Result<Json<Value>, Problem> {
-    let (limit, offset) = (pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?, pairs.number("offset", 0..=usize::MAX, 0)?);
+    let (offset, limit) = pairs.page()?;
     let (turns, total) = site.server.chats.spent(&caller.0, offset, limit).await?;
     let turns: Vec<Value> = turns.iter().map(listed).collect();
     Ok(Json(json!({ "turns": turns, "total": total })))

@@ -22,11 +22,8 @@ use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::wish::Wish;
 
-/// Workflows listed at once.
-const LIMIT_MAX: usize = 500;
 /// Versions listed at once; each is read whole.
 const VERSIONS_MAX: u64 = 100;
-const LIMIT: usize = 50;
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new()
@@ -49,7 +46,7 @@ async fn create(
 }
 
 async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let (offset, limit) = (pairs.number("offset", 0..=usize::MAX, 0)?, pairs.number("limit", 1..=LIMIT_MAX, LIMIT)?);
+    let (offset, limit) = pairs.page()?;
     let (workflows, total) = site.workflows().list(offset, limit).await?;
     Ok(Json(json!({ "workflows": workflows, "total": total })))
 }
