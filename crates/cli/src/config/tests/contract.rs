@@ -11,6 +11,7 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::schema::Schema;
 use consort_core::spec::{ReviewRule, Workflow};
+use consort_server::access::{Key, Scope};
 use serde_json::json;
 
 use super::{CONTRACT, SECRET, parse};
@@ -24,7 +25,6 @@ use crate::config::secret::{Address, Secret};
 use crate::config::server::Server;
 use crate::config::tools::{Builtin, HttpTool, Tools, WebSearch};
 use crate::config::values::Rate;
-use consort_server::access::{Key, Scope};
 
 fn secret() -> Option<Secret> {
     Some(Secret::new(SECRET.to_owned()))
