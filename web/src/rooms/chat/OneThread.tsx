@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
 import type { Said, Thread } from '../../api/types';
@@ -8,12 +8,12 @@ import type { Mode } from '../../chat/frame';
 import { ThreadStore } from '../../chat/store';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
+import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { Composer, type Message, MODES } from './Composer';
+import { Latest } from './Latest';
 import { TurnView } from './TurnView';
 
-/** How near the end counts as being there. */
-const END_PX = 80;
 /** Turns shown before older ones are asked for. */
 const SHOWN = 30;
 
@@ -48,6 +48,7 @@ export function OneThread({ id }: { id: string }) {
   const { state, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
+  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const send = useAction('Sending', async (message: Message) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     setWaiting((old) => [...old, { turnId, content: message.content }]);
@@ -60,7 +61,6 @@ export function OneThread({ id }: { id: string }) {
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
-  const { box, scrolled } = useFollowing(state);
   if (problem) {
     return <div className={css.thread}><div className={css.inner}><ProblemNote what="The conversation could not be opened" error={problem} /><Link to="/chat">All conversations</Link></div></div>;
   }
@@ -68,28 +68,15 @@ export function OneThread({ id }: { id: string }) {
     <div className={css.thread}>
       <Link className={css.back} to="/chat"><IconChevronLeft size={15} aria-hidden />All conversations</Link>
       <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
-        <div className={css.inner}>
+        <div className={css.inner} ref={inner}>
           {state ? null : <Skeleton height={120} />}
           {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
           {turns.slice(-shown).map((turn) => <TurnView key={turn.id} turn={turn} />)}
           {queued.map(({ turnId, content }) => <div key={turnId} className={css.turn}><div className={css.said} data-waiting>{content}</div><div className={css.foot}>Waits for its turn</div></div>)}
         </div>
+        <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
+      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => { follow(); send.mutate(message); }} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
     </div>
   );
-}
-
-/** Stays at the end while new things come, unless the reader has gone up. */
-export function useFollowing(state: unknown) {
-  const box = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
-  useEffect(() => {
-    if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [state]); // oxlint-disable-line react/exhaustive-deps
-  const scrolled = (): void => {
-    const at = box.current;
-    if (at) atEnd.current = at.scrollHeight - at.scrollTop - at.clientHeight < END_PX;
-  };
-  return { box, scrolled };
 }

@@ -1,5 +1,5 @@
 import { useHotkeys } from '@mantine/hooks';
-import { IconMailCheck } from '@tabler/icons-react';
+import { IconChevronLeft, IconMailCheck } from '@tabler/icons-react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { useReviews } from '../../api/queries';
 import type { Review } from '../../api/types';
@@ -42,6 +42,7 @@ export default function Reviews() {
         </div>
       </section>
       <div className={css.review}>
+        <Link className={css.back} to="/reviews"><IconChevronLeft size={15} aria-hidden />All reviews</Link>
         {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
         {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} /> : null}
         {data && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}

@@ -6,9 +6,10 @@ import type { WorkflowDocument } from '../../api/types';
 import { isPut } from '../../chat/plans';
 import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
+import { useFollowing } from '../../ui/useFollowing';
 import chatCss from '../chat/Chat.module.css';
 import { Composer, type Message } from '../chat/Composer';
-import { useFollowing } from '../chat/OneThread';
+import { Latest } from '../chat/Latest';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
 import type { Conversation } from './useConversation';
@@ -39,25 +40,28 @@ export function EditorChat({ conversation: { state, problem, say }, threadId, is
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
-  const { box, scrolled } = useFollowing(state);
+  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const examples = isEmpty ? EMPTY_CANVAS : DRAWN;
   return (
     <div className={css.chat}>
       {threadId === undefined ? null : <div className={css.again}><Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forget}>New conversation</Button></div>}
       <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
-        {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
-        {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
-        {turns.length === 0 && queued.length === 0 && !problem ? (
-          <div className={css.invite}>
-            <h3>Describe what you want</h3>
-            <p className={css.hint}>It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and every change can be undone.</p>
-            {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => send.mutate({ content: text })}>{text}</button>)}
-          </div>
-        ) : null}
-        {turns.slice(-shown).map((turn) => <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}><TurnView turn={turn} /></PutPlan>)}
-        {queued.map(({ turnId, content }) => <div key={turnId} className={chatCss.turn}><div className={chatCss.said} data-waiting>{content}</div><div className={chatCss.foot}>Waits for its turn</div></div>)}
+        <div className={css.turns} ref={inner}>
+          {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
+          {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
+          {turns.length === 0 && queued.length === 0 && !problem ? (
+            <div className={css.invite}>
+              <h3>Describe what you want</h3>
+              <p className={css.hint}>It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and every change can be undone.</p>
+              {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => send.mutate({ content: text })}>{text}</button>)}
+            </div>
+          ) : null}
+          {turns.slice(-shown).map((turn) => <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}><TurnView turn={turn} /></PutPlan>)}
+          {queued.map(({ turnId, content }) => <div key={turnId} className={chatCss.turn}><div className={chatCss.said} data-waiting>{content}</div><div className={chatCss.foot}>Waits for its turn</div></div>)}
+        </div>
+        <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => send.mutate(message)} stop={() => stop.mutate()} />
+      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => { follow(); send.mutate(message); }} stop={() => stop.mutate()} />
     </div>
   );
 }
