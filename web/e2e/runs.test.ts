@@ -1,6 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { barriers } from './axe';
 import { launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
@@ -33,7 +32,6 @@ afterEach(async () => {
 });
 
 const status = (): ReturnType<Page['locator']> => page.locator('header').getByText(/^(Queued|Running|Waiting|Paused|Stopping|Completed|Failed|Cancelled)$/).first();
-const waiting = (text: string): ReturnType<Page['locator']> => page.getByRole('region', { name: 'Waiting' }).getByText(text, { exact: true });
 const one = (task: object): object => ({ tasks: [{ name: 'essay', ...task }] });
 
 describe('a run', () => {
@@ -241,82 +239,6 @@ describe('a list longer than a page', () => {
     await page.waitForURL(/page=2/);
     await page.getByText('Page 2 of 2').waitFor();
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
-  });
-});
-
-describe('reviews', () => {
-  it('are decided with the keyboard alone', async () => {
-    const task = { description: '[say Bees make wax.] Draft', review: 'required' };
-    const [first, second] = [await server.submit(one(task)), await server.submit(one(task))];
-    await page.goto(`${server.url}/reviews`);
-    await waiting('2 waiting').waitFor();
-    await page.getByRole('region', { name: 'Output' }).getByText('Bees make wax.').waitFor();
-    await page.keyboard.press('e');
-    await page.getByLabel('The output, as it should be').waitFor();
-    await page.keyboard.press('Control+a');
-    await page.keyboard.type('Bees make honey.');
-    await page.getByRole('region', { name: 'What you changed' }).getByText('honey').waitFor();
-    await page.keyboard.press('Control+Enter');
-    await waiting('1 waiting').waitFor();
-    await page.keyboard.press('r');
-    await page.keyboard.type('Name the queen');
-    await page.keyboard.press('Control+Enter');
-    await page.locator(`a[href$="${second}-review-1"]`).waitFor();
-    expect(model.asked.at(-1)?.messages.some(({ content }) => content?.includes('Name the queen'))).toBe(true);
-    await page.getByRole('region', { name: 'Output' }).waitFor();
-    await page.keyboard.press('a');
-    await page.getByText('Nothing waits for you').waitFor();
-    const output = async (run: string): Promise<unknown> => ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
-    await expect.poll(() => output(first)).toBe('Bees make honey.');
-    await expect.poll(() => output(second)).toBe('Bees make wax.');
-  });
-
-  it('can end the run early, which says so', async () => {
-    const run = await server.submit({ tasks: [{ name: 'draft', description: 'Draft', review: 'required' }, { name: 'print', description: 'Print' }] });
-    await page.goto(`${server.url}/reviews`);
-    await page.getByRole('region', { name: 'Output' }).waitFor();
-    await page.keyboard.press('x');
-    await page.getByText('Nothing waits for you').waitFor();
-    await page.goto(`${server.url}/runs/${run}/graph`);
-    await page.getByText('Ended early by a reviewer').waitFor();
-  });
-
-  it('show the output above the decision on a narrow screen', async () => {
-    const run = await server.submit(one({ description: '[words 60] Draft', review: 'required' }));
-    await page.setViewportSize({ width: 390, height: 844 });
-    await page.goto(`${server.url}/reviews/${run}-review-0`);
-    await page.getByText('word60').waitFor();
-    const output = await page.getByRole('region', { name: 'Output' }).boundingBox();
-    const approve = await page.getByRole('button', { name: 'Approve' }).boundingBox();
-    expect((output?.y ?? 0) + (output?.height ?? 0)).toBeLessThanOrEqual(approve?.y ?? 0);
-    await page.keyboard.press('a');
-    await page.getByText('Nothing waits for you').waitFor();
-  });
-
-  it('are decided on the page of the run, without leaving it', async () => {
-    const run = await server.submit(one({ description: '[say Bees make wax.] Draft', review: 'required' }));
-    await page.goto(`${server.url}/runs/${run}/graph`);
-    await page.getByRole('link', { name: 'Review it' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Review' });
-    await dialog.getByRole('region', { name: 'Output' }).getByText('Bees make wax.').waitFor();
-    expect(await barriers(page)).toEqual([]);
-    await page.keyboard.press('e');
-    await page.keyboard.press('Escape');
-    await dialog.getByRole('button', { name: 'Approve' }).waitFor();
-    await page.keyboard.press('a');
-    await dialog.waitFor({ state: 'detached' });
-    await page.getByText('Its task is done').waitFor();
-    expect(page.url()).toBe(`${server.url}/runs/${run}/graph`);
-  });
-
-  it('answer what a task asks a person', async () => {
-    const run = await server.submit(one({ description: '[call human_input {"question":"Which colour?","options":["Amber","Black"]}] Ask', tools: ['human_input'] }));
-    await page.goto(`${server.url}/runs/${run}/conversation`);
-    await page.getByRole('link', { name: 'Review it' }).first().click();
-    await page.getByRole('button', { name: /Amber/ }).waitFor();
-    await page.keyboard.press('2');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await expect.poll(() => model.asked.at(-1)?.messages.at(-1)?.content).toContain('Black');
   });
 });
 

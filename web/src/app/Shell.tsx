@@ -2,7 +2,9 @@ import { Menu } from '@mantine/core';
 import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconSchema, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
-import { useApprovals, useReviews } from '../api/queries';
+import { useApprovals } from '../api/queries';
+import { useOpenReviews } from '../review/useHeld';
+import { HeldBar } from '../rooms/reviews/HeldBar';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
 import css from './Shell.module.css';
@@ -29,7 +31,7 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
 export function Shell() {
   useFeed();
   const review = useSearchParams()[0].get(REVIEW);
-  const waiting: Record<string, number> = { '/reviews': useReviews().data?.total ?? 0, '/chat': useApprovals().data?.total ?? 0 };
+  const waiting: Record<string, number> = { '/reviews': useOpenReviews().total, '/chat': useApprovals().data?.total ?? 0 };
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">Skip to the page</a>
@@ -59,6 +61,7 @@ export function Shell() {
         <Outlet />
       </main>
       {review ? <Suspense><ReviewDialog id={review} /></Suspense> : null}
+      <HeldBar />
       <KeyPrompt />
     </div>
   );

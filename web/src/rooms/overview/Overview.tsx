@@ -2,8 +2,9 @@ import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { IconActivity, IconPlus } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import { useApprovals, useReviews, useRuns, useServerStatus, useTurns } from '../../api/queries';
+import { useApprovals, useRuns, useServerStatus, useTurns } from '../../api/queries';
 import type { ListedTurn, RunRow } from '../../api/types';
+import { useOpenReviews } from '../../review/useHeld';
 import { count, money } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
@@ -46,7 +47,7 @@ export default function Overview() {
 }
 
 function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[] }) {
-  const reviews = useReviews().data?.total ?? 0;
+  const reviews = useOpenReviews().total;
   const approvals = useApprovals().data?.approvals ?? [];
   const waiting = reviews + approvals.length;
   const queued = useServerStatus().data?.queueDepth ?? 0;

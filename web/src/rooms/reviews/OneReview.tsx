@@ -1,18 +1,19 @@
 import { Button, Textarea } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { IconClock } from '@tabler/icons-react';
-import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
-import { post } from '../../api/client';
 import type { Decision, Review } from '../../api/types';
+import { decisions, useSettled } from '../../review/useHeld';
 import { timeoutText } from '../../run/words';
 import { Diff } from '../../ui/Diff';
 import { shortId } from '../../ui/format';
 import { Json, parsed } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { Ago, Countdown } from '../../ui/Time';
-import { useAction } from '../../ui/useAction';
+import { useDraft } from '../../ui/useDraft';
+import { useKeys } from '../../ui/useKeys';
 import { useNow } from '../../ui/useNow';
+import { Ending } from './Ending';
 import { Question } from './Question';
 import css from './Reviews.module.css';
 
@@ -20,18 +21,24 @@ type Mode = 'reading' | 'editing' | 'rejecting';
 
 const SOON_MS = 60_000;
 
+interface OneReviewProps {
+  review: Review;
+  decided: () => void;
+  /** Hears whether something is being written, or asked back, that a key must not lead away from. */
+  writing?: (isWriting: boolean) => void;
+}
+
 /** One review: what it is about, and the decision. */
-export function OneReview({ review, decided }: { review: Review; decided: () => void }) {
-  const decide = useAction('Deciding', (decision: Decision) => post(`/api/reviews/${review.reviewId}`, decision), decided);
+export function OneReview({ review, decided, writing }: OneReviewProps) {
   const send = (decision: Decision): void => {
-    if (!decide.isPending) decide.mutate(decision);
+    decisions.hold(review, decision);
+    decided();
   };
+  const Body = review.timing === 'DURING_EXECUTION' ? Question : Gate;
   return (
     <article className={css.inner}>
       <Head review={review} />
-      {review.timing === 'DURING_EXECUTION'
-        ? <Question review={review} send={send} isSending={decide.isPending} />
-        : <Gate review={review} send={send} isSending={decide.isPending} />}
+      <Body review={review} send={send} writing={writing} />
     </article>
   );
 }
@@ -59,57 +66,63 @@ function Head({ review }: { review: Review }) {
   );
 }
 
-interface GateProps {
+export interface DecidingProps {
   review: Review;
   send: (decision: Decision) => void;
-  isSending: boolean;
+  writing: ((isWriting: boolean) => void) | undefined;
 }
 
-function Gate({ review, send, isSending }: GateProps) {
-  const [mode, setMode] = useState<Mode>('reading');
-  const [text, setText] = useState(review.taskOutput);
-  const [feedback, setFeedback] = useState('');
+function Gate({ review, send, writing }: DecidingProps) {
+  const here = useRef<HTMLDivElement>(null);
+  const [{ mode, text, feedback }, setDraft] = useDraft(review.reviewId, { mode: 'reading' as Mode, text: review.taskOutput, feedback: '' });
+  const [isEnding, setEnding] = useState(false);
+  const isSettled = useSettled();
   const isBefore = review.timing === 'BEFORE_EXECUTION';
-  const edit = (): void => {
-    if (!isBefore) setMode('editing');
-  };
-  useHotkeys([
-    ['a', () => send({ decision: 'CONTINUE' })], ['x', () => send({ decision: 'EXIT_EARLY' })], ['e', edit], ['r', () => setMode('rejecting')],
-  ]);
+  const isReading = mode === 'reading' && !isEnding;
+  const enter = (next: Mode): void => setDraft({ mode: next });
+  const approve = (): void => send({ decision: 'CONTINUE' });
+  const end = (): void => setEnding(true);
+  useKeys(here, isReading && isSettled ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) } : {});
+  useEffect(() => {
+    writing?.(!isReading);
+    return () => writing?.(false);
+  }, [writing, isReading]);
+  const isReady = mode === 'editing' ? text !== review.taskOutput : feedback.trim() !== '';
   const submit = (): void => {
-    if (mode === 'editing' && text !== review.taskOutput) send({ decision: 'EDIT', revisedOutput: text });
-    if (mode === 'rejecting' && feedback.trim()) send({ decision: 'REJECT', feedback });
+    if (isReady) send(mode === 'editing' ? { decision: 'EDIT', revisedOutput: text } : { decision: 'REJECT', feedback });
   };
   // Escape leaves the field, not a dialog around it: the marks on the fields see to that.
   const typed = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
-    if (event.key === 'Escape') setMode('reading');
+    if (event.key === 'Escape') enter('reading');
   };
   return (
     <>
-      <p className={css.about}>{review.taskDescription}</p>
+      <p className={css.about} ref={here}>{review.taskDescription}</p>
       {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
       {mode === 'editing' ? (
         <>
-          <Textarea label="The output, as it should be" autosize minRows={6} maxRows={24} autoFocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setText(event.currentTarget.value)} onKeyDown={typed} styles={{ input: { fontFamily: 'var(--mono)' } }} />
+          <Textarea label="The output, as it should be" autosize minRows={6} maxRows={24} autoFocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setDraft({ text: event.currentTarget.value })} onKeyDown={typed} styles={{ input: { fontFamily: 'var(--mono)' } }} />
           <Diff before={review.taskOutput} after={text} />
         </>
       ) : null}
       {mode === 'rejecting' ? (
-        <Textarea label="What should be different" description="The task runs again with it." autosize minRows={3} autoFocus data-mantine-stop-propagation="true" value={feedback} onChange={(event) => setFeedback(event.currentTarget.value)} onKeyDown={typed} />
+        <Textarea label="What should be different" description="The task runs again with it." autosize minRows={3} autoFocus data-mantine-stop-propagation="true" value={feedback} onChange={(event) => setDraft({ feedback: event.currentTarget.value })} onKeyDown={typed} />
       ) : null}
-      <div className={css.actions}>
-        {mode === 'reading' ? (
-          <>
-            <Button color="green" loading={isSending} onClick={() => send({ decision: 'CONTINUE' })}>Approve<kbd>A</kbd></Button>
-            {isBefore ? null : <Button variant="default" onClick={edit}>Edit<kbd>E</kbd></Button>}
-            <Button variant="default" onClick={() => setMode('rejecting')}>Reject<kbd>R</kbd></Button>
-            <Button variant="subtle" color="red" onClick={() => send({ decision: 'EXIT_EARLY' })}>End the run here<kbd>X</kbd></Button>
-          </>
-        ) : (
-          <Submitting mode={mode} isReady={mode === 'editing' ? text !== review.taskOutput : feedback.trim() !== ''} isSending={isSending} submit={submit} back={() => setMode('reading')} />
-        )}
-      </div>
+      {isEnding ? <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} /> : (
+        <div className={css.actions}>
+          {isReading ? (
+            <>
+              <Button color="green" disabled={!isSettled} onClick={approve}>Approve<kbd>A</kbd></Button>
+              {isBefore ? null : <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>Edit<kbd>E</kbd></Button>}
+              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>Reject<kbd>R</kbd></Button>
+              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>End the run here<kbd>X</kbd></Button>
+            </>
+          ) : (
+            <Submitting mode={mode} isReady={isReady && isSettled} submit={submit} back={() => enter('reading')} />
+          )}
+        </div>
+      )}
     </>
   );
 }
@@ -117,15 +130,14 @@ function Gate({ review, send, isSending }: GateProps) {
 interface SubmittingProps {
   mode: Mode;
   isReady: boolean;
-  isSending: boolean;
   submit: () => void;
   back: () => void;
 }
 
-function Submitting({ mode, isReady, isSending, submit, back }: SubmittingProps): ReactNode {
+function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode {
   return (
     <>
-      <Button disabled={!isReady} loading={isSending} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
+      <Button disabled={!isReady} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
         {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}<kbd>Ctrl ↵</kbd>
       </Button>
       <Button variant="default" onClick={back}>Back<kbd>Esc</kbd></Button>

@@ -1,43 +1,42 @@
 import { Button, Textarea } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
-import { type KeyboardEvent, useState } from 'react';
-import type { Decision, Review } from '../../api/types';
+import { type KeyboardEvent, useEffect, useState } from 'react';
+import { useSettled } from '../../review/useHeld';
+import { useDraft } from '../../ui/useDraft';
+import { Ending } from './Ending';
+import type { DecidingProps } from './OneReview';
 import css from './Reviews.module.css';
 
-interface QuestionProps {
-  review: Review;
-  send: (decision: Decision) => void;
-  isSending: boolean;
-}
-
-/** A question a task asks a person: the answer is what the model is told. */
-export function Question({ review, send, isSending }: QuestionProps) {
-  const [text, setText] = useState('');
+/** A question a task asks a person: the answer is what the model is told. A letter is a part of it, never a command. */
+export function Question({ review, send, writing }: DecidingProps) {
+  const [{ text }, setDraft] = useDraft(review.reviewId, { text: '' });
+  const [isEnding, setEnding] = useState(false);
+  const isSettled = useSettled();
   const options = review.options ?? [];
+  const isWriting = isEnding || text !== '';
+  useEffect(() => {
+    writing?.(isWriting);
+    return () => writing?.(false);
+  }, [writing, isWriting]);
   const answer = (revisedOutput: string): void => send({ decision: 'EDIT', revisedOutput });
-  useHotkeys([
-    ...options.slice(0, 9).map((option, position): [string, () => void] => [String(position + 1), () => answer(option)]),
-    ['a', () => send({ decision: 'CONTINUE' })], ['x', () => send({ decision: 'EXIT_EARLY' })],
-  ]);
-  const typed = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) answer(text);
+  const isReady = isSettled && text.trim() !== '';
+  const typed = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && isReady) answer(text);
+    if (event.key === 'Escape') event.currentTarget.blur();
   };
   return (
     <>
       <p className={css.question}>{review.prompt ?? review.taskDescription}</p>
       {options.length > 0 ? (
-        <div className={`${css.options} ${css.actions}`} style={{ position: 'static', padding: 0, background: 'none' }}>
-          {options.map((option, position) => (
-            <Button key={option} variant="light" onClick={() => answer(option)}>{option}{position < 9 ? <kbd>{position + 1}</kbd> : null}</Button>
-          ))}
-        </div>
+        <div className={css.options}>{options.map((option) => <Button key={option} variant="light" disabled={!isSettled} onClick={() => answer(option)}>{option}</Button>)}</div>
       ) : null}
-      <Textarea label={options.length > 0 ? 'Or say something else' : 'Your answer'} autosize minRows={3} value={text} onChange={(event) => setText(event.currentTarget.value)} onKeyDown={typed} />
-      <div className={css.actions}>
-        <Button disabled={!text.trim()} loading={isSending} onClick={() => answer(text)}>Answer<kbd>Ctrl ↵</kbd></Button>
-        <Button variant="default" onClick={() => send({ decision: 'CONTINUE' })}>Just go on<kbd>A</kbd></Button>
-        <Button variant="subtle" color="red" onClick={() => send({ decision: 'EXIT_EARLY' })}>End the run here<kbd>X</kbd></Button>
-      </div>
+      <Textarea label={options.length > 0 ? 'Or say something else' : 'Your answer'} autosize minRows={3} maxRows={24} autoFocus data-autofocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setDraft({ text: event.currentTarget.value })} onKeyDown={typed} />
+      {isEnding ? <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} /> : (
+        <div className={css.actions}>
+          <Button disabled={!isReady} onClick={() => answer(text)}>Answer<kbd>Ctrl ↵</kbd></Button>
+          <Button variant="default" disabled={!isSettled} onClick={() => send({ decision: 'CONTINUE' })}>Just go on</Button>
+          <Button variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>End the run here</Button>
+        </div>
+      )}
     </>
   );
 }

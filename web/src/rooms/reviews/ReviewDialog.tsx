@@ -1,6 +1,6 @@
 import { Modal, Skeleton } from '@mantine/core';
 import { useSearchParams } from 'react-router';
-import { useReviews } from '../../api/queries';
+import { useOpenReviews } from '../../review/useHeld';
 import { ProblemNote } from '../../ui/Note';
 import { REVIEW } from '../../ui/ReviewButton';
 import { OneReview } from './OneReview';
@@ -10,8 +10,8 @@ import css from './Reviews.module.css';
 /** A review decided where it was met, without leaving the page. */
 export default function ReviewDialog({ id }: { id: string }) {
   const [, setParams] = useSearchParams();
-  const { data, error } = useReviews();
-  const review = data?.reviews.find(({ reviewId }) => reviewId === id);
+  const { reviews, error } = useOpenReviews();
+  const review = reviews?.find(({ reviewId }) => reviewId === id);
   const close = (): void => {
     setParams((old) => {
       old.delete(REVIEW);
@@ -21,7 +21,7 @@ export default function ReviewDialog({ id }: { id: string }) {
   return (
     <Modal opened onClose={close} size="xl" title="Review" classNames={{ content: css.dialog ?? '' }}>
       {error ? <ProblemNote what="The review could not be read" error={error} /> : null}
-      {review ? <OneReview key={id} review={review} decided={close} /> : data ? <Nothing isGone /> : error ? null : <Skeleton height={160} />}
+      {review ? <OneReview key={id} review={review} decided={close} /> : reviews ? <Nothing isGone /> : error ? null : <Skeleton height={160} />}
     </Modal>
   );
 }

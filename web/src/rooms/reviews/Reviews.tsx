@@ -1,8 +1,9 @@
-import { useHotkeys } from '@mantine/hooks';
+import { type HotkeyItem, useHotkeys } from '@mantine/hooks';
 import { IconChevronLeft, IconMailCheck } from '@tabler/icons-react';
+import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
-import { useReviews } from '../../api/queries';
 import type { Review } from '../../api/types';
+import { useOpenReviews } from '../../review/useHeld';
 import { shortId } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
@@ -18,16 +19,20 @@ const SOON_MS = 60_000;
 export default function Reviews() {
   const { reviewId } = useParams();
   const navigate = useNavigate();
-  const { data, error } = useReviews();
-  const reviews = data?.reviews ?? [];
+  const { reviews: open, total, error } = useOpenReviews();
+  const reviews = open ?? [];
+  const [isWriting, setWriting] = useState(false);
   const chosen = reviews.find((review) => review.reviewId === reviewId) ?? (reviewId === undefined ? reviews[0] : undefined);
   const position = chosen ? reviews.indexOf(chosen) : -1;
   const go = (to: number): void => {
     const next = reviews[to];
-    if (next) void navigate(`/reviews/${next.reviewId}`);
+    if (next && !isWriting) void navigate(`/reviews/${next.reviewId}`);
   };
   useTitle('Reviews');
-  useHotkeys([['j', () => go(position + 1)], ['k', () => go(position - 1)], ['ArrowDown', () => go(position + 1)], ['ArrowUp', () => go(position - 1)]]);
+  const [down, up] = [(): void => go(position + 1), (): void => go(position - 1)];
+  // A letter may be the beginning of an answer.
+  const isAsked = chosen?.timing === 'DURING_EXECUTION';
+  useHotkeys([['ArrowDown', down], ['ArrowUp', up], ...(isAsked ? [] : [['j', down] as HotkeyItem, ['k', up] as HotkeyItem])]);
   const decided = (): void => {
     const next = reviews[position + 1] ?? reviews[position - 1];
     void navigate(next ? `/reviews/${next.reviewId}` : '/reviews', { replace: true });
@@ -35,17 +40,21 @@ export default function Reviews() {
   return (
     <div className={css.split} data-open={reviewId === undefined ? undefined : true}>
       <section className={css.inbox} aria-label="Waiting">
-        <header><h1>Reviews</h1><span role="status">{data ? `${data.total} waiting` : ''}</span></header>
+        <header><h1>Reviews</h1><span role="status">{open ? `${total} waiting` : ''}</span></header>
         <ul>{reviews.map((review) => <Entry key={review.reviewId} review={review} isChosen={review === chosen} />)}</ul>
         <div className={css.keys} aria-hidden>
-          <span><kbd>J</kbd> <kbd>K</kbd> next, previous</span><span><kbd>A</kbd> approve</span><span><kbd>E</kbd> edit</span><span><kbd>R</kbd> reject</span><span><kbd>X</kbd> end the run</span>
+          {isAsked ? (
+            <><span><kbd>Ctrl ↵</kbd> answer</span><span><kbd>Esc</kbd> <kbd>↓</kbd> <kbd>↑</kbd> next, previous</span></>
+          ) : (
+            <><span><kbd>J</kbd> <kbd>K</kbd> next, previous</span><span><kbd>A</kbd> approve</span><span><kbd>E</kbd> edit</span><span><kbd>R</kbd> reject</span><span><kbd>X</kbd> end the run</span><span><kbd>Z</kbd> undo</span></>
+          )}
         </div>
       </section>
       <div className={css.review}>
         <Link className={css.back} to="/reviews"><IconChevronLeft size={15} aria-hidden />All reviews</Link>
         {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
-        {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} /> : null}
-        {data && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}
+        {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} writing={setWriting} /> : null}
+        {open && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}
       </div>
     </div>
   );

@@ -1,0 +1,108 @@
+// Decisions on reviews, held here for a few seconds before the server is told, so that they can be taken back. Leaving
+// the page sends nothing; the first decision that arrives at the server wins.
+
+import type { Decision, Review } from '../api/types';
+
+/** How long a decision can be taken back. */
+export const HOLD_MS = 5_000;
+/** A decision leaves this long before its review runs out, so that holding it never loses it. */
+const MARGIN_MS = 1_000;
+/** Reviews remembered as decided until the server's list says so too; more were never open at once. */
+const SENT_MAX = 1_000;
+
+export interface Held {
+  review: Review;
+  decision: Decision;
+  /** When the server is told, in milliseconds of the page's clock. */
+  sendsAt: number;
+}
+
+export interface Standing {
+  /** In the order they were made. */
+  held: readonly Held[];
+  /** Reviews whose decision has arrived at the server. */
+  sent: readonly string[];
+}
+
+export interface Line {
+  /** Tells the server. */
+  send: (held: Held) => Promise<unknown>;
+  /** The server did not take it; the review is open again here. */
+  refused: (held: Held, error: Error) => void;
+}
+
+export class HeldDecisions {
+  readonly #line: Line;
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #listeners = new Set<() => void>();
+  #standing: Standing = { held: [], sent: [] };
+  #latestAt = -Infinity;
+
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  readonly snapshot = (): Standing => this.#standing;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** When the latest decision was made. */
+  get latestAt(): number {
+    return this.#latestAt;
+  }
+
+  /** Holds a decision; one that is held already stays as it is. */
+  hold(review: Review, decision: Decision): void {
+    const { reviewId, expiresAt } = review;
+    if (this.#isKnown(reviewId)) return;
+    const now = Date.now();
+    const left = expiresAt === undefined ? HOLD_MS : Date.parse(expiresAt) - now - MARGIN_MS;
+    const wait = Math.max(0, Math.min(HOLD_MS, left));
+    const held: Held = { review, decision, sendsAt: now + wait };
+    this.#latestAt = now;
+    this.#timers.set(reviewId, setTimeout(() => void this.#send(held), wait));
+    this.#change({ held: [...this.#standing.held, held] });
+  }
+
+  /** Takes a decision back, unless the server is being told. */
+  undo(reviewId: string): boolean {
+    if (!this.#timers.has(reviewId)) return false;
+    clearTimeout(this.#timers.get(reviewId));
+    this.#timers.delete(reviewId);
+    this.#change({ held: this.#without(reviewId) });
+    return true;
+  }
+
+  /** Takes back everything the server was not told. */
+  leave(): void {
+    for (const reviewId of this.#timers.keys()) this.undo(reviewId);
+  }
+
+  async #send(held: Held): Promise<void> {
+    const { reviewId } = held.review;
+    this.#timers.delete(reviewId);
+    try {
+      await this.#line.send(held);
+      this.#change({ held: this.#without(reviewId), sent: [...this.#standing.sent, reviewId].slice(-SENT_MAX) });
+    } catch (error) {
+      this.#change({ held: this.#without(reviewId) });
+      this.#line.refused(held, error as Error);
+    }
+  }
+
+  #isKnown(reviewId: string): boolean {
+    return this.#standing.sent.includes(reviewId) || this.#standing.held.some(({ review }) => review.reviewId === reviewId);
+  }
+
+  #without(reviewId: string): Held[] {
+    return this.#standing.held.filter(({ review }) => review.reviewId !== reviewId);
+  }
+
+  #change(change: Partial<Standing>): void {
+    this.#standing = { ...this.#standing, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+}
