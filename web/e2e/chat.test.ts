@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
@@ -120,6 +121,83 @@ describe('a conversation', () => {
     await page.getByRole('textbox', { name: 'Message' }).fill('[say At once.] No, this');
     await page.getByRole('button', { name: 'Interrupt' }).click();
     await talk().getByText('At once.', { exact: true }).waitFor();
+  });
+});
+
+describe('a message that is not taken', () => {
+  const composer = (): ReturnType<Page['locator']> => page.getByRole('textbox', { name: 'Message' });
+  const refusal = (): ReturnType<Page['locator']> => page.getByRole('alert').filter({ hasText: 'Your message was not sent' });
+
+  /** Says it, and has it back with the reason. */
+  async function isReturned(text: string, reason: RegExp): Promise<void> {
+    await composer().fill(text);
+    await page.keyboard.press('Enter');
+    await refusal().getByText(reason).waitFor();
+    expect(await composer().inputValue()).toBe(text);
+  }
+
+  it('comes back while there is no network, and is sent once there is', async () => {
+    await opened.context.setOffline(true);
+    await isReturned('[say Here.] Are you there?', /cannot be reached/);
+    await opened.context.setOffline(false);
+    await composer().press('Enter');
+    await talk().getByText('Here.', { exact: true }).waitFor();
+    expect(await composer().inputValue()).toBe('');
+    expect(await refusal().count()).toBe(0);
+    await opened.context.setOffline(true);
+    await isReturned('[say Still here.] And now?', /cannot be reached/);
+    await page.getByRole('link', { name: 'New conversation' }).click();
+    await page.getByRole('heading', { name: 'What can be done for you?' }).waitFor();
+    expect(await composer().inputValue()).toBe('');
+    await opened.context.setOffline(false);
+    await page.goBack();
+    await expect.poll(() => composer().inputValue()).toBe('[say Still here.] And now?');
+    await composer().press('Enter');
+    await talk().getByText('Still here.', { exact: true }).waitFor();
+  });
+
+  it('comes back from a server that drains, and keeps what was typed meanwhile', async () => {
+    const draining = await Consort.start(config(model.url));
+    await page.goto(`${draining.url}/chat`);
+    await say('[say Hello.] Hi');
+    await talk().getByText('Hello.', { exact: true }).waitFor();
+    // What is under way keeps it from ending.
+    await draining.submit({ tasks: [{ name: 'story', description: '[words 5000] [pace 30] Go' }] });
+    await draining.call('POST', '/api/lifecycle/drain');
+    await isReturned('Are you there?', /^DRAINING/);
+    let refuse = (): void => undefined;
+    const asked = new Promise<void>((ready) => {
+      void page.route('**/messages', async (route) => {
+        await new Promise<void>((go) => { refuse = go; ready(); });
+        await route.continue();
+      });
+    });
+    await composer().press('Enter');
+    await asked;
+    await composer().fill('And another thing');
+    refuse();
+    await expect.poll(() => composer().inputValue()).toBe('Are you there?\n\nAnd another thing');
+    await draining.stop();
+  });
+
+  it('comes back from a server that does not allow it, and outlives the asking for a key', async () => {
+    const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
+    const keys = [['reader', '["read"]'], ['writer', '["read", "run"]']].map(([name = '', scopes]) => `[[server.api_key]]\nname = "${name}"\nkey_sha256 = "${hash(name)}"\nscopes = ${scopes}\n`);
+    const keyed = await Consort.start(config(model.url, keys.join('')));
+    const give = async (key: string): Promise<void> => {
+      await page.getByLabel('API key', { exact: true }).fill(key);
+      await page.keyboard.press('Enter');
+    };
+    await page.goto(`${keyed.url}/chat/new`);
+    await give('reader');
+    await isReturned('[say Welcome.] May I?', /scope|allow/i);
+    await page.evaluate(() => sessionStorage.clear());
+    await composer().press('Enter');
+    await give('writer');
+    await expect.poll(() => composer().inputValue()).toBe('[say Welcome.] May I?');
+    await composer().press('Enter');
+    await talk().getByText('Welcome.', { exact: true }).waitFor();
+    await keyed.stop();
   });
 });
 

@@ -24,7 +24,10 @@ const Workflows = lazy(() => import('../rooms/workflows/Workflows'));
 
 const freshClient = (): QueryClient => new QueryClient({
   defaultOptions: {
-    queries: { retry: (failures, error) => failures < 2 && error instanceof Problem && error.isUnreachable, staleTime: 1_000 },
+    // Without a network a request fails at once: the server may be on this machine, and what a person did must not
+    // happen later, unseen.
+    mutations: { networkMode: 'always' },
+    queries: { networkMode: 'always', retry: (failures, error) => failures < 2 && error instanceof Problem && error.isUnreachable, staleTime: 1_000 },
   },
 });
 

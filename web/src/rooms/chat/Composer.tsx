@@ -1,10 +1,12 @@
 import { ActionIcon, Button, Select, Textarea, Tooltip } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
-import { type KeyboardEvent, useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { Body } from '../../api/types';
 import type { Mode } from '../../chat/frame';
+import { ProblemNote } from '../../ui/Note';
+import { draftOf, useDraft } from '../../ui/useDraft';
 import css from './Chat.module.css';
 import { useRemembers } from './Memory';
 
@@ -19,24 +21,39 @@ export const MODES: { value: Mode; label: string }[] = [
 interface ComposerProps {
   isRunning: boolean;
   isSending: boolean;
-  send: (message: Message) => void;
+  /** The conversation it writes for: what is half written is kept with it. */
+  thread: string;
+  /** Fails with the reason when the message was not taken. */
+  send: (message: Message) => Promise<unknown>;
   stop: () => void;
   /** Changes what the turn under way may do. */
   setTurnMode?: (mode: Mode) => void;
 }
 
+interface Draft {
+  content: string;
+  /** Why what it holds was not taken. */
+  refusal?: unknown;
+}
+
 /** The one place to say something. While a turn runs, a message waits for its end or takes its place. */
-export function Composer({ isRunning, isSending, send, stop, setTurnMode }: ComposerProps) {
+export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
-  const [content, setContent] = useState('');
+  const name = `message to ${thread}`;
+  const [{ content, refusal }, setDraft] = useDraft<Draft>(name, { content: '' });
   const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
   const [mode, setMode] = useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
   const [remembers] = useRemembers();
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
     if (!content.trim() || isSending) return;
     const known = models.some(({ alias }) => alias === model);
-    send({ content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}), ...(remembers ? { memory_enabled: true } : {}) });
-    setContent('');
+    const message: Message = { content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}), ...(remembers ? { memory_enabled: true } : {}) };
+    setDraft({ content: '', refusal: undefined });
+    send(message).catch((reason: unknown) => {
+      // It comes back before whatever was typed meanwhile.
+      const since = draftOf<Draft>(name)?.content;
+      setDraft({ content: since ? `${content}\n\n${since}` : content, refusal: reason });
+    });
   };
   const choose = (chosen: Mode): void => {
     setMode(chosen);
@@ -49,8 +66,9 @@ export function Composer({ isRunning, isSending, send, stop, setTurnMode }: Comp
   };
   return (
     <div className={css.composer}>
+      {refusal === undefined ? null : <div className={css.refusal}><ProblemNote what="Your message was not sent" error={refusal} /></div>}
       <div className={css.box}>
-        <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setContent(event.currentTarget.value)} onKeyDown={typed} />
+        <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setDraft({ content: event.currentTarget.value })} onKeyDown={typed} />
         <div className={css.chips}>
           <Select size="xs" variant="unstyled" w={104} rightSectionWidth={18} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
           <Select size="xs" variant="unstyled" w={133} rightSectionWidth={18} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => choose((value ?? 'default') as Mode)} />

@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
 import type { Said, Thread } from '../../api/types';
@@ -12,6 +12,7 @@ import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { Composer, type Message, MODES } from './Composer';
 import { Latest } from './Latest';
+import { useSending } from './useSending';
 import { TurnView } from './TurnView';
 
 /** Turns shown before older ones are asked for. */
@@ -20,11 +21,13 @@ const SHOWN = 30;
 /** A conversation that does not exist yet: it begins with its first message. */
 export function NewThread() {
   const navigate = useNavigate();
-  const begin = useAction('Sending', async (message: Message) => {
-    const thread = await post<Thread>('/api/threads');
-    await post(`/api/threads/${thread.id}/messages`, message);
-    return thread;
-  }, ({ id }) => navigate(`/chat/${id}`));
+  // One that was begun and whose first message was refused takes the next.
+  const begun = useRef<string>(undefined);
+  const begin = useSending(async (message: Message) => {
+    begun.current ??= (await post<Thread>('/api/threads')).id;
+    await post(`/api/threads/${begun.current}/messages`, message);
+    void navigate(`/chat/${begun.current}`);
+  });
   return (
     <div className={css.thread}>
       <div className={css.talk}>
@@ -34,7 +37,7 @@ export function NewThread() {
           </Empty>
         </div>
       </div>
-      <Composer isRunning={false} isSending={begin.isPending} send={(message) => begin.mutate(message)} stop={() => undefined} />
+      <Composer isRunning={false} isSending={begin.isPending} thread="new" send={begin.mutateAsync} stop={() => undefined} />
     </div>
   );
 }
@@ -49,9 +52,10 @@ export function OneThread({ id }: { id: string }) {
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
-  const send = useAction('Sending', async (message: Message) => {
+  const send = useSending(async (message: Message) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     setWaiting((old) => [...old, { turnId, content: message.content }]);
+    follow();
   });
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
   const setMode = useAction('Changing the mode', async (wanted: Mode) => {
@@ -76,7 +80,7 @@ export function OneThread({ id }: { id: string }) {
         </div>
         <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => { follow(); send.mutate(message); }} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
+      <Composer isRunning={running !== undefined} isSending={send.isPending} thread={id} send={send.mutateAsync} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
     </div>
   );
 }

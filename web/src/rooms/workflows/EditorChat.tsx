@@ -10,6 +10,7 @@ import { useFollowing } from '../../ui/useFollowing';
 import chatCss from '../chat/Chat.module.css';
 import { Composer, type Message } from '../chat/Composer';
 import { Latest } from '../chat/Latest';
+import { useSending } from '../chat/useSending';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
 import type { Conversation } from './useConversation';
@@ -32,15 +33,17 @@ interface EditorChatProps {
 export function EditorChat({ conversation: { state, problem, say }, threadId, isEmpty, put, forget }: EditorChatProps) {
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
-  const send = useAction('Sending', async (message: Message) => {
+  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
+  const send = useSending(async (message: Message) => {
     const { turnId } = await say(message);
     setWaiting((old) => [...old.slice(-SHOWN), { turnId, content: message.content }]);
+    follow();
   });
+  const suggest = useAction('Sending', (content: string) => send.mutateAsync({ content }));
   const stop = useAction('Stopping', () => post(`/api/threads/${threadId}/stop`));
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
-  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const examples = isEmpty ? EMPTY_CANVAS : DRAWN;
   return (
     <div className={css.chat}>
@@ -53,7 +56,7 @@ export function EditorChat({ conversation: { state, problem, say }, threadId, is
             <div className={css.invite}>
               <h3>Describe what you want</h3>
               <p className={css.hint}>It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and every change can be undone.</p>
-              {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => send.mutate({ content: text })}>{text}</button>)}
+              {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>{text}</button>)}
             </div>
           ) : null}
           {turns.slice(-shown).map((turn) => <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}><TurnView turn={turn} /></PutPlan>)}
@@ -61,7 +64,7 @@ export function EditorChat({ conversation: { state, problem, say }, threadId, is
         </div>
         <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} send={(message) => { follow(); send.mutate(message); }} stop={() => stop.mutate()} />
+      <Composer isRunning={running !== undefined} isSending={send.isPending} thread={threadId ?? 'a new workflow chat'} send={send.mutateAsync} stop={() => stop.mutate()} />
     </div>
   );
 }
