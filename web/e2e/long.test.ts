@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duration } from '../src/ui/format';
 import { launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
@@ -48,6 +49,8 @@ describe('a run of a hundred thousand events', () => {
     const list = page.getByRole('region', { name: 'Events' });
     await list.getByText('60000', { exact: true }).waitFor();
     await page.getByRole('heading', { name: /^#60000 [a-z_]+$/ }).waitFor();
+    const { events } = (await server.call('GET', `/api/runs/${run}/events?from=60000&limit=1`)) as { events: { turnId: string }[] };
+    await list.getByRole('link', { name: new RegExp(`^60000 .* task ${Number(events[0]?.turnId) - 1} `) }).waitFor();
     await list.evaluate((box) => { box.scrollTop = box.scrollHeight; });
     await list.getByText('ensemble_completed').waitFor();
     await list.evaluate((box) => { box.scrollTop = 0; });
@@ -60,7 +63,14 @@ describe('a run of a hundred thousand events', () => {
     await page.setViewportSize({ width: 1440, height: 900 });
 
     await page.getByRole('link', { name: 'Timeline' }).click();
-    await page.getByRole('region', { name: 'Timeline' }).getByRole('link', { name: 'task 5', exact: true }).waitFor();
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByRole('link', { name: 'task 5', exact: true }).waitFor();
+    // Only the last of its events are read, yet every task says how long it took.
+    const { tasks: ran } = (await server.call('GET', `/api/runs/${run}`)) as { tasks: { name: string; startedAt: string; completedAt: string }[] };
+    const took = Object.fromEntries(ran.map(({ name, startedAt, completedAt }) => [name, duration(Date.parse(completedAt) - Date.parse(startedAt))]));
+    const shown = await timeline.locator('small').evaluateAll((all) => all.map((small) => [small.parentElement?.querySelector('a')?.textContent ?? '', small.textContent ?? '']));
+    expect(shown.length).toBeGreaterThan(10);
+    expect(shown).toEqual(shown.map(([name = '']) => [name, took[name]]));
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
     expect(complaints).toEqual([]);
   }, 300_000);

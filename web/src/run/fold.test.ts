@@ -3,6 +3,8 @@ import type { RunDetail } from '../api/types';
 import { emptyRun, fold, seededRun } from './fold';
 import type { Frame, StoredFrame } from './frame';
 import { now } from './now';
+import type { RunState } from './state';
+import { rows } from '../rooms/run/timeline/spans';
 
 const at = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1_000).toISOString();
 
@@ -109,19 +111,38 @@ describe('the fold', () => {
     expect(item?.kind === 'round' && item.streaming.length).toBeLessThan(200_000);
   });
 
+  const detail = {
+    runId: 'run-1', ensemble: 'demo', workflow: 'PARALLEL', status: 'CANCELLED', startedAt: at(0), paused: false, model: 'swift', eventCount: RUN.length,
+    tasks: [
+      { name: 'one', description: 'Do one', agentRole: 'Writer', status: 'COMPLETED', output: '43', tokenCount: 35, toolCallCount: 1, startedAt: at(3), completedAt: at(19), model: 'swift' },
+      { name: 'two', description: 'Do two', agentRole: 'Writer', status: 'CANCELLED', startedAt: at(20), completedAt: at(22) },
+    ],
+    metrics: { inputTokens: 30, outputTokens: 5, llmCalls: 2, totalToolCalls: 1, totalTokens: 35, costEstimate: { inputCost: 1, outputCost: 0.25 } },
+  } as unknown as RunDetail;
+  /** The run, read from this event on. */
+  const from = (first: number): RunState => fold(seededRun(detail, RUN[0], first), RUN.slice(first));
+
   it('starts from the server\'s fold near the end and tells the same of tasks and totals', () => {
-    const detail = {
-      runId: 'run-1', ensemble: 'demo', workflow: 'PARALLEL', status: 'CANCELLED', startedAt: at(0), paused: false, model: 'swift', eventCount: RUN.length,
-      tasks: [
-        { name: 'one', description: 'Do one', agentRole: 'Writer', status: 'COMPLETED', output: '43', tokenCount: 35, toolCallCount: 1, startedAt: at(3), completedAt: at(19), model: 'swift' },
-        { name: 'two', description: 'Do two', agentRole: 'Writer', status: 'CANCELLED' },
-      ],
-      metrics: { inputTokens: 30, outputTokens: 5, llmCalls: 2, totalToolCalls: 1, totalTokens: 35, costEstimate: { inputCost: 1, outputCost: 0.25 } },
-    } as unknown as RunDetail;
-    const late = fold(seededRun(detail, RUN[0], 16), RUN.slice(16));
+    const late = from(16);
     expect(late.tasks).toEqual(whole.tasks);
     expect(late.totals).toEqual(whole.totals);
     expect(late).toMatchObject({ first: 16, next: whole.next, status: whole.status, exitReason: whole.exitReason });
+  });
+
+  it('tells the same of how long every task took and how many calls it made, wherever the events read begin', () => {
+    const times = (run: RunState): unknown[] => rows(run, new Set(), 0).map((row) => [row.name, row.from, row.to, row.isCut]);
+    const cuts = RUN.slice(1).map(({ seq }) => seq);
+    expect(cuts.map((first) => times(from(first)))).toEqual(cuts.map(() => times(whole)));
+    // Before its end a task is counted by the server's fold alone.
+    const working = fold(seededRun({ ...detail, eventCount: 15, tasks: [{ ...detail.tasks[0], toolCallCount: 1 }, detail.tasks[1]] } as RunDetail, RUN[0], 5), RUN.slice(5, 15));
+    expect(working.tasks[0]).toMatchObject({ toolCalls: 1 });
+  });
+
+  it('marks what it cannot tell of a conversation that began before the events read', () => {
+    const [row] = rows(from(12), new Set(), 0);
+    expect(row).toMatchObject({ from: Date.parse(at(3)), readFrom: Date.parse(at(12)) });
+    const late = fold(seededRun(detail, RUN[0], 10), [RUN[12] as StoredFrame, { ...RUN[10], seq: 13, at: at(13), callId: '1.1.0', durationMs: 2_000 } as StoredFrame]);
+    expect(late.turns.get('1')?.items[0]).toMatchObject({ calls: [{ startedAt: at(11), endedAt: at(13) }] });
   });
 });
 

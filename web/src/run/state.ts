@@ -77,6 +77,8 @@ export interface Turn {
   title: string;
   role: string;
   startedAt: string;
+  /** It began before the first event folded here, so `startedAt` is later than that. */
+  isJoined?: true;
   endedAt?: string;
   tools: string[];
   prompt?: string;

@@ -38,6 +38,7 @@ function joined(draft: Draft, frame: Of<'llm_iteration_started'>): Turn {
   const turn = startTurn(draft, frame, frame.turnId, frame.taskDescription);
   if (!draft.task(turn.taskIndex)) manager(draft, frame);
   turn.told = Math.max(0, frame.totalMessageCount - frame.messages.length);
+  turn.isJoined = true;
   return turn;
 }
 
@@ -56,7 +57,7 @@ export function delivered(draft: Draft, frame: Of<'delegation_completed' | 'dele
   const worker = workerOf(draft, frame.workerRole);
   if (!worker) return;
   const turn = draft.run.turns.get(frame.delegationId);
-  worker.tokens += (turn?.inputTokens ?? 0) + (turn?.outputTokens ?? 0);
+  if (draft.totals(frame)) worker.tokens += (turn?.inputTokens ?? 0) + (turn?.outputTokens ?? 0);
   worker.endedAt = frame.at;
   worker.status = frame.type === 'delegation_completed' ? 'COMPLETED' : 'FAILED';
   if (frame.type === 'delegation_failed') worker.error = frame.reason;
@@ -162,7 +163,7 @@ export function dispatched(draft: Draft, frame: { seq: number; at: string; turnI
   if (totals) totals.toolCalls += 1;
   if (!turn) return undefined;
   const task = draft.task(turn.taskIndex);
-  if (task && !turn.parent) task.toolCalls += 1;
+  if (totals && task && !turn.parent) task.toolCalls += 1;
   const running = turn.phase.is === 'tools' ? turn.phase.running + 1 : 1;
   turn.phase = { is: 'tools', since: frame.at, running, last: frame.toolName };
   const work = draft.work(turn);
@@ -193,8 +194,9 @@ export function called(draft: Draft, frame: Of<'tool_called'>): void {
   let call = draft.call(turn, frame.callId);
   const work = draft.work(turn);
   if (!call && work) {
-    // Answered without having been done: refused, or by a person.
-    call = { id: frame.callId, seq: frame.seq, tool: frame.toolName, args: frame.toolArguments, startedAt: frame.at, isTurn: false };
+    // Answered without having been done: refused, or by a person. Or it began before the first event folded here.
+    const startedAt = new Date(Date.parse(frame.at) - frame.durationMs).toISOString();
+    call = { id: frame.callId, seq: frame.seq, tool: frame.toolName, args: frame.toolArguments, startedAt, isTurn: false };
     work.calls.push(call);
   }
   if (call) {

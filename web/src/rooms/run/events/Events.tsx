@@ -8,12 +8,13 @@ import { Link, useSearchParams } from 'react-router';
 import { get } from '../../../api/client';
 import type { RunDetail } from '../../../api/types';
 import type { StoredFrame } from '../../../run/frame';
+import type { RunState } from '../../../run/state';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
 import { Again } from '../Again';
 import type { TabProps } from '../Run';
-import { about, toneOf } from './about';
+import { about, ownerText, toneOf } from './about';
 import css from './Events.module.css';
 
 const PAGE = 200;
@@ -35,7 +36,7 @@ export default function Events({ run, detail }: TabProps) {
     <div className={css.split}>
       <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
         <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start }) => <Row key={index} seq={index} top={start} frame={pages(index)} began={run.acceptedAt} isChosen={index === chosen} />)}
+          {items.map(({ index, start }) => <Row key={index} run={run} seq={index} top={start} frame={pages(index)} isChosen={index === chosen} />)}
         </div>
       </div>
       {chosen === undefined ? null : <Chosen detail={detail} seq={chosen} />}
@@ -61,19 +62,20 @@ function usePages(runId: string, first: number, last: number, total: number): (s
 }
 
 interface RowProps {
+  run: RunState;
   seq: number;
   top: number;
   frame: StoredFrame | undefined;
-  began: string;
   isChosen: boolean;
 }
 
-function Row({ seq, top, frame, began, isChosen }: RowProps) {
+function Row({ run, seq, top, frame, isChosen }: RowProps) {
   return (
     <Link to={`?event=${seq}`} replace className={css.row} style={{ top }} aria-current={isChosen}>
       <span className={css.seq}>{seq}</span>
-      <span className={css.time}>{frame ? `+${duration(Date.parse(frame.at) - Date.parse(began))}` : ''}</span>
+      <span className={css.time}>{frame ? `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}` : ''}</span>
       <span className={css.type} data-tone={frame ? toneOf(frame) : undefined}>{frame?.type ?? '…'}</span>
+      <span className={css.task}>{frame ? ownerText(run, frame) : ''}</span>
       <span className={css.about}>{frame ? about(frame) : ''}</span>
     </Link>
   );

@@ -1,13 +1,19 @@
 // One line about an event, and how bad it is.
 
 import type { StoredFrame } from '../../../run/frame';
+import type { RunState } from '../../../run/state';
+import { taskOf } from '../../../run/steps';
 
-export function about(frame: StoredFrame): string {
-  const task = 'taskName' in frame && frame.taskName ? frame.taskName : 'agentRole' in frame ? (frame.agentRole ?? '') : '';
-  return [task, fact(frame)].filter(Boolean).join(' · ');
+/** The task an event belongs to, and the conversation below it where it has one of its own. */
+export function ownerText(run: RunState, frame: StoredFrame): string {
+  const turnId = 'turnId' in frame ? frame.turnId : 'delegationId' in frame ? frame.delegationId : '';
+  const turn = run.turns.get(turnId);
+  const index = turnId ? taskOf(turnId) : 'taskIndex' in frame ? frame.taskIndex : 0;
+  const task = run.tasks[index - 1]?.name ?? turn?.title ?? '';
+  return turn?.parent ? `${task} › ${turn.title}` : task;
 }
 
-function fact(frame: StoredFrame): string {
+export function about(frame: StoredFrame): string {
   switch (frame.type) {
     case 'run_accepted': return `${frame.totalTasks} tasks, ${frame.workflow.toLowerCase()}`;
     case 'run_adopted': return frame.epoch > 1 ? `by owner ${frame.epoch}, after a restart` : '';

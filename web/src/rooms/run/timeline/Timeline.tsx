@@ -89,8 +89,8 @@ interface TimeRowProps {
 
 function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
   const navigate = useNavigate();
-  const { from, to } = row;
-  const took = from !== undefined && to !== undefined ? duration(to - from) : '';
+  const { from, to, readFrom = -Infinity } = row;
+  const took = from !== undefined && to !== undefined ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}` : '';
   const isPart = row.id.includes('/');
   return (
     <div className={css.row} style={{ top }}>
@@ -105,7 +105,12 @@ function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
         <small>{took}</small>
       </div>
       <div className={css.track}>
-        {from !== undefined && to !== undefined ? <div className={css.whole} style={{ left: x(from), width: Math.max(2, x(to) - x(from)) }} /> : null}
+        {from !== undefined && to !== undefined ? (
+          <>
+            {readFrom > from ? <div className={css.unread} style={{ left: x(from), width: Math.max(2, x(readFrom) - x(from)) }} title="What happened here is in earlier events" /> : null}
+            {to > readFrom ? <div className={css.whole} style={{ left: x(Math.max(from, readFrom)), width: Math.max(2, x(to) - x(Math.max(from, readFrom))) }} /> : null}
+          </>
+        ) : null}
         {merged(row.spans, gapMs).map((span) => (
           <div
             key={`${span.kind}${span.from}`}

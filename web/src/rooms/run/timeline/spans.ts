@@ -26,37 +26,51 @@ export interface Row {
   opens: 'no' | 'open' | 'closed';
   from?: number;
   to?: number;
+  /** What happened before this is not among the events read. */
+  readFrom?: number;
+  /** It began before the events read, nobody says when: it took at least as long as is shown. */
+  isCut?: true;
   spans: Span[];
 }
 
 /** Every row that is shown. `open` names the rows whose parts are shown one by one. */
 export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row[] {
   const below = grouped([...run.turns.values()].filter(({ parent }) => parent !== undefined), ({ parent }) => parent);
-  return run.tasks.flatMap((task) => taskRows(task, run.turns.get(String(task.index)), below, open, now));
+  return run.tasks.flatMap((task) => taskRows(run, task, { below, open, now }));
 }
 
-type Below = Map<string | undefined, Turn[]>;
+interface Shown {
+  below: Map<string | undefined, Turn[]>;
+  open: ReadonlySet<string>;
+  now: number;
+}
 
-function taskRows(task: Task, turn: Turn | undefined, below: Below, open: ReadonlySet<string>, now: number): Row[] {
+function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   const id = String(task.index);
-  if (turn) return turnRows(turn, task.name, task.status, below, open, now);
+  const turn = run.turns.get(id);
+  if (turn) return turnRows(turn, task, shown);
   const row: Row = { id, turn: id, depth: 0, name: task.name, note: task.role, standing: task.status, opens: 'no', spans: [] };
-  if (task.startedAt) Object.assign(row, { from: Date.parse(task.startedAt), to: task.endedAt ? Date.parse(task.endedAt) : now });
+  if (task.startedAt) {
+    const to = task.endedAt ? Date.parse(task.endedAt) : shown.now;
+    Object.assign(row, { from: Date.parse(task.startedAt), to, ...(run.first > 0 ? { readFrom: to } : {}) });
+  }
   return [row];
 }
 
-function turnRows(turn: Turn, name: string, standing: Standing, below: Below, open: ReadonlySet<string>, now: number): Row[] {
+/** A conversation and those below it. A task's own times are the server's, whatever part of its events was read. */
+function turnRows(turn: Turn, task: Task | undefined, shown: Shown): Row[] {
   const depth = (turn.id.split('.').length - 1) / 2;
-  const spans = spansOf(turn, now);
-  const isOpen = open.has(turn.id);
+  const spans = spansOf(turn, shown.now);
+  const isOpen = shown.open.has(turn.id);
+  const [began, ended] = [task?.startedAt ?? turn.startedAt, task?.endedAt ?? turn.endedAt];
   const row: Row = {
-    id: turn.id, turn: turn.id, depth, name, note: turn.role, standing,
+    id: turn.id, turn: turn.id, depth, name: task?.name ?? turn.title, note: turn.role, standing: task?.status ?? (turn.endedAt ? 'COMPLETED' : 'RUNNING'),
     opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
-    from: Date.parse(turn.startedAt), to: turn.endedAt ? Date.parse(turn.endedAt) : now, spans,
+    from: Date.parse(began), to: ended ? Date.parse(ended) : shown.now, spans,
+    ...(turn.isJoined ? { readFrom: Date.parse(turn.startedAt) } : {}), ...(turn.isJoined && !task?.startedAt ? { isCut: true } : {}),
   };
   const parts = isOpen ? spans.map((span, position) => partRow(turn.id, depth + 1, span, position)) : [];
-  const children = (below.get(turn.id) ?? []).flatMap((child) =>
-    turnRows(child, child.title, child.endedAt ? 'COMPLETED' : 'RUNNING', below, open, now));
+  const children = (shown.below.get(turn.id) ?? []).flatMap((child) => turnRows(child, undefined, shown));
   return [row, ...parts, ...children];
 }
 
