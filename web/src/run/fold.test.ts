@@ -4,6 +4,7 @@ import { emptyRun, fold, seededRun } from './fold';
 import type { Frame, StoredFrame } from './frame';
 import { now } from './now';
 import type { RunState } from './state';
+import { breachText } from './words';
 import { rows } from '../rooms/run/timeline/spans';
 
 const at = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1_000).toISOString();
@@ -176,5 +177,15 @@ describe('what a run does now', () => {
     ['ensemble_completed', 'Cancelled; outputs of finished tasks are kept'],
   ])('after %s it says so', (type, text) => {
     expect(upTo(type)).toBe(text);
+  });
+});
+
+describe('a budget that is used up', () => {
+  it.each([
+    [{ reason: 'llm_calls', limit: 8, observed: 9 }, 'The budget is used up: 8 model calls allowed, and going on would make 9'],
+    [{ reason: 'cost', limit: 0.5, observed: 0.52 }, 'The budget is used up: $0.5 allowed, and going on would make $0.52'],
+    [{ reason: 'wall_clock', limit: 10_000, observed: 61_500 }, 'The budget is used up: 1 m 1 s of 10 s'],
+  ])('says what was allowed, and what one more would be: %o', (breach, text) => {
+    expect(breachText(breach)).toBe(text);
   });
 });

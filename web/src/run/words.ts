@@ -1,5 +1,7 @@
 // What facts are called when people read them.
 
+import { duration } from '../ui/format';
+
 const CHORES: Record<string, string> = {
   recall: 'Recalls what earlier runs remembered',
   guard_input: 'Checks the task before a model sees it',
@@ -28,13 +30,16 @@ export function stopText(mode: string): string {
 }
 
 const RESOURCES: Record<string, string> = {
-  cost: 'money', tokens: 'tokens', llm_calls: 'model calls', tool_calls: 'tool calls', subtasks: 'subtasks', wall_clock: 'time',
+  tokens: 'tokens', llm_calls: 'model calls', tool_calls: 'tool calls', subtasks: 'subtasks',
 };
 
 /** What of a budget is used up. */
 export function breachText({ reason, limit, observed }: { reason: string; limit: number; observed: number }): string {
-  const amount = (value: number): string => (reason === 'cost' ? `$${value}` : String(value));
-  return `The budget is used up: ${amount(observed)} of ${amount(limit)} ${RESOURCES[reason] ?? reason}`;
+  if (reason === 'wall_clock') return `The budget is used up: ${duration(observed)} of ${duration(limit)}`;
+  const amount = (value: number): string => (reason === 'cost' ? `$${value}` : value.toLocaleString('en'));
+  const what = reason === 'cost' ? '' : ` ${RESOURCES[reason] ?? reason}`;
+  // What is observed is what the next step would have come to: it was not taken.
+  return `The budget is used up: ${amount(limit)}${what} allowed, and going on would make ${amount(observed)}`;
 }
 
 /** A run's error, where it is a code of ours. */

@@ -1,12 +1,13 @@
 import { ActionIcon, Button, Select, Textarea, Tooltip } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
-import type { KeyboardEvent } from 'react';
+import { type KeyboardEvent, useRef } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { Body } from '../../api/types';
 import type { Mode } from '../../chat/frame';
 import { ProblemNote } from '../../ui/Note';
 import { draftOf, useDraft } from '../../ui/useDraft';
+import { useKeys } from '../../ui/useKeys';
 import css from './Chat.module.css';
 import { useRemembers } from './Memory';
 
@@ -44,6 +45,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
   const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
   const [mode, setMode] = useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
   const [remembers] = useRemembers();
+  const here = useRef<HTMLDivElement>(null);
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
     if (!content.trim() || isSending) return;
     const known = models.some(({ alias }) => alias === model);
@@ -60,12 +62,14 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
     if (isRunning) setTurnMode?.(chosen);
   };
   const typed = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && isRunning && !event.repeat && !event.nativeEvent.isComposing) stop();
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     submit(isRunning ? 'queue' : undefined);
   };
+  useKeys(here, isRunning ? { Escape: stop } : {});
   return (
-    <div className={css.composer}>
+    <div className={css.composer} ref={here}>
       {refusal === undefined ? null : <div className={css.refusal}><ProblemNote what="Your message was not sent" error={refusal} /></div>}
       <div className={css.box}>
         <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setDraft({ content: event.currentTarget.value })} onKeyDown={typed} />
@@ -80,7 +84,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
             </>
           ) : null}
           {isRunning ? (
-            <Tooltip label="Stop this turn"><ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}><IconPlayerStopFilled size={14} /></ActionIcon></Tooltip>
+            <Tooltip label={<>Stop this turn <kbd>Esc</kbd></>}><ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}><IconPlayerStopFilled size={14} /></ActionIcon></Tooltip>
           ) : (
             <ActionIcon size={30} radius="xl" aria-label="Send" disabled={!content.trim()} loading={isSending} onClick={() => submit()}><IconArrowUp size={17} /></ActionIcon>
           )}

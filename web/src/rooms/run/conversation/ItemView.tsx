@@ -54,7 +54,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
         </header>
         {failures.map((failure) => <p key={failure.seq} className={css.failure}>{failure.message}; {failure.then}</p>)}
         {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
-        {text === undefined && round.isPartial && !endedAt ? <p className={css.waiting}>Its first words were said before this page listened; the whole answer comes at its end.</p> : null}
+        {text === undefined && round.isPartial && !endedAt ? <p className={css.waiting}>{streaming ? 'Anything said before this page listened comes with the whole answer.' : `${round.model} is at work; anything it said before this page listened comes with the whole answer.`}</p> : null}
         {text === undefined && streaming ? <div className={css.caret}><Growing text={streaming} /></div> : null}
         {text === undefined && !streaming && !endedAt && !round.isPartial ? <p className={css.waiting}>{round.model} has not said anything yet</p> : null}
         {calls.length > 0 ? <div className={css.calls}>{calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div> : null}
