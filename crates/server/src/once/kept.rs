@@ -53,6 +53,20 @@ pub(super) struct Answer {
     body: String,
 }
 
+/// Something with frames that a request began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// A run, by its id.
+    Run(Arc<str>),
+    /// A turn of a thread.
+    Turn {
+        /// The thread's id.
+        thread: Arc<str>,
+        /// The turn's id.
+        turn: Arc<str>,
+    },
+}
+
 impl Kept {
     pub(super) async fn find(log: &dyn Log, scope: &str) -> Result<Option<Kept>, Error> {
         let stream = name(scope);
@@ -111,6 +125,23 @@ impl Answer {
         let headers = [(CONTENT_TYPE, "application/json".to_owned()), (LOCATION, format!("/api/runs/{run}"))];
         let body = json!({ "runId": run, "status": "ACCEPTED" }).to_string();
         Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body }
+    }
+
+    /// That there is this message.
+    pub(super) fn message(accepted: &Value) -> Answer {
+        let headers = [(CONTENT_TYPE, "application/json".to_owned())];
+        Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body: accepted.to_string() }
+    }
+
+    /// The run or the turn the request began.
+    pub(super) fn begun(&self) -> Option<Begun> {
+        let place = self.headers.iter().find(|(name, _)| *name == LOCATION).map(|(_, place)| place.as_str());
+        if let Some(run) = place.and_then(|place| place.strip_prefix("/api/runs/")) {
+            return Some(Begun::Run(run.into()));
+        }
+        let body: Value = serde_json::from_str(&self.body).ok().filter(|_| self.status == StatusCode::ACCEPTED)?;
+        let text = |name| body.get(name).and_then(Value::as_str);
+        Some(Begun::Turn { thread: text("threadId")?.into(), turn: text("turnId")?.into() })
     }
 
     fn from_json(json: &Value) -> Option<Answer> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::{Extension, body};
@@ -21,13 +21,14 @@ use consort_runtime::log;
 pub(crate) use self::kept::sweep;
 pub(crate) use self::keys::Keys;
 
-use self::kept::{Answer, Kept, hex};
+use self::kept::{Answer, Begun, Kept, hex};
 use crate::Site;
 use crate::access::Caller;
 use crate::audit::run_of;
 use crate::door::is_stream;
 use crate::problem::Problem;
-use crate::wish::Wish;
+use crate::routes::{submit, threads};
+use crate::wish::{Wish, accepts};
 
 /// The header.
 const HEADER: &str = "idempotency-key";
@@ -35,16 +36,35 @@ const HEADER: &str = "idempotency-key";
 const KEY_MAX: usize = 255;
 /// The route whose runs hold the key themselves.
 const CLAIMING: &str = "/api/runs";
+/// Names the turn in which a key's run is submitted; no scope has a fourth line.
+const SUBMISSION: &str = "submission";
+
+/// The answer a repeated message gets whose first answer is a stream; an
+/// extension of that response.
+#[derive(Clone)]
+pub(crate) struct Streamed(pub(crate) serde_json::Value);
 
 /// A request that is done once.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
     /// The key, whose it is and what it is for.
     scope: String,
+    /// The name of the client that sent it.
+    caller: Caller,
     /// Stands for what was sent with it.
     print: String,
     /// The run the first such request made, if it is known already.
     run: Option<Arc<str>>,
+}
+
+/// The outcome of keeping an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    Done,
+    /// Another request with the same key had its answer kept first.
+    Late,
+    /// The log could not take it: a request that is sent again is on its own.
+    Failed,
 }
 
 /// Repeats what was answered, or has it answered and keeps that.
@@ -76,12 +96,19 @@ impl Once {
         let (head, body) = request.into_parts();
         let bytes = crate::body::read(site, Request::from_parts(head.clone(), body)).await?;
         let print = print(&query, &bytes);
-        Ok((Once { scope, print, run: None }, Request::from_parts(head, bytes.into())))
+        Ok((Once { scope, caller: caller.clone(), print, run: None }, Request::from_parts(head, bytes.into())))
     }
 
     /// A submission, which finds its run again by the key.
     async fn claimed(mut self, site: &Site, mut request: Request, next: Next) -> Result<Response, Problem> {
         let wish = Wish::read(request.headers())?;
+        // Held until the answer is kept, so that all of those sent at the same
+        // moment get that one. An answer that waits for the run's end is not
+        // waited for: those requests find the run by what it claims.
+        let _turn = match wish {
+            Wish::Accepted => Some(site.keys.turn(&self.scope).await),
+            Wish::Ended(_) | Wish::Stream => None,
+        };
         let kept = self.kept(site).await?;
         match kept {
             // Who wants to wait or to watch gets the same run, as it is by now.
@@ -101,7 +128,12 @@ impl Once {
             Wish::Ended(_) | Wish::Stream if run.is_some() => (response, None),
             Wish::Accepted | Wish::Ended(_) | Wish::Stream => read_answer(response).await,
         };
-        self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await;
+        let is_refusal = run.is_none();
+        if self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await == Keeping::Late && is_refusal {
+            // Of refusals of the same request the first that was kept is given to all.
+            let first = self.kept(site).await?.and_then(|kept| kept.answer);
+            return Ok(first.map_or(response, Response::from));
+        }
         Ok(response)
     }
 
@@ -110,7 +142,8 @@ impl Once {
     async fn recorded(self, site: Arc<Site>, request: Request, next: Next) -> Result<Response, Problem> {
         let turn = site.keys.turn(&self.scope).await;
         if let Some(kept) = self.kept(&site).await? {
-            return kept.answer.map(Response::from).ok_or_else(unknown);
+            let answer = kept.answer.ok_or_else(unknown)?;
+            return repeated(&site, &self.caller, answer, request.headers()).await;
         }
         let run: Option<Arc<str>> = run_of(request.uri().path(), request.headers()).map(Arc::from);
         let begun = Kept { print: self.print.clone(), run, answer: None };
@@ -135,18 +168,23 @@ impl Once {
             return response;
         }
         let made: Option<Arc<str>> = run_of("", response.headers()).map(Arc::from);
+        let message = response.extensions().get::<Streamed>().map(|Streamed(accepted)| Answer::message(accepted));
         let (response, answer) = read_answer(response).await;
-        // Who is sent a new run's frames is told its name when they ask again.
-        let answer = answer.or_else(|| made.as_deref().map(Answer::accepted));
+        // A stream is kept as the name of what it streams.
+        let answer = answer.or(message).or_else(|| made.as_deref().map(Answer::accepted));
         self.keep(site, 1, Kept { answer, run: made.or(begun.run), ..begun }).await;
         response
     }
 
-    async fn keep(&self, site: &Site, expected: log::Seq, kept: Kept) {
+    async fn keep(&self, site: &Site, expected: log::Seq, kept: Kept) -> Keeping {
         match kept.append(&*site.engine().seams().log, &self.scope, expected, site.now()).await {
-            // Somebody who raced for the same run was faster.
-            Ok(()) | Err(log::Error::Fenced) => {}
-            Err(error) => tracing::warn!(%error, "cannot keep the answer for an idempotency key"),
+            Ok(()) => Keeping::Done,
+            // Another request with the same key was faster.
+            Err(log::Error::Fenced) => Keeping::Late,
+            Err(error) => {
+                tracing::warn!(%error, "cannot keep the answer for an idempotency key");
+                Keeping::Failed
+            }
         }
     }
 
@@ -162,15 +200,20 @@ impl Once {
             return Ok(self.run.clone());
         }
         let [same, any] = self.claims();
-        if let Some(run) = engine.holder(&same).await? {
+        // The key is looked at first: both claims are made at once, so a run
+        // that holds the key by now holds this request too, if it is its own.
+        let Some(run) = engine.holder(&any).await? else { return Ok(None) };
+        if engine.holder(&same).await?.is_some_and(|holder| holder == run) {
             return Ok(Some(run));
         }
+        // Erased between the two looks: the key is free again.
         if engine.holder(&any).await?.is_some() { Err(conflict()) } else { Ok(None) }
     }
 
     /// Submits a run, or finds the one the first such request made.
     pub(crate) async fn submit(&self, site: &Site, compiled: Compiled) -> Result<Arc<str>, Problem> {
-        let _turn = site.keys.turn(&self.scope).await;
+        // Not the turn of the answer, which may be held for this request.
+        let _turn = site.keys.turn(&format!("{}\n{SUBMISSION}", self.scope)).await;
         let engine = site.engine();
         if let Some(run) = self.first(engine).await? {
             return Ok(run);
@@ -186,6 +229,19 @@ impl Once {
     /// One for this very request, one for the key whatever is sent with it.
     fn claims(&self) -> [String; 2] {
         [format!("{}\n{}", self.scope, self.print), self.scope.clone()]
+    }
+}
+
+/// An answer that is given again: a client that wants the frames of what the
+/// first request began gets them, any other gets the first answer.
+async fn repeated(site: &Site, caller: &Caller, answer: Answer, headers: &HeaderMap) -> Result<Response, Problem> {
+    if !accepts(headers, "text/event-stream") {
+        return Ok(answer.into());
+    }
+    match answer.begun() {
+        Some(Begun::Run(run)) => submit::streamed(site, &run).await,
+        Some(Begun::Turn { thread, turn }) => threads::streamed(site, caller, &thread, turn).await,
+        None => Ok(answer.into()),
     }
 }
 

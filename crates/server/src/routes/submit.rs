@@ -123,10 +123,7 @@ pub(super) async fn answer(
     let detail = match wish {
         Wish::Accepted => None,
         Wish::Ended(within) => ended(site, run, within).await?,
-        Wish::Stream => {
-            let frames = site.engine().tail(run, 0).await?;
-            return Ok((location, sse(site, frames, Filter::All)).into_response());
-        }
+        Wish::Stream => return streamed(site, run).await,
     };
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),
@@ -138,6 +135,12 @@ pub(super) async fn answer(
             (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
         }
     })
+}
+
+/// All frames of a run, from its first.
+pub(crate) async fn streamed(site: &Site, run: &str) -> Result<Response, Problem> {
+    let frames = site.engine().tail(run, 0).await?;
+    Ok(([(LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
 }
 
 /// The run's detail, if it ends in time and before the server does.

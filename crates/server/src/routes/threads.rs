@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::Site;
 use crate::access::Caller;
 use crate::body::Sent;
+use crate::once::Streamed;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::routes::events::{page, page_wanted};
@@ -147,11 +148,20 @@ async fn say(
     if !accepts(&headers, "text/event-stream") {
         return Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response());
     }
+    let repeated = Streamed(accepted(&id, &said));
     let frames = match said.place {
         Place::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
         Place::Waits { .. } => chats.turn_in_line(&caller.0, &id, (seat, said.turn)),
     };
-    Ok(chat_sse(&site, frames, Filter::All))
+    Ok((Extension(repeated), chat_sse(&site, frames, Filter::All)).into_response())
+}
+
+/// All frames of a turn, from its first, once it begins.
+pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: Arc<str>) -> Result<Response, Problem> {
+    let chats = &site.server.chats;
+    chats.thread(&caller.0, thread).await?;
+    let frames = chats.turn_in_line(&caller.0, thread, (chats.seat(thread), turn));
+    Ok(chat_sse(site, frames, Filter::All))
 }
 
 /// Fields of older clients, which change nothing any more.

@@ -1,18 +1,21 @@
 //! Requests that are sent again with their `Idempotency-Key`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use consort_core::draft::Draft;
 use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::MemoryLog;
+use consort_runtime::log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_runtime::tool::{ScriptedTool, What};
 use consort_server::Server;
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::client::{Answer, Here, engine, engine_over, server, start, task};
 use crate::says;
@@ -130,4 +133,123 @@ async fn a_refusal_for_lack_of_room_is_not_kept() {
     here.get(&format!("/api/runs/{first}/events")).await;
     while keyed(&here, "k", "/api/runs", body()).await.status == 429 {}
     assert_eq!(here.get("/api/runs").await.json()["total"], 2);
+}
+
+/// A log that lets others go first before it answers, each time another number
+/// of times, so that requests sent together meet in every order.
+#[derive(Default)]
+struct Hesitant {
+    log: MemoryLog,
+    calls: AtomicUsize,
+}
+
+impl Hesitant {
+    async fn hesitate(&self) {
+        // Steps of a small generator: every call differs from those around it.
+        let times = self.calls.fetch_add(1, Ordering::Relaxed).wrapping_mul(2_654_435_761) >> 7 & 7;
+        for _ in 0..times {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Log for Hesitant {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {
+        self.hesitate().then(|()| self.log.append(append)).boxed()
+    }
+
+    fn read(&self, stream: &str, from: Seq, max: usize) -> BoxFuture<'_, Result<Vec<Record>, Error>> {
+        let stream = stream.to_owned();
+        async move {
+            self.hesitate().await;
+            self.log.read(&stream, from, max).await
+        }
+        .boxed()
+    }
+
+    fn list(&self, query: Query) -> BoxFuture<'_, Result<Page, Error>> {
+        self.hesitate().then(|()| self.log.list(query)).boxed()
+    }
+
+    fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>> {
+        self.log.erase(streams)
+    }
+
+    fn commits(&self) -> watch::Receiver<u64> {
+        self.log.commits()
+    }
+}
+
+/// A server over a log that hesitates, with room for all runs.
+async fn hesitant() -> (Here, Engine) {
+    let mut seams = engine_over(Arc::default(), says("x"), Capacity::UNLIMITED).seams().clone();
+    seams.log = Arc::new(Hesitant::default());
+    let engine = Engine::new(seams);
+    (start(server(engine.clone(), vec![task("a")])).await, engine)
+}
+
+/// Sends the same request three times at once; its one answer.
+async fn thrice(here: &Here, path: &str, header: &str, sent: &Value) -> (u16, bool, String) {
+    let answers = join_all((0..3).map(|_| here.post_with(path, header, sent.clone()))).await;
+    // Of a stream the stored frames: what is said live is heard by who is there.
+    let stored =
+        |answer: &Answer| answer.body.lines().filter(|line| line.starts_with("id:")).collect::<Vec<_>>().join("\n");
+    let is_stream = |answer: &Answer| answer.header("content-type") == Some("text/event-stream");
+    let body = |answer: &Answer| if is_stream(answer) { stored(answer) } else { answer.body.clone() };
+    let told = |answer: &Answer| (answer.status, is_stream(answer), body(answer));
+    let first = told(&answers[0]);
+    for answer in &answers {
+        assert_eq!(told(answer), first, "{path} {header}");
+    }
+    first
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_with_the_same_key_sent_at_the_same_moment_are_answered_alike() {
+    let (here, _engine) = hesitant().await;
+    let body = json!({ "inputs": { "topic": "x" } });
+    for round in 0..15 {
+        let keys = (0..8).map(|n| format!("Idempotency-Key: k-{round}-{n}"));
+        let all = join_all(keys.map(|key| {
+            let (here, body) = (&here, &body);
+            async move { thrice(here, "/api/runs", &key, body).await }
+        }));
+        let all = all.await;
+        assert!(all.iter().all(|(status, ..)| *status == 202), "{all:?}");
+    }
+    assert_eq!(here.get("/api/runs").await.json()["total"], 15 * 8);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_answers_requests_with_the_same_key_alike_however_the_answer_is_wanted() {
+    let (here, _engine) = hesitant().await;
+    let topic = json!({ "inputs": { "topic": "x" } });
+    let run = here.post_with("/api/runs", "Prefer: wait=30", topic.clone()).await.json()["runId"].clone();
+    let workflow = json!({ "name": "w", "tasks": [{ "name": "a", "description": "Do it" }] });
+    let saved = here.post("/api/workflows", workflow.clone()).await.json()["id"].clone();
+    let thread = here.post("/api/threads", json!({})).await.json()["id"].clone();
+    let [run, saved, thread] = [run, saved, thread].map(|id| id.as_str().unwrap().to_owned());
+    here.post("/api/collections", json!({ "name": "notes" })).await;
+    let wants = ["X-Plain: 1", "Prefer: wait=30", "Accept: text/event-stream"];
+    let cases = [
+        ("/api/runs".to_owned(), topic.clone()),
+        ("/api/runs".to_owned(), json!({ "inputs": { "topic": "x" }, "dryRun": true })),
+        ("/api/runs".to_owned(), json!({})),
+        (format!("/api/runs/{run}/fork"), json!({})),
+        (format!("/api/runs/{run}/inject"), json!({ "content": "late" })),
+        (format!("/api/workflows/{saved}/runs"), json!({})),
+        ("/api/workflows".to_owned(), workflow),
+        ("/api/threads".to_owned(), json!({ "title": "one" })),
+        (format!("/api/threads/{thread}/messages"), json!({ "content": "hi", "if_busy": "queue" })),
+        ("/api/collections/notes/documents".to_owned(), json!({ "title": "a", "content": "b" })),
+        ("/api/tools/calculator/invoke".to_owned(), json!({ "input": "1 + 1" })),
+    ];
+    for (number, (path, body)) in cases.iter().enumerate() {
+        for (want, header) in wants.iter().enumerate() {
+            for round in 0..4 {
+                let header = format!("Idempotency-Key: k-{number}-{want}-{round}\r\n{header}");
+                thrice(&here, path, &header, body).await;
+            }
+        }
+    }
 }
