@@ -13,12 +13,13 @@ use consort_core::compile::Catalog;
 use consort_core::spec::Kind;
 use consort_runtime::chats::{Chats, Numbered, Settings, Start};
 use consort_runtime::collections::Collections;
-use consort_runtime::log::{Log, MemoryLog, Query};
+use consort_runtime::log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{ScriptedTool, What, Workspace};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::support::{Death, DyingLog, engine, models, toolbox};
@@ -372,4 +373,103 @@ async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
 /// The last frame of all.
 fn last(frames: Vec<Result<Numbered, consort_runtime::log::Error>>) -> Value {
     serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().1).unwrap()
+}
+
+/// A log that takes its time: what was appended can be read some steps before
+/// its writer is told.
+#[derive(Default)]
+struct SlowLog(MemoryLog);
+
+/// Steps until a writer is told.
+const STEPS_TO_ANSWER: usize = 5;
+
+impl Log for SlowLog {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let appended = self.0.append(append).await;
+            for _ in 0..STEPS_TO_ANSWER {
+                tokio::task::yield_now().await;
+            }
+            appended
+        })
+    }
+
+    fn read(&self, stream: &str, from: Seq, max: usize) -> BoxFuture<'_, Result<Vec<Record>, Error>> {
+        self.0.read(stream, from, max)
+    }
+
+    fn list(&self, query: Query) -> BoxFuture<'_, Result<Page, Error>> {
+        self.0.list(query)
+    }
+
+    fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>> {
+        self.0.erase(streams)
+    }
+
+    fn commits(&self) -> watch::Receiver<u64> {
+        self.0.commits()
+    }
+}
+
+/// The words of the users' messages of a thread, once nothing runs or waits.
+async fn said_in(chats: &Chats, thread: &str) -> Vec<String> {
+    while chats.running(thread).await.unwrap().is_some() || !chats.thread("me", thread).await.unwrap().queue.is_empty()
+    {
+        tokio::task::yield_now().await;
+    }
+    let rows = chats.rows("me", thread).await.unwrap().into_iter().flat_map(|(_, rows)| rows);
+    rows.filter(|row| row.role == Role::User).map(|row| row.content.to_string()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turns_end_it_is_sent() {
+    let say = |content: &str| Say { content: content.into(), if_busy: IfBusy::Queue, ..Say::default() };
+    // Everything runs on one thread, so each number of steps is one place
+    // between the end of a turn and the beginning of the next.
+    for steps in 0..300 {
+        let go = Arc::new(Notify::new());
+        let words = |ask: &consort_runtime::model::Ask| format!("{:?}", ask.messages.last());
+        let model = ScriptedModel::new()
+            .when(move |ask| words(ask).contains("first"), Line::new().waits(&go).says("done"))
+            .otherwise(Line::new().says("done"));
+        let (chats, _engine) = Play { model, ..Play::default() }.life(Arc::new(SlowLog::default()));
+        let thread = chats.create("me", None).await.unwrap().id;
+        for content in ["first", "second", "third"] {
+            chats.say("me", &thread, say(content)).await.unwrap();
+        }
+        go.notify_one();
+        for _ in 0..steps {
+            tokio::task::yield_now().await;
+        }
+        chats.say("me", &thread, say("fourth")).await.unwrap();
+        assert_eq!(said_in(&chats, &thread).await, ["first", "second", "third", "fourth"], "after {steps} steps");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_not_answered_before_them() {
+    let never = Arc::new(Notify::new());
+    let words = |ask: &consort_runtime::model::Ask| format!("{:?}", ask.messages.last());
+    let model = ScriptedModel::new()
+        .when(move |ask| words(ask).contains("first"), Line::new().waits(&never))
+        .otherwise(Line::new().says("done"));
+    let (play, log) = (Play { model, ..Play::default() }, Arc::new(MemoryLog::default()));
+    let say = |content: &str, if_busy| Say { content: content.into(), if_busy, ..Say::default() };
+    let thread = {
+        let (chats, engine) = play.life(log.clone());
+        let thread = chats.create("me", None).await.unwrap().id;
+        chats.say("me", &thread, say("first", IfBusy::Queue)).await.unwrap();
+        chats.say("me", &thread, say("second", IfBusy::Queue)).await.unwrap();
+        engine.stop().await;
+        thread
+    };
+    let (chats, engine) = play.life(log);
+    engine.recover().await.unwrap();
+    chats.stop("me", &thread).await.unwrap();
+    let running = chats.last(&thread).await.unwrap().unwrap().turn;
+    engine.finished(&running).await;
+    let refused = chats.say("me", &thread, say("no", IfBusy::Reject)).await.unwrap_err();
+    assert!(matches!(refused, consort_runtime::chats::Error::Busy { .. }), "{refused}");
+    chats.say("me", &thread, say("third", IfBusy::Queue)).await.unwrap();
+    assert_eq!(said_in(&chats, &thread).await, ["first", "second", "third"]);
 }

@@ -30,7 +30,7 @@ pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
-pub use said::{IfBusy, Presence, Say, manifest, mode};
+pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
 pub(crate) use state::State;
 
 use crate::agent::Agent;

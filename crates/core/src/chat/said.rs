@@ -59,6 +59,38 @@ pub enum IfBusy {
     Queue,
 }
 
+/// The place a new message takes in its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// Its turn begins at once.
+    Begin,
+    /// The turn that runs is stopped, then its own begins.
+    Interrupt,
+    /// It goes behind the turn that runs and the messages that wait.
+    Wait,
+    /// It is turned down, because of this turn.
+    Refuse {
+        /// The turn that runs, or else the first that waits.
+        turn: &'a str,
+    },
+}
+
+impl IfBusy {
+    /// Decides the place of a new message, given the turn that runs and the
+    /// first one that waits. A thread is busy also between two turns: whatever
+    /// waits comes first. Only an interruption goes ahead of those that wait,
+    /// which is what it is for.
+    pub fn entry<'a>(self, running: Option<&'a str>, waiting: Option<&'a str>) -> Entry<'a> {
+        match (self, running.or(waiting)) {
+            (_, None) => Entry::Begin,
+            (IfBusy::Queue, Some(_)) => Entry::Wait,
+            (IfBusy::Reject, Some(turn)) => Entry::Refuse { turn },
+            (IfBusy::Interrupt, Some(_)) if running.is_some() => Entry::Interrupt,
+            (IfBusy::Interrupt, Some(_)) => Entry::Begin,
+        }
+    }
+}
+
 /// Whether somebody must stay for a turn to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -229,6 +261,29 @@ mod tests {
         assert!(odd(json!({ "kind": "moon" })).unwrap().contains("moon"));
         assert_eq!(say(json!({ "content": "hi", "media_generation": { "mode": null } })).content.as_str(), "hi");
         assert_eq!(say(json!({ "content": "hi", "workflow_id": "w" })).workflow, None);
+    }
+
+    #[test]
+    fn a_message_goes_behind_the_turn_that_runs_and_those_that_wait_unless_it_interrupts() {
+        use IfBusy::{Interrupt, Queue, Reject};
+        let (idle, runs, waits, both) = ((None, None), (Some("r"), None), (None, Some("w")), (Some("r"), Some("w")));
+        let cases = [
+            (Queue, idle, Entry::Begin),
+            (Queue, runs, Entry::Wait),
+            (Queue, waits, Entry::Wait),
+            (Queue, both, Entry::Wait),
+            (Reject, idle, Entry::Begin),
+            (Reject, runs, Entry::Refuse { turn: "r" }),
+            (Reject, waits, Entry::Refuse { turn: "w" }),
+            (Reject, both, Entry::Refuse { turn: "r" }),
+            (Interrupt, idle, Entry::Begin),
+            (Interrupt, runs, Entry::Interrupt),
+            (Interrupt, waits, Entry::Begin),
+            (Interrupt, both, Entry::Interrupt),
+        ];
+        for (if_busy, (running, waiting), entry) in cases {
+            assert_eq!(if_busy.entry(running, waiting), entry, "{if_busy:?} {running:?} {waiting:?}");
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ enum Line {
 }
 
 impl Chats {
-    /// Puts a message behind the turn that runs.
+    /// Puts a message behind the turn that runs and those that wait.
     pub(super) async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let position = thread.queue.len();
         if position >= QUEUE_MAX {
@@ -47,17 +47,27 @@ impl Chats {
         }
         let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
         self.spawn(async move {
+            let mut waited: Option<String> = None;
             // What waits is stored, so it begins where the server goes on.
             while !chats.0.engine.is_draining() {
                 match chats.next_in_line(&id, &owner).await {
-                    Ok(Line::Waits(turn)) => chats.0.engine.finished(&turn).await,
+                    Ok(Line::Waits(turn)) if waited.as_ref() == Some(&turn) => {
+                        // It has been waited for and runs still: nobody here owns it.
+                        tracing::error!(thread = id, turn, "the turn before a message that waits does not end");
+                        break;
+                    }
+                    Ok(Line::Waits(turn)) => {
+                        chats.0.engine.finished(&turn).await;
+                        waited = Some(turn);
+                    }
                     Ok(Line::Empty) => return,
                     Err(error) => {
                         tracing::error!(thread = id, %error, "cannot start what waits in a thread");
-                        return chats.0.live.conversation(&id).untended();
+                        break;
                     }
                 }
             }
+            chats.0.live.conversation(&id).untended();
         });
     }
 

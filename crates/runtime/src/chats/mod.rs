@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::chat::{self, Answer, IfBusy, Mode, Order, Row, Rules, Say, Stored};
+use consort_core::chat::{self, Answer, Entry, Mode, Order, Row, Rules, Say, Stored};
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
@@ -234,12 +234,13 @@ impl Chats {
         if let Some(odd) = &say.odd {
             tracing::warn!(thread = id, odd, "a message is not what it could be");
         }
-        if let Some(running) = self.running(id).await? {
-            match say.if_busy {
-                IfBusy::Reject => return Err(Error::Busy { turn: running.turn }),
-                IfBusy::Queue => return self.wait(thread, say).await,
-                IfBusy::Interrupt => self.interrupt(id, owner).await?,
-            }
+        let running = self.running(id).await?.map(|running| running.turn);
+        let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
+        match say.if_busy.entry(running.as_deref(), waiting) {
+            Entry::Begin => {}
+            Entry::Interrupt => self.interrupt(id, owner).await?,
+            Entry::Wait => return self.wait(thread, say).await,
+            Entry::Refuse { turn } => return Err(Error::Busy { turn: turn.to_owned() }),
         }
         let (turn, presence) = (fresh_id(Kind::Turn), say.presence);
         let seq = self.begin(&mut thread, &turn, say).await?;
