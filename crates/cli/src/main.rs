@@ -6,21 +6,23 @@ mod client;
 mod commands;
 mod config;
 mod exit;
+mod output;
 mod show;
 mod talk;
 mod terminal;
 mod watch;
 
-use std::io::{self, stderr, stdout};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::client::Failure;
-use crate::commands::Output;
 use crate::exit::Exit;
+use crate::output::{Output, Stream};
 use crate::terminal::Terminal;
 
 /// What the program is called.
@@ -94,25 +96,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    // The one place that reads the environment.
-    let env = |name: &str| std::env::var(name).ok();
-    let output = Output { out: &mut stdout(), err: &mut stderr() };
-    let ended = match cli.command {
-        Command::Init { dir } => commands::init::run(&dir, output),
-        Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
-        Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
-        Command::Run(args) => commands::run::run(&args, &env, &Terminal::find(&env), output),
-        Command::Chat(args) => commands::chat::run(&args, &env, &Terminal::find(&env), output),
-        Command::Serve(args) => commands::serve::run(args, &env, output),
-        Command::Runs(args) => commands::runs::run(&args, &env, &Terminal::find(&env), output),
-        Command::Reviews(args) => commands::reviews::run(&args, &env, output),
-        Command::Tools(args) => commands::tools::run(&args, &env, output),
-        Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
-        Command::Network(target) => commands::network::run(&target, &env, output),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), NAME, output.out);
-            Ok(Exit::Done)
+    let (mut out, mut err) = (Stream::stdout(), Stream::stderr());
+    let ended = match Cli::try_parse() {
+        Ok(cli) => run(cli.command, Output { out: &mut out, err: &mut err }),
+        // These are words of ours alone, so they may keep clap's colours.
+        Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => help.exit(),
+        Err(mistake) => {
+            // What was typed is repeated, which may have been copied from anywhere.
+            write!(err, "{}", mistake.render()).map(|()| Exit::Usage).map_err(Into::into)
         }
     };
     match ended {
@@ -120,8 +111,33 @@ fn main() -> ExitCode {
         // Whoever reads the answer has had enough of it, as in `| head`.
         Err(error) if error.downcast_ref().is_some_and(is_broken_pipe) => Exit::Failed.into(),
         Err(error) => {
-            eprintln!("{NAME}: {error:#}");
+            let _nobody_reads = writeln!(err, "{NAME}: {error:#}");
             error.downcast_ref().map_or(Exit::Failed, Failure::exit).into()
+        }
+    }
+}
+
+fn run(command: Command, output: Output<'_>) -> anyhow::Result<Exit> {
+    // The one place that reads the environment.
+    let env = |name: &str| std::env::var(name).ok();
+    let terminal = Terminal::find(&env, output.err.reader());
+    match command {
+        Command::Init { dir } => commands::init::run(&dir, output),
+        Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
+        Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
+        Command::Run(args) => commands::run::run(&args, &env, &terminal, output),
+        Command::Chat(args) => commands::chat::run(&args, &env, &terminal, output),
+        Command::Serve(args) => commands::serve::run(args, &env, output),
+        Command::Runs(args) => commands::runs::run(&args, &env, &terminal, output),
+        Command::Reviews(args) => commands::reviews::run(&args, &env, output),
+        Command::Tools(args) => commands::tools::run(&args, &env, output),
+        Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
+        Command::Network(target) => commands::network::run(&target, &env, output),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
+            write!(output.out, "{}", String::from_utf8_lossy(&script))?;
+            Ok(Exit::Done)
         }
     }
 }

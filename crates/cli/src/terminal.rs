@@ -1,9 +1,10 @@
 //! Who sits in front of the program: whether somebody watches a terminal,
 //! wants colours, and can be asked.
 
-use std::io::{IsTerminal, stderr, stdin};
+use std::io::{IsTerminal, stdin};
 
 use crate::config::Env;
+use crate::output::Reader;
 use crate::show::paint::Colour;
 use crate::show::screen::Look;
 
@@ -24,15 +25,15 @@ pub(crate) struct Person {
 }
 
 impl Terminal {
-    /// Looks around.
-    pub(crate) fn find(env: &Env<'_>) -> Terminal {
+    /// Looks around; `err` is what reads the standard error.
+    pub(crate) fn find(env: &Env<'_>, err: Reader) -> Terminal {
         let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        let drawable = stderr().is_terminal() && env("TERM").is_none_or(|term| term != "dumb");
-        let colour = if set("NO_COLOR").is_some() { Colour::Off } else { Colour::On };
+        let is_terminal = err == Reader::Terminal;
+        let drawable = is_terminal && env("TERM").is_none_or(|term| term != "dumb");
         let person = Person { editor: set("VISUAL").or_else(|| set("EDITOR")) };
         Terminal {
-            look: if drawable { Look::Block(colour) } else { Look::Lines },
-            person: Some(person).filter(|_| stderr().is_terminal() && stdin().is_terminal()),
+            look: if drawable { Look::Block(Colour::wanted(env)) } else { Look::Lines },
+            person: Some(person).filter(|_| is_terminal && stdin().is_terminal()),
         }
     }
 }

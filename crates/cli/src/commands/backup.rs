@@ -7,9 +7,9 @@ use anyhow::Context;
 use consort_runtime::log::SqliteLog;
 
 use crate::assemble::store_file;
-use crate::commands::Output;
 use crate::config::{Config, Env};
 use crate::exit::Exit;
+use crate::output::Output;
 
 /// Copies the store of a configuration to a file that does not exist yet.
 pub(crate) fn run(to: &Path, file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {

@@ -1,15 +1,12 @@
 //! A command that is one request to a server: sends it, and prints what came
 //! back as JSON or in words.
 
-use std::io::{IsTerminal, stdout};
-
-use console::Term;
 use jiff::Timestamp;
 
 use crate::client::{Call, Failure, Target};
-use crate::commands::Output;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::{Output, Stream};
 use crate::show::record::{Page, Record};
 
 /// An answer in words.
@@ -52,15 +49,15 @@ pub(crate) fn call(
         Ok(answer) => answer,
         Err(failure) => {
             if let (Failure::Refused { body, .. }, true) = (&failure, target.json) {
-                writeln!(output.out, "{body}")?;
+                output.out.json(body)?;
             }
             return Err(failure.into());
         }
     };
-    let told = tell(Record(&client.read(&answer)?), &page());
+    let told = tell(Record(&client.read(&answer)?), &page(output.out));
     match (target.json, answer.as_str()) {
         (true, "") => {}
-        (true, answer) => writeln!(output.out, "{answer}")?,
+        (true, answer) => output.out.json(answer)?,
         (false, _) => {
             write!(output.out, "{}", told.out)?;
             write!(output.err, "{}", told.err)?;
@@ -75,10 +72,9 @@ pub(crate) fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Usage)
 }
 
-fn page() -> Page {
-    let room = Term::stdout().size_checked().filter(|(_, columns)| *columns > 0);
+fn page(out: &Stream) -> Page {
     Page {
         now: u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default(),
-        room: room.filter(|_| stdout().is_terminal()).map(|(_, columns)| usize::from(columns)),
+        room: out.size().map(|(columns, _)| columns),
     }
 }

@@ -1,10 +1,10 @@
 //! `consort capabilities`: what a request to a server can choose from.
 
 use crate::client::{Call, Target};
-use crate::commands::Output;
 use crate::commands::call::{Told, call};
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 

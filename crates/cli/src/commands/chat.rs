@@ -7,10 +7,10 @@ use std::io::{IsTerminal, Read, stdin};
 use std::path::PathBuf;
 
 use crate::client::Target;
-use crate::commands::Output;
 use crate::commands::call::wrong;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Look;
 use crate::talk::place::Place;
 use crate::talk::{Talk, Topic, Typist};
@@ -112,9 +112,9 @@ struct Session {
 }
 
 impl Session {
-    async fn talk(self, place: Place, output: Output<'_>) -> anyhow::Result<Exit> {
+    async fn talk(self, place: Place, mut output: Output<'_>) -> anyhow::Result<Exit> {
         let url = place.url().map(|url| format!(" --url {url}")).unwrap_or_default();
-        let screen = Output { out: &mut *output.out, err: &mut *output.err };
+        let screen = output.lend();
         let mut talk = Talk::begin(place, self.topic, (self.look, self.typist), screen).await?;
         let exit = match &self.message {
             Message::Once(content) => talk.once(content).await,

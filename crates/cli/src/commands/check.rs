@@ -1,14 +1,13 @@
 //! `consort check`: says whether a configuration is one.
 
-use std::io::Write;
 use std::path::Path;
 
 use consort_runtime::tool::Toolbox;
 
 use crate::assemble;
-use crate::commands::Output;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
+use crate::output::{Output, Stream};
 
 /// Checks the file that was named, or the one that would be used.
 pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
@@ -31,7 +30,7 @@ pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> any
 
 /// Says which MCP servers cannot be reached from here, and which of their
 /// tools cannot be used. They may be elsewhere later, so this is no mistake.
-fn call_on(config: &Config, env: &Env<'_>, err: &mut dyn Write) -> anyhow::Result<()> {
+fn call_on(config: &Config, env: &Env<'_>, err: &mut Stream) -> anyhow::Result<()> {
     if config.mcp.is_empty() {
         return Ok(());
     }
@@ -67,15 +66,15 @@ fn counted(count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::Reader;
 
     fn check(text: &str) -> (Exit, String, String) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         std::fs::write(&path, text).unwrap();
-        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (mut out, mut err) = (Stream::memory(Reader::Program), Stream::memory(Reader::Program));
         let exit = run(Some(&path), &|_| None, Output { out: &mut out, err: &mut err }).unwrap();
-        let shown =
-            |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&format!("{}/", folder.path().display()), "");
+        let shown = |stream: Stream| stream.text().replace(&format!("{}/", folder.path().display()), "");
         (exit, shown(out), shown(err))
     }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::commands::Output;
 use crate::config::{FILE_NAME, STARTER};
 use crate::exit::Exit;
+use crate::output::Output;
 
 /// Writes the starter into a folder, which is made if needed.
 pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
@@ -33,11 +33,12 @@ pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
 mod tests {
     use super::*;
     use crate::config::Config;
+    use crate::output::{Reader, Stream};
 
     fn init(dir: &Path) -> (Exit, String) {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (mut out, mut err) = (Stream::memory(Reader::Program), Stream::memory(Reader::Program));
         let exit = run(dir, Output { out: &mut out, err: &mut err }).unwrap();
-        (exit, String::from_utf8([out, err].concat()).unwrap())
+        (exit, out.text() + &err.text())
     }
 
     #[test]

@@ -14,18 +14,9 @@ pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod tools;
 
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-
-/// Where a command writes: its answer to `out`, everything else to `err`.
-pub(crate) struct Output<'a> {
-    /// The answer.
-    pub(crate) out: &'a mut dyn Write,
-    /// Everything else.
-    pub(crate) err: &'a mut dyn Write,
-}
 
 /// What a file of JSON says, or what is wrong with it.
 fn json_file(file: &Path) -> Result<Value, String> {

@@ -1,10 +1,10 @@
 //! `consort network`: the other ensembles a server knows, and what they share.
 
 use crate::client::{Call, Target};
-use crate::commands::Output;
 use crate::commands::call::{Told, call};
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 

@@ -6,13 +6,13 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::client::{Call, Target};
-use crate::commands::Output;
 use crate::commands::call::{Told, call, wrong};
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
-use crate::show::words::{ago, until, visible};
+use crate::show::words::{ago, until};
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -176,6 +176,6 @@ pub(super) fn paragraph(review: Record<'_>, page: &Page) -> String {
         "DURING_EXECUTION" => (format!("by `{task}`, which asks"), review.text("prompt").to_owned(), "edit --output …"),
         _ => (format!("of `{task}`"), review.text("taskOutput").to_owned(), "approve"),
     };
-    let text: String = visible(text.trim_end()).lines().map(|line| format!("  {line}\n")).collect();
+    let text: String = text.trim_end().lines().map(|line| format!("  {line}\n")).collect();
     format!("Review {id} {what}{due}.\n{text}consort reviews decide {id} {word}\n")
 }

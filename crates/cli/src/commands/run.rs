@@ -10,9 +10,10 @@ mod shown;
 
 use std::path::PathBuf;
 
-use crate::commands::{Output, pair};
+use crate::commands::pair;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Look;
 use crate::terminal::Terminal;
 

@@ -10,10 +10,10 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::client::{Call, Target};
-use crate::commands::Output;
 use crate::commands::call::call;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::terminal::Terminal;
 
 /// What was typed.

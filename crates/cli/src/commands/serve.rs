@@ -18,9 +18,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::assemble::{self, Store, Surroundings};
-use crate::commands::Output;
 use crate::config::{Config, Env};
 use crate::exit::Exit;
+use crate::output::Output;
 
 /// How fast the demo model speaks: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 
 /// Does what was typed.
 pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    if let Err(mistake) = logs::start(&args.logs, env) {
+    if let Err(mistake) = logs::start(&args.logs, env, output.err.reader()) {
         return wrong(output, &mistake);
     }
     let file = Config::file(args.config.as_deref()).map(Path::to_owned);

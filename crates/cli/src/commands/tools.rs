@@ -4,13 +4,12 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::client::{Call, Target};
-use crate::commands::Output;
 use crate::commands::call::{Told, call, wrong};
 use crate::commands::capabilities;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::{Page, Record};
-use crate::show::words::visible;
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -65,11 +64,10 @@ fn arguments(text: Option<&str>, json: Option<&str>) -> Result<Value, String> {
     }
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Told {
+fn told(answer: Record<'_>, _: &Page) -> Told {
     let output = answer.text("output");
-    match (answer.text("status"), page.room) {
-        ("SUCCESS", Some(_)) => Told::line(visible(output)),
-        ("SUCCESS", None) => Told::line(output),
+    match answer.text("status") {
+        "SUCCESS" => Told::line(output),
         _ => {
             let reason = format!("{} failed: {}\n", answer.line("tool"), answer.line("errorMessage"));
             Told { out: String::new(), err: reason, exit: Exit::Failed }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::safe::safe;
 use super::view::{Call, State, Status, Task, Turn, View};
 use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, span, until, width};
 
@@ -47,9 +48,9 @@ pub(crate) enum Tone {
 pub(crate) struct Line(pub(crate) Vec<(Tone, String)>);
 
 impl Line {
-    /// The columns it takes.
+    /// The columns it takes on a terminal.
     pub(crate) fn width(&self) -> usize {
-        self.0.iter().map(|(_, text)| width(text)).sum()
+        self.0.iter().map(|(_, text)| width(&safe(text))).sum()
     }
 
     #[cfg(test)]
@@ -90,6 +91,16 @@ enum Doing {
     End(String),
 }
 
+impl Doing {
+    /// The same as a terminal shows it, so that it is measured as it is seen.
+    fn shown(self) -> Doing {
+        match self {
+            Doing::Start(text) => Doing::Start(safe(&text)),
+            Doing::End(text) => Doing::End(safe(&text)),
+        }
+    }
+}
+
 /// What is shown first when there is no room for all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
@@ -116,12 +127,13 @@ fn row(turn: &Turn, doing: Doing, now: Duration) -> Row {
     let depth = turn.id.matches('.').count() / 2;
     let elapsed = turn.took.or_else(|| turn.began.map(|began| now.saturating_sub(began)));
     let cells = [
-        turn.model.clone(),
+        safe(&turn.model),
         turn.tokens.map(|tokens| counted(tokens, "token")).unwrap_or_default(),
         turn.cost.map(dollars).unwrap_or_default(),
         elapsed.map(span).unwrap_or_default(),
     ];
-    Row { tone, mark, name: format!("{}{}", GAP.repeat(depth), turn.name), doing, cells, urgency }
+    let name = format!("{}{}", GAP.repeat(depth), safe(&turn.name));
+    Row { tone, mark, name, doing: doing.shown(), cells, urgency }
 }
 
 /// The line of the whole run.
@@ -147,7 +159,7 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
         cost.map(dollars).unwrap_or_default(),
         span(result.map_or(now, |result| result.took)),
     ];
-    let (name, doing) = (String::new(), Doing::Start(text));
+    let (name, doing) = (String::new(), Doing::Start(text).shown());
     Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
 }
 

@@ -3,14 +3,8 @@
 //! flickers and nothing is left behind.
 
 use super::block::{Line, Tone};
-
-/// The terminal shows the picture only when it is whole, and cuts what is too
-/// wide instead of going to the next line.
-const BEGIN: &str = "\x1b[?2026h\x1b[?7l\x1b[?25l";
-const END: &str = "\x1b[?7h\x1b[?2026l";
-const CLEAR_LINE: &str = "\x1b[K";
-const CLEAR_BELOW: &str = "\x1b[J";
-const CURSOR: &str = "\x1b[?25h";
+use super::drawing::{Code, Drawing, Style};
+use crate::config::Env;
 
 /// Whether colours are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +13,14 @@ pub(crate) enum Colour {
     On,
     /// No.
     Off,
+}
+
+impl Colour {
+    /// The wish of the environment, by the usual variable.
+    pub(crate) fn wanted(env: &Env<'_>) -> Colour {
+        let unwanted = env("NO_COLOR").is_some_and(|value| !value.trim().is_empty());
+        if unwanted { Colour::Off } else { Colour::On }
+    }
 }
 
 /// What stands on the terminal.
@@ -36,61 +38,61 @@ impl Painter {
     }
 
     /// Replaces what was drawn. The cursor stays below, hidden.
-    pub(crate) fn draw(&mut self, lines: &[Line], columns: usize) -> String {
-        let mut text = format!("{BEGIN}{}", self.back(columns));
-        for line in lines {
-            text.push_str(&self.coloured(line));
-            text.push_str(CLEAR_LINE);
-            text.push('\n');
-        }
+    pub(crate) fn draw(&mut self, lines: &[Line], columns: usize) -> Drawing {
+        let begin = Drawing::default().code(Code::Begin).then(self.back(columns));
+        let put = |drawing: Drawing, line: &Line| drawing.then(self.coloured(line)).code(Code::ClearLine).text("\n");
+        let picture = lines.iter().fold(begin, put);
         self.drawn = lines.iter().map(Line::width).collect();
-        text + CLEAR_BELOW + END
+        picture.code(Code::ClearBelow).code(Code::End)
     }
 
     /// Takes away what was drawn and shows the cursor where it stood.
-    pub(crate) fn clear(&mut self, columns: usize) -> String {
-        let text = format!("{}{CLEAR_BELOW}{CURSOR}", self.back(columns));
+    pub(crate) fn clear(&mut self, columns: usize) -> Drawing {
+        let cleared = self.back(columns).code(Code::ClearBelow).code(Code::Cursor);
         self.drawn.clear();
-        text
+        cleared
     }
 
     /// Leaves what was drawn and shows the cursor below it.
-    pub(crate) fn leave(&mut self) -> &'static str {
+    pub(crate) fn leave(&mut self) -> Drawing {
         self.drawn.clear();
-        CURSOR
+        Drawing::default().code(Code::Cursor)
     }
 
     /// To the first line. A terminal that became narrower has broken long
     /// lines into several.
-    fn back(&self, columns: usize) -> String {
+    fn back(&self, columns: usize) -> Drawing {
         let rows: usize = self.drawn.iter().map(|width| width.div_ceil(columns.max(1)).max(1)).sum();
-        if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
+        Drawing::default().code(Code::Return).code(Code::Up(rows))
     }
 
-    /// A line as text for a terminal.
-    pub(crate) fn coloured(&self, line: &Line) -> String {
-        let paint = |(tone, text): &(Tone, String)| match (self.colour, code(*tone)) {
-            (Colour::On, Some(code)) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-            (Colour::On | Colour::Off, _) => text.clone(),
+    /// A line in its colours.
+    pub(crate) fn coloured(&self, line: &Line) -> Drawing {
+        let paint = |drawn: Drawing, (tone, text): &(Tone, String)| match (self.colour, style(*tone)) {
+            (Colour::On, Some(style)) if !text.is_empty() => drawn.then(Drawing::of(text).styled(style)),
+            (Colour::On | Colour::Off, _) => drawn.text(text),
         };
-        line.0.iter().map(paint).collect()
+        line.0.iter().fold(Drawing::default(), paint)
     }
 }
 
-fn code(tone: Tone) -> Option<u8> {
+fn style(tone: Tone) -> Option<Style> {
     match tone {
         Tone::Plain => None,
-        Tone::Faint => Some(2),
-        Tone::Busy => Some(36),
-        Tone::Good => Some(32),
-        Tone::Odd => Some(33),
-        Tone::Bad => Some(31),
+        Tone::Faint => Some(Style::Faint),
+        Tone::Busy => Some(Style::Cyan),
+        Tone::Good => Some(Style::Green),
+        Tone::Odd => Some(Style::Yellow),
+        Tone::Bad => Some(Style::Red),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BEGIN: &str = "\x1b[?2026h\x1b[?7l\x1b[?25l";
+    const END: &str = "\x1b[?7h\x1b[?2026l";
 
     fn line(text: &str) -> Line {
         Line(vec![(Tone::Good, text.to_owned())])
@@ -99,22 +101,23 @@ mod tests {
     #[test]
     fn a_picture_is_drawn_over_the_one_before_and_clears_what_is_left_of_it() {
         let mut painter = Painter::new(Colour::Off);
-        assert_eq!(painter.draw(&[line("a"), line("b")], 80), format!("{BEGIN}\ra\x1b[K\nb\x1b[K\n\x1b[J{END}"));
-        assert_eq!(painter.draw(&[line("c")], 80), format!("{BEGIN}\r\x1b[2Ac\x1b[K\n\x1b[J{END}"));
-        assert_eq!(painter.clear(80), "\r\x1b[1A\x1b[J\x1b[?25h");
-        assert_eq!(painter.clear(80), "\r\x1b[J\x1b[?25h");
+        let mut draw = |lines: &[Line]| painter.draw(lines, 80).for_terminal();
+        assert_eq!(draw(&[line("a"), line("b")]), format!("{BEGIN}\ra\x1b[K\nb\x1b[K\n\x1b[J{END}"));
+        assert_eq!(draw(&[line("c")]), format!("{BEGIN}\r\x1b[2Ac\x1b[K\n\x1b[J{END}"));
+        assert_eq!(painter.clear(80).for_terminal(), "\r\x1b[1A\x1b[J\x1b[?25h");
+        assert_eq!(painter.clear(80).for_terminal(), "\r\x1b[J\x1b[?25h");
     }
 
     #[test]
     fn a_terminal_that_became_narrower_has_more_rows_to_go_back() {
         let mut painter = Painter::new(Colour::Off);
         painter.draw(&[line("12345678"), line("")], 10);
-        assert!(painter.clear(3).starts_with("\r\x1b[4A"));
+        assert!(painter.clear(3).for_terminal().starts_with("\r\x1b[4A"));
     }
 
     #[test]
     fn colours_come_only_when_wanted() {
-        assert_eq!(Painter::new(Colour::On).coloured(&line("x")), "\x1b[32mx\x1b[0m");
-        assert_eq!(Painter::new(Colour::Off).coloured(&line("x")), "x");
+        assert_eq!(Painter::new(Colour::On).coloured(&line("x")).for_terminal(), "\x1b[32mx\x1b[0m");
+        assert_eq!(Painter::new(Colour::Off).coloured(&line("x")).for_terminal(), "x");
     }
 }

@@ -5,7 +5,6 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use console::Term;
 use consort_runtime::ring;
 
 use super::block::{self, Size};
@@ -14,7 +13,7 @@ use super::paint::{Colour, Painter};
 use super::plain;
 use super::view::View;
 use super::words::span;
-use crate::commands::Output;
+use crate::output::{Output, Stream};
 
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl<'a> Screen<'a> {
     /// Shows a frame.
     pub(crate) fn show(&mut self, told: &ring::Frame) -> io::Result<()> {
         if self.look == Look::Frames {
-            writeln!(self.output.out, "{}", told.text())?;
+            self.output.out.json(told.text())?;
         }
         if matches!(told, ring::Frame::Delta { .. }) && !self.is_drawn() {
             return Ok(());
@@ -103,7 +102,7 @@ impl<'a> Screen<'a> {
         if self.covered || !self.is_drawn() || self.view.tasks.is_empty() {
             return Ok(());
         }
-        self.picture(size())
+        self.picture(size(self.output.err))
     }
 
     fn is_drawn(&self) -> bool {
@@ -113,7 +112,7 @@ impl<'a> Screen<'a> {
     fn picture(&mut self, size: Size) -> io::Result<()> {
         let lines = block::lines(&self.view, self.now(), size);
         let picture = self.painter.draw(&lines, size.width);
-        self.put(&picture)
+        self.output.err.draw(&picture)
     }
 
     /// Says something, above the block if there is one.
@@ -141,7 +140,7 @@ impl<'a> Screen<'a> {
     pub(crate) fn finish(mut self) -> io::Result<View> {
         if self.is_drawn() {
             // It is not drawn over again, so it may be higher than the terminal.
-            self.picture(Size { height: usize::MAX, ..size() })?;
+            self.picture(Size { height: usize::MAX, ..size(self.output.err) })?;
         }
         Ok(std::mem::take(&mut self.view))
     }
@@ -151,13 +150,8 @@ impl<'a> Screen<'a> {
         if self.covered || !self.is_drawn() {
             return Ok(());
         }
-        let clear = self.painter.clear(size().width);
-        self.put(&clear)
-    }
-
-    fn put(&mut self, text: &str) -> io::Result<()> {
-        self.output.err.write_all(text.as_bytes())?;
-        self.output.err.flush()
+        let clear = self.painter.clear(size(self.output.err).width);
+        self.output.err.draw(&clear)
     }
 }
 
@@ -166,15 +160,14 @@ impl Drop for Screen<'_> {
         // However it ends, the cursor is not left hidden.
         if self.is_drawn() {
             let leave = self.painter.leave();
-            let _closed = self.put(leave);
+            let _closed = self.output.err.draw(&leave);
         }
     }
 }
 
 /// The room on the terminal; a usual one where it does not say. The last
 /// column is left free: what follows a character in it is up to the terminal.
-pub(crate) fn size() -> Size {
-    let known = Term::stderr().size_checked().filter(|(_, width)| *width > 0);
-    let (height, width) = known.unwrap_or((24, 80));
-    Size { width: usize::from(width).saturating_sub(1), height: usize::from(height) }
+pub(crate) fn size(terminal: &Stream) -> Size {
+    let (width, height) = terminal.size().unwrap_or((80, 24));
+    Size { width: width.saturating_sub(1), height }
 }

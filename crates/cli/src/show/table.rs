@@ -2,6 +2,7 @@
 //! text gives way, then amounts are left out, the last first; a name, which
 //! one types again, is never cut. Elsewhere everything is printed.
 
+use super::safe::safe;
 use super::words::{cut, one_line, padded, right, width};
 
 const GAP: &str = "  ";
@@ -40,11 +41,17 @@ impl Table {
 
     /// The table as text, without the columns that say nothing.
     pub(crate) fn text(&self, room: Option<usize>) -> String {
-        let mut widths = self.widths();
-        if let Some(room) = room {
-            self.fit(&mut widths, room);
-        }
-        self.rows.iter().map(|row| self.line(row, &widths)).collect()
+        let Some(room) = room else { return self.laid_out(&self.widths()) };
+        // Measured as a terminal shows it.
+        let shown = |row: &Vec<String>| row.iter().map(|cell| safe(cell)).collect();
+        let shown = Table { columns: self.columns.clone(), rows: self.rows.iter().map(shown).collect() };
+        let mut widths = shown.widths();
+        shown.fit(&mut widths, room);
+        shown.laid_out(&widths)
+    }
+
+    fn laid_out(&self, widths: &[usize]) -> String {
+        self.rows.iter().map(|row| self.line(row, widths)).collect()
     }
 
     fn widths(&self) -> Vec<usize> {

@@ -58,16 +58,9 @@ pub(crate) fn dollars(usd: f64) -> String {
     if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-/// The text in one line, without anything a terminal would obey.
+/// The text in one line.
 pub(crate) fn one_line(text: &str) -> String {
-    let visible = |sign: char| if sign.is_control() { ' ' } else { sign };
-    let text: String = text.chars().map(visible).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The text with its lines, without anything a terminal would obey.
-pub(crate) fn visible(text: &str) -> String {
-    text.chars().filter(|sign| *sign == '\n' || *sign == '\t' || !sign.is_control()).collect()
 }
 
 /// How many columns a text takes.
@@ -164,11 +157,5 @@ mod tests {
             (cut_start("a longer one", 5), cut("x", 0), cut_start("x", 0)),
             ("…one".into(), String::new(), String::new())
         );
-    }
-
-    #[test]
-    fn nothing_a_model_says_can_steer_the_terminal() {
-        assert_eq!(one_line("a\u{1b}[2J\r\n\tb"), "a [2J b");
-        assert_eq!(visible("a\u{1b}[2J\n\tb\u{7}"), "a[2J\n\tb");
     }
 }

@@ -1,15 +1,11 @@
 //! Markdown for a terminal, line by line as it comes: headings, lists, code,
 //! bold, emphasis, links. What it does not know stays as it was written.
 
+use crate::show::drawing::{Drawing, Style};
 use crate::show::paint::Colour;
-use crate::show::words::visible;
 
-const RESET: &str = "\x1b[0m";
-const BOLD: &str = "\x1b[1m";
-const ITALIC: &str = "\x1b[3m";
-const CODE: &str = "\x1b[36m";
-const LINK: &str = "\x1b[4m";
-const FAINT: &str = "\x1b[2m";
+/// The style of code.
+const CODE: Style = Style::Cyan;
 
 /// A text being shown.
 #[derive(Clone, Debug)]
@@ -31,73 +27,81 @@ impl Markdown {
     }
 
     /// One line as it is shown.
-    pub(crate) fn line(&mut self, line: &str) -> String {
-        let line = visible(line);
+    pub(crate) fn line(&mut self, line: &str) -> Drawing {
         match self.colour {
-            Colour::Off => line,
-            Colour::On => self.styled(&line),
+            Colour::Off => Drawing::of(line),
+            Colour::On => self.styled(line),
         }
     }
 
-    fn styled(&mut self, line: &str) -> String {
+    fn styled(&mut self, line: &str) -> Drawing {
         let text = line.trim_start();
         if let Some(fence) = &self.fence {
             if text.trim_end() == fence {
                 self.fence = None;
-                return format!("{FAINT}{line}{RESET}");
+                return Drawing::of(line).styled(Style::Faint);
             }
-            return format!("{CODE}{line}{RESET}");
+            return Drawing::of(line).styled(CODE);
         }
         if let Some(fence) = ["```", "~~~"].into_iter().find(|fence| text.starts_with(fence)) {
             let length = text.len() - text.trim_start_matches(['`', '~']).len();
             self.fence = Some(fence.chars().cycle().take(length).collect());
-            return format!("{FAINT}{line}{RESET}");
+            return Drawing::of(line).styled(Style::Faint);
         }
         block(line, text)
     }
 }
 
 /// A line outside of code.
-fn block(line: &str, text: &str) -> String {
+fn block(line: &str, text: &str) -> Drawing {
     let indent = line.get(..line.len() - text.len()).unwrap_or_default();
     let marks = text.len() - text.trim_start_matches('#').len();
     if (1..=6).contains(&marks) && text.get(marks..).is_some_and(|rest| rest.starts_with(' ')) {
-        return format!("{BOLD}{}{RESET}", text.get(marks + 1..).unwrap_or_default());
+        return Drawing::of(text.get(marks + 1..).unwrap_or_default()).styled(Style::Bold);
     }
+    let indented = Drawing::of(indent);
     if let Some(quoted) = text.strip_prefix("> ") {
-        return format!("{indent}{FAINT}│{RESET} {}", inline(quoted));
+        return indented.then(Drawing::of("│").styled(Style::Faint)).text(" ").then(inline(quoted));
     }
     match ["- ", "* ", "+ "].iter().find_map(|bullet| text.strip_prefix(bullet)) {
-        Some(item) => format!("{indent}• {}", inline(item)),
-        None => format!("{indent}{}", inline(text)),
+        Some(item) => indented.text("• ").then(inline(item)),
+        None => indented.then(inline(text)),
     }
 }
 
 /// Styles within a line. Signs that are not closed mean themselves.
-fn inline(text: &str) -> String {
-    let mut shown = String::new();
+fn inline(text: &str) -> Drawing {
+    let mut shown = Drawing::default();
+    let mut plain = String::new();
+    let mut before = None;
     let mut rest = text;
     while let Some(sign) = rest.chars().next() {
-        let (styled, length) =
-            span(rest, shown.chars().next_back()).unwrap_or_else(|| (sign.to_string(), sign.len_utf8()));
-        shown.push_str(&styled);
+        let length = if let Some((styled, length)) = span(rest, before) {
+            shown = shown.text(std::mem::take(&mut plain)).then(styled);
+            length
+        } else {
+            plain.push(sign);
+            sign.len_utf8()
+        };
+        before = rest.get(..length).and_then(|read| read.chars().next_back());
         rest = rest.get(length..).unwrap_or_default();
     }
-    shown
+    shown.text(plain)
 }
 
 /// What a text begins with, when that is styled, and how long it was.
-fn span(text: &str, before: Option<char>) -> Option<(String, usize)> {
+fn span(text: &str, before: Option<char>) -> Option<(Drawing, usize)> {
     if let Some((label, address, length)) = link(text) {
-        return Some((format!("{LINK}{label}{RESET} {FAINT}({address}){RESET}"), length));
+        let address = Drawing::of(format!("({address})")).styled(Style::Faint);
+        return Some((Drawing::of(label).styled(Style::Underlined).text(" ").then(address), length));
     }
     // Underscores inside words are part of them.
     let after_word = before.is_some_and(char::is_alphanumeric);
-    let styles = [("`", CODE), ("**", BOLD), ("__", BOLD), ("*", ITALIC), ("_", ITALIC)];
-    let style = |(sign, style): (&str, &str)| {
+    let styles = [("`", CODE), ("**", Style::Bold), ("__", Style::Bold), ("*", Style::Italic), ("_", Style::Italic)];
+    let style = |(sign, style): (&str, Style)| {
         let inside = enclosed(text, sign).filter(|_| !after_word || !sign.starts_with('_'))?;
-        let shown = if sign == "`" { inside.to_owned() } else { inline(inside) };
-        Some((format!("{style}{shown}{RESET}"), inside.len() + 2 * sign.len()))
+        let shown = if sign == "`" { Drawing::of(inside) } else { inline(inside) };
+        Some((shown.styled(style), inside.len() + 2 * sign.len()))
     };
     styles.into_iter().find_map(style)
 }
@@ -125,9 +129,11 @@ mod tests {
     /// Styles as tags, so that they can be read.
     fn shown(text: &str) -> String {
         let mut markdown = Markdown::new(Colour::On);
-        let lines: Vec<String> = text.lines().map(|line| markdown.line(line)).collect();
-        let tags = [(RESET, "</>"), (BOLD, "<b>"), (ITALIC, "<i>"), (CODE, "<c>"), (LINK, "<u>"), (FAINT, "<f>")];
-        tags.iter().fold(lines.join("\n"), |text, (code, tag)| text.replace(code, tag))
+        let lines: Vec<String> = text.lines().map(|line| markdown.line(line).for_terminal()).collect();
+        let tags =
+            [("\x1b[0m", "</>"), ("\x1b[1m", "<b>"), ("\x1b[3m", "<i>"), ("\x1b[36m", "<c>"), ("\x1b[4m", "<u>")];
+        let tags = tags.into_iter().chain([("\x1b[2m", "<f>")]);
+        tags.fold(lines.join("\n"), |text, (code, tag)| text.replace(code, tag))
     }
 
     #[test]
@@ -159,6 +165,7 @@ mod tests {
     #[test]
     fn nothing_the_model_says_steers_the_terminal_and_without_colours_it_is_as_written() {
         assert_eq!(shown("a\u{1b}[2Jb"), "a[2Jb");
-        assert_eq!(Markdown::new(Colour::Off).line("# **a**\u{1b}"), "# **a**");
+        assert_eq!(shown("**a\u{202e}**[b\u{9b}](http://c\u{1b}x)"), "<b>a\\u{202e}</><u>b</> <f>(http://cx)</>");
+        assert_eq!(Markdown::new(Colour::Off).line("# **a**\u{1b}").for_terminal(), "# **a**");
     }
 }

@@ -29,8 +29,8 @@ use self::slash::{Command, Memory, Wish};
 use self::story::End;
 use self::tally::Tally;
 use self::turn::{STOPPING, Stop, Turned, key};
-use crate::commands::Output;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::table::{Column, Table};
@@ -241,7 +241,7 @@ impl<'a> Talk<'a> {
             }
             Command::Models => Ok(models(&self.place.choices().await?)),
             Command::Model(name) => self.choose(name).await,
-            Command::Tools => Ok(tools(&self.place.choices().await?)),
+            Command::Tools => Ok(tools(&self.place.choices().await?, self.screen.columns())),
             Command::ShowMode => Ok(format!("mode: {}", self.mode.map_or("as configured", Mode::word))),
             Command::Mode(mode) => {
                 self.mode = Some(mode);
@@ -298,8 +298,8 @@ fn models(answer: &Value) -> String {
     table.text(None)
 }
 
-fn tools(answer: &Value) -> String {
+fn tools(answer: &Value, columns: usize) -> String {
     let mut table = Table::new(&[("TOOL", Column::Name), ("DESCRIPTION", Column::Text)]);
     Record(answer).list("tools").for_each(|tool| table.row([tool.line("name"), tool.line("description")]));
-    table.text(Some(crate::show::screen::size().width))
+    table.text(Some(columns))
 }

@@ -2,7 +2,7 @@
 //! and as it comes on a terminal, whole otherwise; everything else on the other
 //! one. What still changes is drawn below and drawn again.
 
-use std::io::{self, IsTerminal, stdout};
+use std::io;
 use std::time::{Duration, Instant};
 
 use consort_runtime::ring;
@@ -10,16 +10,17 @@ use consort_runtime::ring;
 use super::editor::Editor;
 use super::markdown::Markdown;
 use super::story::{Role, Shown, Story};
-use crate::commands::Output;
+use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
+use crate::show::drawing::{Code, Drawing};
 use crate::show::frame::Frame;
 use crate::show::paint::{Colour, Painter};
+use crate::show::safe::safe;
 use crate::show::screen::{Look, size};
-use crate::show::words::{cut, cut_start, visible, width};
+use crate::show::words::{cut, cut_start, width};
 
 /// Lines for the cursor and for what stands above what is drawn.
 const SPARE: usize = 2;
-const PROMPT: &str = "\x1b[?25h\r\x1b[K";
 
 /// How the answer is shown.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl<'a> Screen<'a> {
     /// An empty one.
     pub(super) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
-        let live = stdout().is_terminal() && look != Look::Frames;
+        let live = output.out.reader() == Reader::Terminal && look != Look::Frames;
         let answer = if live { Answer::Live(Markdown::new(colour)) } else { Answer::Whole };
         let (unfinished, painter) = (String::new(), Painter::new(colour));
         Screen { output, look, answer, unfinished, painter, began: Instant::now() }
@@ -61,7 +62,7 @@ impl<'a> Screen<'a> {
         let frame = Frame::parse(told.text())?;
         let shown = story.apply(&frame, self.now());
         if self.look == Look::Frames {
-            writeln!(self.output.out, "{}", told.text())?;
+            self.output.out.json(told.text())?;
             return self.output.out.flush();
         }
         shown.into_iter().try_for_each(|shown| self.show(shown))
@@ -76,7 +77,7 @@ impl<'a> Screen<'a> {
             (Shown::Said(_), Answer::Live(_)) => self.rest(),
             (Shown::Said(Role::Aside), Answer::Whole) => {
                 let aside = std::mem::take(&mut self.unfinished);
-                self.say(visible(aside.trim_end()).as_str())
+                self.say(aside.trim_end())
             }
             (Shown::Said(Role::Answer), Answer::Whole) => {
                 self.unfinished.clear();
@@ -89,7 +90,7 @@ impl<'a> Screen<'a> {
             }
             (Shown::Line(line), _) => {
                 self.make_room()?;
-                writeln!(self.output.err, "{}", self.painter.coloured(&line))
+                self.output.err.draw(&self.painter.coloured(&line).text("\n"))
             }
         }
     }
@@ -99,10 +100,10 @@ impl<'a> Screen<'a> {
         let Answer::Live(markdown) = &mut self.answer else { return Ok(()) };
         let Some(end) = self.unfinished.rfind('\n') else { return Ok(()) };
         let lines: String = self.unfinished.drain(..=end).collect();
-        let styled: Vec<String> = lines.lines().map(|line| markdown.line(line)).collect();
+        let put = |styled: Drawing, line| styled.then(markdown.line(line)).text("\n");
+        let styled = lines.lines().fold(Drawing::default(), put);
         self.make_room()?;
-        styled.iter().try_for_each(|line| writeln!(self.output.out, "{line}"))?;
-        self.output.out.flush()
+        self.output.out.draw(&styled)
     }
 
     /// Shows what is left of a text, and begins another one.
@@ -135,7 +136,7 @@ impl<'a> Screen<'a> {
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
         }
-        let size = size();
+        let size = size(self.output.err);
         let live = matches!(self.answer, Answer::Live(_));
         let said = wrapped(if live { &self.unfinished } else { "" }, size.width);
         let calls = story.calls.lines(self.now()).into_iter().map(|line| fitted(line, size.width));
@@ -145,7 +146,7 @@ impl<'a> Screen<'a> {
         }
         let hidden = lines.len().saturating_sub(size.height.saturating_sub(SPARE).max(1));
         let picture = self.painter.draw(lines.get(hidden..).unwrap_or_default(), size.width);
-        self.put(&picture)
+        self.output.err.draw(&picture)
     }
 
     /// Says something on a line of its own.
@@ -161,21 +162,20 @@ impl<'a> Screen<'a> {
 
     /// Shows the line being typed behind a prompt, as much as fits around the cursor.
     pub(super) fn prompt(&mut self, prompt: &str, editor: &Editor) -> io::Result<()> {
-        let room = size().width.saturating_sub(width(prompt)).max(1);
-        let before = cut_start(&editor.before(), room);
+        let room = size(self.output.err).width.saturating_sub(width(prompt)).max(1);
+        let before = cut_start(&safe(&editor.before()), room);
         let text = editor.text();
         let after = text.strip_prefix(&editor.before()).unwrap_or_default();
-        let after = cut(after, room.saturating_sub(width(&before)));
-        let back = match width(&after) {
-            0 => String::new(),
-            columns => format!("\x1b[{columns}D"),
-        };
-        self.put(&format!("{PROMPT}{prompt}{before}{after}{back}"))
+        let after = cut(&safe(after), room.saturating_sub(width(&before)));
+        let behind = width(prompt) + width(&before);
+        let start = Drawing::default().code(Code::Cursor).code(Code::Return).code(Code::ClearLine);
+        let line = start.text(format!("{prompt}{before}{after}"));
+        self.output.err.draw(&line.code(Code::Return).code(Code::Right(behind)))
     }
 
     /// Ends the line that is being typed.
     pub(super) fn entered(&mut self) -> io::Result<()> {
-        self.put("\n")
+        self.output.err.draw(&Drawing::of("\n"))
     }
 
     /// Takes away what is drawn, so that something else can be written.
@@ -183,13 +183,13 @@ impl<'a> Screen<'a> {
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
         }
-        let clear = self.painter.clear(size().width);
-        self.put(&clear)
+        let clear = self.painter.clear(size(self.output.err).width);
+        self.output.err.draw(&clear)
     }
 
-    fn put(&mut self, text: &str) -> io::Result<()> {
-        self.output.err.write_all(text.as_bytes())?;
-        self.output.err.flush()
+    /// The columns of what is written here.
+    pub(super) fn columns(&self) -> usize {
+        size(self.output.err).width
     }
 }
 
@@ -198,7 +198,7 @@ impl Drop for Screen<'_> {
         // However it ends, the cursor is not left hidden.
         if matches!(self.look, Look::Block(_)) {
             let leave = self.painter.leave();
-            let _closed = self.put(leave);
+            let _closed = self.output.err.draw(&leave);
         }
     }
 }
@@ -206,7 +206,7 @@ impl Drop for Screen<'_> {
 /// A text as lines of this width.
 fn wrapped(text: &str, columns: usize) -> Vec<Line> {
     let mut lines: Vec<String> = Vec::new();
-    for sign in visible(text).chars() {
+    for sign in safe(text).chars() {
         let fits = |line: &&mut String| width(line) + width(sign.encode_utf8(&mut [0; 4])) <= columns;
         match lines.last_mut().filter(fits) {
             Some(line) => line.push(sign),
@@ -220,7 +220,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<Line> {
 fn fitted(line: Line, columns: usize) -> Line {
     let mut room = columns;
     let fit = |(tone, text): (Tone, String)| {
-        let text = cut(&text, room);
+        let text = cut(&safe(&text), room);
         room -= width(&text).min(room);
         (tone, text)
     };

@@ -14,7 +14,7 @@ use super::place::Begun;
 use super::slash::{self, Command, Wish};
 use super::story::{Approval, End, Story};
 use crate::client::events::Heard;
-use crate::show::words::visible;
+use crate::show::safe::exact_json;
 
 /// How often the picture changes when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
@@ -222,7 +222,7 @@ impl Talk<'_> {
 /// What a person is shown before they decide: the call exactly as it will be made.
 fn opening(approval: &Approval) -> String {
     let within: String = approval.within.iter().map(|subtask| format!("{subtask}: ")).collect();
-    let args: Vec<String> = visible(&approval.args).lines().map(|line| format!("  {line}")).collect();
+    let args: Vec<String> = exact_json(&approval.args).lines().map(|line| format!("  {line}")).collect();
     format!("{within}call {} with these arguments?\n{}", approval.tool, args.join("\n"))
 }
 
@@ -265,10 +265,10 @@ mod tests {
         let approval = Approval {
             id: "turn-1-approval-0".to_owned(),
             tool: "pay".to_owned(),
-            args: "{\n  \"to\": \"Ada\u{1b}[2J\"\n}".to_owned(),
+            args: "{\n  \"to\": \"Ada\u{202e}\u{9b}\"\n}".to_owned(),
             within: vec!["subtask Shop".to_owned()],
         };
-        let expected = "subtask Shop: call pay with these arguments?\n  {\n    \"to\": \"Ada[2J\"\n  }";
+        let expected = "subtask Shop: call pay with these arguments?\n  {\n    \"to\": \"Ada\\u202e\\u009b\"\n  }";
         assert_eq!(opening(&approval), expected);
     }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Watched;
-use crate::commands::Output;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Look;
 use crate::show::view::{RunResult, Status, View};
 use crate::show::words::counted;

@@ -3,8 +3,8 @@
 use super::ending::{Kept, ending};
 use super::{CtrlC, Host, Interrupts, Watch};
 use crate::client::Client;
-use crate::commands::Output;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Screen;
 use crate::terminal::Terminal;
 
@@ -13,9 +13,9 @@ pub(crate) async fn watch_there(
     (client, run): (&Client, &str),
     terminal: &Terminal,
     keys: (Interrupts, CtrlC),
-    output: Output<'_>,
+    mut output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    let mut screen = Screen::new(terminal.look, Output { out: &mut *output.out, err: &mut *output.err });
+    let mut screen = Screen::new(terminal.look, output.lend());
     let host = Host::There(client, run);
     let watched = Watch::new(host, &mut screen, terminal.person.as_ref(), keys).follow().await?;
     let view = screen.finish()?;

@@ -11,7 +11,7 @@ use consort_core::event::Decision;
 use tokio::task::JoinHandle;
 
 use crate::show::view::{About, Review};
-use crate::show::words::{until, visible};
+use crate::show::words::until;
 
 /// What ends a text that is typed line by line.
 const END: &str = ".";
@@ -63,13 +63,13 @@ impl Question {
         match &self.about {
             About::Beginning => format!("\nReview before `{name}` starts{due}.\n{choices}"),
             About::Output(output) => {
-                let (rule, output) = ("─".repeat(40), visible(output));
+                let rule = "─".repeat(40);
                 format!("\nReview of `{name}`{due}.\n{rule}\n{}\n{rule}\n{choices}", output.trim_end())
             }
             About::Question { question, options } => {
-                let option = |(index, option): (usize, &String)| format!("  {}. {}\n", index + 1, visible(option));
+                let option = |(index, option): (usize, &String)| format!("  {}. {}\n", index + 1, option);
                 let options: String = options.iter().enumerate().map(option).collect();
-                format!("\n`{name}` asks{due}.\n{}\n{options}{choices}", visible(question).trim_end())
+                format!("\n`{name}` asks{due}.\n{}\n{options}{choices}", question.trim_end())
             }
         }
     }
@@ -207,7 +207,7 @@ mod tests {
         let expected = "
 Review of `poem`; in 1m 00s the run ends there.
 ────────────────────────────────────────
-Roses[2J
+Roses\u{1b}[2J
 ────────────────────────────────────────
 [a]pprove  [e]dit  [r]eject  [x] exit early: ";
         assert_eq!(question.opening(&review, Duration::from_secs(30)), expected);

@@ -1,7 +1,7 @@
 //! The real binary, each time in a folder of its own: `local` without a server,
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
 //! can do to a run, `chat` a conversation, `hotel` servers that use each other,
-//! `guide` what the documentation says.
+//! `hostile` models and servers that would steer a terminal, `guide` what the documentation says.
 
 #[cfg(test)]
 mod binary;
@@ -11,6 +11,8 @@ mod chat;
 mod crowd;
 #[cfg(test)]
 mod guide;
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod hotel;
 #[cfg(test)]

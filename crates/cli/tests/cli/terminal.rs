@@ -1,7 +1,9 @@
 //! The real binary on a terminal: what a person would see, and what they type.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -15,26 +17,32 @@ use crate::slow_model::PATIENCE;
 pub(crate) struct Terminal {
     program: Child,
     keyboard: File,
-    pieces: Receiver<String>,
-    /// What was shown and not looked at yet.
-    shown: String,
+    pieces: Receiver<Vec<u8>>,
+    /// Everything that was sent to the terminal.
+    sent: Vec<u8>,
+    /// How much of it was looked at.
+    seen: usize,
 }
 
 impl Terminal {
     /// Starts it.
     pub(crate) fn start(folder: &Path, args: &[&str]) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let side = || Stdio::from(open(&*name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_consort"));
-        command.args(args).current_dir(folder).env("TERM", "xterm").env("NO_COLOR", "1");
-        let program = command.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap();
+        // As from a shell: the terminal is its own, so that Ctrl-C is a signal.
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", env!("CARGO_BIN_EXE_consort")]).args(args).current_dir(folder);
+        Terminal::with(command)
+    }
+
+    /// Starts a command whose outputs and input are the terminal.
+    pub(crate) fn with(mut command: Command) -> Terminal {
+        let (master, name) = pair();
+        command.env("TERM", "xterm").env("NO_COLOR", "1");
+        command.stdin(side(&name)).stdout(side(&name)).stderr(side(&name));
+        let program = command.spawn().unwrap();
         drop(command);
         let keyboard = File::from(master);
         let pieces = read(keyboard.try_clone().unwrap());
-        Terminal { program, keyboard, pieces, shown: String::new() }
+        Terminal { program, keyboard, pieces, sent: Vec::new(), seen: 0 }
     }
 
     /// Types something.
@@ -45,12 +53,15 @@ impl Terminal {
     /// Waits until this is shown; what was shown up to it.
     pub(crate) fn until(&mut self, words: &str) -> String {
         loop {
-            if let Some(at) = self.shown.find(words) {
-                return self.shown.drain(..at + words.len()).collect();
+            let unseen = &self.sent[self.seen..];
+            if let Some(at) = unseen.windows(words.len()).position(|part| part == words.as_bytes()) {
+                let shown = String::from_utf8_lossy(&unseen[..at + words.len()]).into_owned();
+                self.seen += at + words.len();
+                return shown;
             }
             match self.pieces.recv_timeout(PATIENCE) {
-                Ok(piece) => self.shown.push_str(&piece),
-                Err(_) => panic!("no {words:?} in {:?}", self.shown),
+                Ok(piece) => self.sent.extend(piece),
+                Err(_) => panic!("no {words:?} in {:?}", String::from_utf8_lossy(unseen)),
             }
         }
     }
@@ -59,15 +70,37 @@ impl Terminal {
     pub(crate) fn ended(mut self) -> Option<i32> {
         self.program.wait().unwrap().code()
     }
+
+    /// Waits for its end; everything that was ever sent to the terminal.
+    pub(crate) fn transcript(mut self) -> (Option<i32>, Vec<u8>) {
+        let status = self.program.wait().unwrap().code();
+        while let Ok(piece) = self.pieces.recv_timeout(PATIENCE) {
+            self.sent.extend(piece);
+        }
+        (status, self.sent)
+    }
+}
+
+/// A new terminal: the side of the person, and the name of the program's.
+fn pair() -> (OwnedFd, CString) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    (master, name)
+}
+
+fn side(name: &CString) -> Stdio {
+    Stdio::from(open(&**name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap())
 }
 
 /// Reads a terminal until nobody is there any more.
-fn read(mut screen: File) -> Receiver<String> {
+fn read(mut screen: File) -> Receiver<Vec<u8>> {
     let (tell, pieces) = channel();
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(length @ 1..) = screen.read(&mut bytes) {
-            if tell.send(String::from_utf8_lossy(&bytes[..length]).into_owned()).is_err() {
+            if tell.send(bytes[..length].to_vec()).is_err() {
                 return;
             }
         }

@@ -11,10 +11,10 @@ use consort_runtime::tool::mcp::Servers;
 
 use super::Session;
 use crate::assemble::{self, Store, Surroundings};
-use crate::commands::Output;
 use crate::commands::call::wrong;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Look;
 use crate::talk::place::Place;
 

@@ -1,6 +1,5 @@
 //! A run in this process, kept in the configuration's store.
 
-use std::io::Write;
 use std::time::Duration;
 
 use consort_core::compile::Compiled;
@@ -13,9 +12,9 @@ use consort_runtime::tool::Toolbox;
 use super::shown::Shown;
 use super::{Args, request, wrong};
 use crate::assemble::{self, Store, Surroundings};
-use crate::commands::Output;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
+use crate::output::{Output, Stream};
 use crate::show::screen::{Look, Screen};
 use crate::show::words::counted;
 use crate::terminal::{Person, Terminal};
@@ -110,7 +109,7 @@ struct Job {
 }
 
 impl Job {
-    async fn work(mut self, run: Compiled, person: Option<&Person>, output: Output<'_>) -> anyhow::Result<Exit> {
+    async fn work(mut self, run: Compiled, person: Option<&Person>, mut output: Output<'_>) -> anyhow::Result<Exit> {
         let interrupts = interrupts();
         self.mention_unfinished(output.err).await?;
         let showing = match self.shown.take() {
@@ -121,7 +120,7 @@ impl Job {
             None => None,
         };
         let run = self.engine.submit(run).await?;
-        let mut screen = Screen::new(self.look, Output { out: &mut *output.out, err: &mut *output.err });
+        let mut screen = Screen::new(self.look, output.lend());
         let host = Host::Here(&self.engine, &run);
         let watched = Watch::new(host, &mut screen, person, (interrupts, CtrlC::Stops)).follow().await;
         if watched.is_err() {
@@ -145,7 +144,7 @@ impl Job {
     }
 
     /// Runs that a crash left behind are for the server to go on with.
-    async fn mention_unfinished(&self, err: &mut dyn Write) -> anyhow::Result<()> {
+    async fn mention_unfinished(&self, err: &mut Stream) -> anyhow::Result<()> {
         let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: 0, ..Query::default() };
         let count = self.engine.list(query).await?.total;
         if let (Store::Folder(folder), 1..) = (&self.store, count) {

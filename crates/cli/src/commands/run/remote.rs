@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Args, request, wrong};
 use crate::client::{Call, Client, Failure, Target};
-use crate::commands::Output;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::words::{counted, one_line};
@@ -106,7 +106,7 @@ async fn unknown(client: &Client, body: &Value, typed: &[(String, String)]) -> R
 /// The answer to a request that was only to be checked.
 fn rehearsed(answer: &Value, text: &str, look: Look, output: Output<'_>) -> anyhow::Result<Exit> {
     if look == Look::Frames {
-        writeln!(output.out, "{text}")?;
+        output.out.json(text)?;
         return Ok(Exit::Done);
     }
     let names: Vec<String> = Record(answer).list("tasks").map(|task| task.line("name")).collect();

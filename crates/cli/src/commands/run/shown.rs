@@ -1,7 +1,7 @@
 //! `--serve`: a run in this process that others can see and steer while it
 //! lasts. The server is for this run alone, and on this machine alone.
 
-use std::io::{self, Write};
+use std::io;
 
 use consort_runtime::engine::Engine;
 use consort_server::{Server, bind};
@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use crate::assemble::{self, Store, Surroundings};
 use crate::commands::serve;
 use crate::config::Config;
+use crate::output::Stream;
 
 /// Where it listens: other machines have no business with it.
 const HOST: &str = "127.0.0.1";
@@ -43,7 +44,7 @@ impl Shown {
     }
 
     /// Begins to listen and says where, or why that cannot be.
-    pub(super) async fn open(self, err: &mut dyn Write) -> Result<Showing, String> {
+    pub(super) async fn open(self, err: &mut Stream) -> Result<Showing, String> {
         let refused = |error: io::Error| format!("cannot listen on {HOST}:{}: {error}", self.port);
         let listener = bind((HOST, self.port)).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;

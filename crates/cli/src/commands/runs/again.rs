@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Told, call, wrong};
-use crate::commands::{Output, extend, json_file, pair};
+use crate::commands::{extend, json_file, pair};
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::record::{Page, Record};
 
 /// A run that does again what another one did not finish.

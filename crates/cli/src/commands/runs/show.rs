@@ -5,7 +5,7 @@ use crate::commands::call::Told;
 use crate::commands::reviews;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
-use crate::show::words::{ago, counted, dollars, grouped, span, visible};
+use crate::show::words::{ago, counted, dollars, grouped, span};
 
 /// The answer in words: a head, the tasks, what is to be decided, what came out.
 pub(super) fn told(run: Record<'_>, page: &Page) -> Told {
@@ -67,7 +67,7 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
 }
 
 fn output(task: Record<'_>) -> String {
-    format!("── {} ──\n{}\n", task.line("name"), visible(task.text("output")).trim_end())
+    format!("── {} ──\n{}\n", task.line("name"), task.text("output").trim_end())
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ Review run-1-review-0 of `program`; in 4m 50s the run goes on.
 consort reviews decide run-1-review-0 approve
 
 ── research ──
-Bees[2J are
+Bees\u{1b}[2J are
 social.
 ";
         let page = Page { now: 1_773_570_600_000, room: None };

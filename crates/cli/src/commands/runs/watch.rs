@@ -1,10 +1,10 @@
 //! `consort runs watch`: a run on a server, as it is seen by whoever started it.
 
 use crate::client::Target;
-use crate::commands::Output;
 use crate::commands::call::wrong;
 use crate::config::Env;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::show::screen::Look;
 use crate::terminal::Terminal;
 use crate::watch::{CtrlC, interrupts, watch_there};

@@ -1,15 +1,23 @@
 //! What the server says about itself, on stderr: for people on a terminal, one
 //! JSON object a line otherwise.
 
-use std::io::{self, IsTerminal};
+use std::fmt::Result as Written;
+use std::io;
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::{Format as Events, Full, Writer};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::Env;
+use crate::output::Reader;
+use crate::show::drawing::{Drawing, Style};
+use crate::show::paint::Colour;
 
 /// What was typed about it.
 #[derive(Debug, clap::Args)]
@@ -40,20 +48,84 @@ enum Level {
 }
 
 /// Logs from now on; says what is wrong with what was asked for.
-pub(super) fn start(args: &Wanted, env: &Env<'_>) -> Result<(), String> {
+pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), String> {
     let filter = match (args.log_level, env("RUST_LOG").filter(|set| !set.trim().is_empty())) {
         (Some(level), _) => Targets::new().with_default(filter_of(level)),
         (None, Some(set)) => set.parse().map_err(|error| format!("RUST_LOG: {error}"))?,
         (None, None) => Targets::new().with_default(LevelFilter::INFO),
     };
-    let default = if io::stderr().is_terminal() { Format::Text } else { Format::Json };
-    let lines = fmt::layer().with_writer(io::stderr);
+    let default = if reader == Reader::Terminal { Format::Text } else { Format::Json };
+    #[expect(clippy::disallowed_methods, reason = "the lines below are made for what reads them")]
+    let lines = fmt::layer().with_ansi(false).with_writer(io::stderr);
     let lines = match args.log.unwrap_or(default) {
-        Format::Text => lines.boxed(),
-        Format::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
+        Format::Text => {
+            let colour = Colour::wanted(env);
+            lines.without_time().with_level(false).map_event_format(|rest| TextLine { rest, colour, reader }).boxed()
+        }
+        Format::Json => {
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            lines.map_event_format(|whole| JsonLine { whole, reader }).boxed()
+        }
     };
     let logs = tracing_subscriber::registry().with(lines.with_filter(filter));
     logs.try_init().map_err(|error| error.to_string())
+}
+
+/// A line for people. The layer would let what is logged steer their terminal.
+struct TextLine {
+    /// Everything behind time and level.
+    rest: Events<Full, ()>,
+    colour: Colour,
+    reader: Reader,
+}
+
+impl<S, N> FormatEvent<S, N> for TextLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> Written {
+        let mut time = String::new();
+        SystemTime.format_time(&mut Writer::new(&mut time))?;
+        let mut rest = String::new();
+        self.rest.format_event(ctx, Writer::new(&mut rest), event)?;
+        let level = *event.metadata().level();
+        let (time, word) = (Drawing::of(time), Drawing::of(format!("{level:>5}")));
+        let (time, word) = match self.colour {
+            Colour::On => (time.styled(Style::Faint), word.styled(style_of(level))),
+            Colour::Off => (time, word),
+        };
+        writer.write_str(&self.reader.drawn(&time.text(" ").then(word).text(" ").text(rest)))
+    }
+}
+
+/// A line for programs, which a terminal may show too.
+struct JsonLine<F> {
+    whole: F,
+    reader: Reader,
+}
+
+impl<S, N, F> FormatEvent<S, N> for JsonLine<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> Written {
+        let mut line = String::new();
+        self.whole.format_event(ctx, Writer::new(&mut line), event)?;
+        writer.write_str(&self.reader.json(&line))
+    }
+}
+
+fn style_of(level: tracing::Level) -> Style {
+    match level {
+        tracing::Level::ERROR => Style::Red,
+        tracing::Level::WARN => Style::Yellow,
+        tracing::Level::INFO => Style::Green,
+        tracing::Level::DEBUG => Style::Blue,
+        tracing::Level::TRACE => Style::Magenta,
+    }
 }
 
 fn filter_of(level: Level) -> LevelFilter {
