@@ -3,8 +3,10 @@
 
 mod local;
 
-use std::io::{IsTerminal, Read, stdin};
+use std::io::{self, IsTerminal, Read, stdin};
 use std::path::PathBuf;
+
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::Target;
 use crate::commands::call::wrong;
@@ -103,6 +105,20 @@ fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
     }
 }
 
+/// Returns when the process of somebody who types is asked to end, or the
+/// terminal was closed; others end as programs do.
+async fn ended(typist: Typist) -> io::Result<()> {
+    if typist == Typist::Nobody {
+        return std::future::pending().await;
+    }
+    let (mut term, mut hangup) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    tokio::select! {
+        _told = term.recv() => {}
+        _told = hangup.recv() => {}
+    }
+    Ok(())
+}
+
 /// One use of the command.
 struct Session {
     message: Message,
@@ -116,9 +132,16 @@ impl Session {
         let url = place.url().map(|url| format!(" --url {url}")).unwrap_or_default();
         let screen = output.lend();
         let mut talk = Talk::begin(place, self.topic, (self.look, self.typist), screen).await?;
-        let exit = match &self.message {
-            Message::Once(content) => talk.once(content).await,
-            Message::Conversation => talk.on().await,
+        let talking = async {
+            match &self.message {
+                Message::Once(content) => talk.once(content).await,
+                Message::Conversation => talk.on().await,
+            }
+        };
+        let exit = tokio::select! {
+            exit = talking => exit,
+            // Left in order, so that the terminal is as it was before.
+            told = ended(self.typist) => told.map(|()| Exit::Interrupted).map_err(Into::into),
         };
         let thread = talk.thread().map(str::to_owned);
         drop(talk);

@@ -33,10 +33,16 @@ pub(crate) enum Code {
     Return,
     /// Goes up so many lines.
     Up(usize),
+    /// Goes down so many lines.
+    Down(usize),
     /// Goes right so many columns.
     Right(usize),
     /// Changes how text looks.
     Style(Style),
+    /// Marks what is pasted from now on.
+    MarkPastes,
+    /// No longer does.
+    UnmarkPastes,
 }
 
 /// The look of text.
@@ -128,10 +134,13 @@ impl fmt::Display for Code {
             Code::Cursor => f.write_str("\x1b[?25h"),
             Code::Return => f.write_str("\r"),
             // Terminals take 0 for 1.
-            Code::Up(0) | Code::Right(0) => Ok(()),
+            Code::Up(0) | Code::Down(0) | Code::Right(0) => Ok(()),
             Code::Up(rows) => write!(f, "\x1b[{rows}A"),
+            Code::Down(rows) => write!(f, "\x1b[{rows}B"),
             Code::Right(columns) => write!(f, "\x1b[{columns}C"),
             Code::Style(style) => write!(f, "\x1b[{}m", style.number()),
+            Code::MarkPastes => f.write_str("\x1b[?2004h"),
+            Code::UnmarkPastes => f.write_str("\x1b[?2004l"),
         }
     }
 }

@@ -1,34 +1,45 @@
-//! A line being typed: what each key does to it. Reading keys and drawing the
-//! line are done elsewhere.
+//! A message being typed, which may have several lines: what each key does to
+//! it. Reading keys and drawing the message are done elsewhere.
 
 use super::keyboard::Key;
 
-/// Lines that can be brought back; more than anybody looks through.
+/// Messages that can be brought back; more than anybody looks through.
 const HISTORY_MAX: usize = 500;
+/// Characters of a message; more than a model reads at once.
+const MESSAGE_MAX: usize = 1_000_000;
+/// Goes on in the next line when it is the last character.
+const CONTINUES: char = '\\';
 
-/// A line and the ones before it.
+/// A message and the ones before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Editor {
     text: Vec<char>,
     cursor: usize,
     history: Vec<String>,
-    /// Which line of the history is shown; its length for a new one.
+    /// Which message of the history is shown; its length for a new one.
     shown: usize,
+    /// The new message, while one of the history is shown.
+    draft: Vec<char>,
 }
 
 /// What a key came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// The line goes on.
+    /// The message goes on.
     More,
+    /// It goes on without what did not fit any more.
+    Full,
     /// It is finished.
-    Line(String),
+    Message(String),
     /// Whoever typed is leaving.
     Left,
 }
 
 impl Editor {
-    /// The line so far.
+    /// The characters a message may have.
+    pub(crate) const MAX: usize = MESSAGE_MAX;
+
+    /// The message so far.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
@@ -38,16 +49,22 @@ impl Editor {
         self.text.iter().take(self.cursor).collect()
     }
 
-    /// Empties the line.
+    /// The part of it behind the cursor.
+    pub(crate) fn after(&self) -> String {
+        self.text.iter().skip(self.cursor).collect()
+    }
+
+    /// Empties the message.
     pub(crate) fn clear(&mut self) {
         (self.cursor, self.shown) = (0, self.history.len());
         self.text.clear();
+        self.draft.clear();
     }
 
-    /// Keeps a line to be brought back.
-    pub(crate) fn remember(&mut self, line: &str) {
-        if !line.trim().is_empty() && self.history.last().is_none_or(|last| last != line) {
-            self.history.push(line.to_owned());
+    /// Keeps a message to be brought back.
+    pub(crate) fn remember(&mut self, message: &str) {
+        if !message.trim().is_empty() && self.history.last().is_none_or(|last| last != message) {
+            self.history.push(message.to_owned());
             let excess = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..excess);
         }
@@ -57,17 +74,20 @@ impl Editor {
     /// A key was pressed.
     pub(crate) fn press(&mut self, key: Key) -> Typed {
         match key {
+            Key::Enter if self.cursor == self.text.len() && self.text.last() == Some(&CONTINUES) => {
+                self.text.pop();
+                self.cursor -= 1;
+                return self.insert(&['\n']);
+            }
             Key::Enter => {
-                let line = self.text();
+                let message = self.text();
                 self.clear();
-                return Typed::Line(line);
+                return Typed::Message(message);
             }
             Key::Leave if self.text.is_empty() => return Typed::Left,
             Key::Leave | Key::Delete => self.delete(),
-            Key::Sign(sign) => {
-                self.text.insert(self.cursor, sign);
-                self.cursor += 1;
-            }
+            Key::Sign(sign) => return self.insert(&[sign]),
+            Key::Paste(pasted) => return self.insert(&pasted.chars().collect::<Vec<_>>()),
             Key::Back if self.cursor > 0 => {
                 self.cursor -= 1;
                 self.delete();
@@ -75,16 +95,31 @@ impl Editor {
             Key::Back => {}
             Key::Left => self.cursor = self.cursor.saturating_sub(1),
             Key::Right => self.cursor = (self.cursor + 1).min(self.text.len()),
-            Key::Home => self.cursor = 0,
-            Key::End => self.cursor = self.text.len(),
-            Key::Up => self.bring(self.shown.saturating_sub(1)),
-            Key::Down => self.bring(self.shown + 1),
-            Key::EraseBefore => self.erase(0),
-            Key::EraseAfter => self.text.truncate(self.cursor),
+            Key::Home => self.cursor = self.line_start(),
+            Key::End => self.cursor = self.line_end(),
+            Key::Up => self.up(),
+            Key::Down => self.down(),
+            Key::EraseBefore => self.erase(self.line_start()),
+            Key::EraseAfter => {
+                let end = self.line_end();
+                self.text.drain(self.cursor..end);
+            }
             Key::EraseWord => self.erase(self.word()),
-            Key::Escape => self.clear(),
+            Key::Escape => {
+                // It can be brought back, should it have been a slip.
+                self.remember(&self.text());
+                self.clear();
+            }
         }
         Typed::More
+    }
+
+    fn insert(&mut self, signs: &[char]) -> Typed {
+        let room = MESSAGE_MAX.saturating_sub(self.text.len());
+        let fitting = signs.get(..room.min(signs.len())).unwrap_or_default();
+        self.text.splice(self.cursor..self.cursor, fitting.iter().copied());
+        self.cursor += fitting.len();
+        if fitting.len() < signs.len() { Typed::Full } else { Typed::More }
     }
 
     fn delete(&mut self) {
@@ -107,10 +142,52 @@ impl Editor {
         self.cursor - spaces - letters
     }
 
-    /// Shows a line of the history; behind the last one there is a new line.
+    /// Where the line of the cursor begins.
+    fn line_start(&self) -> usize {
+        self.cursor - self.text.iter().take(self.cursor).rev().take_while(|sign| **sign != '\n').count()
+    }
+
+    /// Where it ends.
+    fn line_end(&self) -> usize {
+        self.cursor + self.text.iter().skip(self.cursor).take_while(|sign| **sign != '\n').count()
+    }
+
+    /// To the line above; from the first one, to the message before.
+    fn up(&mut self) {
+        let start = self.line_start();
+        if start == 0 {
+            return self.bring(self.shown.saturating_sub(1));
+        }
+        let column = self.cursor - start;
+        self.cursor = start - 1;
+        self.cursor = (self.line_start() + column).min(start - 1);
+    }
+
+    /// To the line below; from the last one, to the message after.
+    fn down(&mut self) {
+        let (start, end) = (self.line_start(), self.line_end());
+        if end == self.text.len() {
+            return self.bring(self.shown + 1);
+        }
+        let column = self.cursor - start;
+        self.cursor = end + 1;
+        self.cursor = (end + 1 + column).min(self.line_end());
+    }
+
+    /// Shows a message of the history; behind the last one there is the new one.
     fn bring(&mut self, at: usize) {
-        self.shown = at.min(self.history.len());
-        self.text = self.history.get(self.shown).map(|line| line.chars().collect()).unwrap_or_default();
+        let at = at.min(self.history.len());
+        if at == self.shown {
+            return;
+        }
+        if self.shown == self.history.len() {
+            self.draft = std::mem::take(&mut self.text);
+        }
+        self.shown = at;
+        self.text = match self.history.get(at) {
+            Some(message) => message.chars().collect(),
+            None => std::mem::take(&mut self.draft),
+        };
         self.cursor = self.text.len();
     }
 }
@@ -120,16 +197,23 @@ mod tests {
     use super::*;
 
     fn typed(editor: &mut Editor, keys: &[Key]) -> String {
-        keys.iter().for_each(|key| assert_eq!(editor.press(*key), Typed::More));
-        format!("{}|{}", editor.before(), editor.text().strip_prefix(&editor.before()).unwrap())
+        keys.iter().for_each(|key| assert_eq!(editor.press(key.clone()), Typed::More));
+        format!("{}|{}", editor.before(), editor.after())
+    }
+
+    fn signs(text: &str) -> Vec<Key> {
+        text.chars().map(Key::Sign).collect()
+    }
+
+    fn paste(text: &str) -> Key {
+        Key::Paste(text.to_owned())
     }
 
     #[test]
     fn a_line_is_edited_where_the_cursor_is() {
         let mut editor = Editor::default();
         let mut press = |keys: &[Key]| typed(&mut editor, keys);
-        let signs: Vec<Key> = "one twö".chars().map(Key::Sign).collect();
-        assert_eq!(press(&signs), "one twö|");
+        assert_eq!(press(&signs("one twö")), "one twö|");
         assert_eq!(press(&[Key::Left, Key::Back, Key::Sign('z')]), "one tz|ö");
         assert_eq!(press(&[Key::Leave]), "one tz|");
         assert_eq!(press(&[Key::EraseWord]), "one |");
@@ -139,14 +223,42 @@ mod tests {
     }
 
     #[test]
-    fn earlier_lines_come_back_and_behind_them_is_a_new_one() {
+    fn earlier_messages_come_back_and_behind_them_is_the_new_one() {
         let mut editor = Editor::default();
         ["a", "b", "b", " "].iter().for_each(|line| editor.remember(line));
-        assert_eq!(typed(&mut editor, &[Key::Up]), "b|");
+        assert_eq!(typed(&mut editor, &[Key::Sign('c'), Key::Up]), "b|");
         assert_eq!(typed(&mut editor, &[Key::Up, Key::Up]), "a|");
-        assert_eq!(typed(&mut editor, &[Key::Down, Key::Down, Key::Down]), "|");
+        assert_eq!(typed(&mut editor, &[Key::Down, Key::Down, Key::Down]), "c|");
         editor.press(Key::Up);
-        assert_eq!(editor.press(Key::Enter), Typed::Line("b".to_owned()));
+        assert_eq!(editor.press(Key::Enter), Typed::Message("b".to_owned()));
         assert_eq!(editor.text(), "");
+        assert_eq!(typed(&mut editor, &[Key::Sign('d'), Key::Escape]), "|");
+        assert_eq!(typed(&mut editor, &[Key::Up]), "d|", "what Esc cleared comes back");
+    }
+
+    #[test]
+    fn a_paste_is_part_of_one_message_and_its_lines_are_edited() {
+        let mut editor = Editor::default();
+        assert_eq!(typed(&mut editor, &[paste("one\ntwo\nthree")]), "one\ntwo\nthree|");
+        assert_eq!(typed(&mut editor, &[Key::Up]), "one\ntwo|\nthree");
+        assert_eq!(typed(&mut editor, &[Key::Home, Key::Sign('2'), Key::Up]), "o|ne\n2two\nthree");
+        assert_eq!(typed(&mut editor, &[Key::End, Key::Down, Key::EraseAfter]), "one\n2tw|\nthree");
+        assert_eq!(typed(&mut editor, &[Key::EraseBefore, Key::Back]), "one|\nthree");
+        assert_eq!(typed(&mut editor, &[Key::Down, paste("!")]), "one\nthr!|ee");
+        assert_eq!(editor.press(Key::Enter), Typed::Message("one\nthr!ee".to_owned()));
+    }
+
+    #[test]
+    fn a_backslash_at_the_end_goes_on_in_the_next_line() {
+        let mut editor = Editor::default();
+        assert_eq!(typed(&mut editor, &[signs("a\\"), vec![Key::Enter], signs("b")].concat()), "a\nb|");
+        assert_eq!(editor.press(Key::Enter), Typed::Message("a\nb".to_owned()));
+    }
+
+    #[test]
+    fn a_message_has_a_limit_and_says_so() {
+        let mut editor = Editor::default();
+        assert_eq!(editor.press(paste(&"x".repeat(MESSAGE_MAX + 1))), Typed::Full);
+        assert_eq!((editor.text().len(), editor.press(Key::Sign('y'))), (MESSAGE_MAX, Typed::Full));
     }
 }

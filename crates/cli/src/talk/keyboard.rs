@@ -10,11 +10,22 @@ use tokio::task::JoinHandle;
 /// Bytes taken at once; what is pasted comes in several pieces.
 const CHUNK: usize = 1024;
 
+/// Bytes of one paste that are kept before they are handed on: a terminal that
+/// never says where a paste ends must not fill the memory.
+const PASTE_PIECE: usize = 64 * 1024;
+/// Bytes of a sequence that is not whole yet; those we know are shorter.
+const SEQUENCE_MAX: usize = 32;
+/// What a terminal sends before and after something that was pasted.
+const PASTE_BEGIN: &str = "\u{1b}[200~";
+const PASTE_END: &str = "\u{1b}[201~";
+
 /// A key that was pressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A character.
     Sign(char),
+    /// Text that was pasted, with its lines.
+    Paste(String),
     /// The end of a line.
     Enter,
     /// Esc, alone.
@@ -51,8 +62,8 @@ pub(crate) struct Keyboard {
     before: Termios,
     /// Keys nobody has asked for yet.
     typed: VecDeque<Key>,
-    /// Bytes of a character that is not whole yet.
-    rest: Vec<u8>,
+    /// Makes keys of what the terminal sends.
+    decoder: Decoder,
     /// A read that is waited for.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
 }
@@ -66,7 +77,7 @@ impl Keyboard {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(stdin(), OptionalActions::Now, &modes)?;
-        Ok(Keyboard { before, typed: VecDeque::new(), rest: Vec::new(), reading: None })
+        Ok(Keyboard { before, typed: VecDeque::new(), decoder: Decoder::default(), reading: None })
     }
 
     /// The next key, or `None` when there will be none. Dropping this loses nothing.
@@ -101,10 +112,7 @@ impl Keyboard {
         let bytes = reading.await;
         self.reading = None;
         let bytes = bytes.ok()?.ok().filter(|bytes| !bytes.is_empty())?;
-        self.rest.extend(bytes);
-        let whole = whole(&self.rest);
-        let bytes: Vec<u8> = self.rest.drain(..whole).collect();
-        self.typed.extend(keys(&String::from_utf8_lossy(&bytes)));
+        self.typed.extend(self.decoder.decode(&bytes));
         Some(())
     }
 }
@@ -122,26 +130,91 @@ fn read() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Makes keys of bytes, which come in pieces that end anywhere.
+#[derive(Clone, Debug, Default)]
+struct Decoder {
+    /// Bytes of a character or a sequence that is not whole yet.
+    rest: Vec<u8>,
+    /// What was pasted so far, while the end of it has not come.
+    paste: Option<String>,
+}
+
+impl Decoder {
+    /// The keys in what a terminal sent.
+    fn decode(&mut self, bytes: &[u8]) -> Vec<Key> {
+        // A full piece may have been cut inside a sequence; others end where the terminal paused.
+        let is_cut = bytes.len() == CHUNK;
+        self.rest.extend(bytes);
+        let whole = whole(&self.rest);
+        let bytes: Vec<u8> = self.rest.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let mut left = text.as_ref();
+        let mut keys = Vec::new();
+        while let Some(sign) = left.chars().next() {
+            let read = match (&mut self.paste, sign) {
+                (Some(pasted), _) => paste(pasted, left, &mut keys),
+                (None, _) if left.starts_with(PASTE_BEGIN) => {
+                    self.paste = Some(String::new());
+                    Extent::Whole(PASTE_BEGIN.len())
+                }
+                (None, '\u{1b}') if is_cut && left.len() == 1 => Extent::More,
+                (None, '\u{1b}') => sequence(left, &mut keys),
+                (None, sign) => {
+                    keys.extend(plain(sign));
+                    Extent::Whole(sign.len_utf8())
+                }
+            };
+            match read {
+                Extent::Whole(length) => left = left.get(length..).unwrap_or_default(),
+                Extent::PasteEnded(length) => {
+                    self.paste = None;
+                    left = left.get(length..).unwrap_or_default();
+                }
+                Extent::More => {
+                    // What came before in this piece belongs in front of what is not whole.
+                    self.rest.splice(0..0, left.bytes());
+                    break;
+                }
+            }
+        }
+        keys
+    }
+}
+
+/// How far a text was read.
+enum Extent {
+    /// So many bytes.
+    Whole(usize),
+    /// So many bytes, with which the paste is over.
+    PasteEnded(usize),
+    /// Not at all: the rest of it has yet to come.
+    More,
+}
+
+/// Takes in what was pasted; a key of it when it is over or has become long.
+fn paste(pasted: &mut String, left: &str, keys: &mut Vec<Key>) -> Extent {
+    let end = left.find(PASTE_END);
+    // The last bytes may be the beginning of the end.
+    let open =
+        (1..PASTE_END.len()).rev().find(|length| PASTE_END.get(..*length).is_some_and(|part| left.ends_with(part)));
+    let length = end.unwrap_or(left.len() - open.unwrap_or(0));
+    pasted.push_str(left.get(..length).unwrap_or_default());
+    if end.is_some() || pasted.len() > PASTE_PIECE {
+        keys.push(Key::Paste(std::mem::take(pasted).replace("\r\n", "\n").replace('\r', "\n")));
+    }
+    match (end, length) {
+        (Some(at), _) => Extent::PasteEnded(at + PASTE_END.len()),
+        (None, 0) => Extent::More,
+        (None, length) => Extent::Whole(length),
+    }
+}
+
 /// How many bytes belong to whole characters.
 fn whole(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Ok(_) | Err(_) => bytes.len(),
     }
-}
-
-/// The keys in what a terminal sent.
-fn keys(mut text: &str) -> Vec<Key> {
-    let mut keys = Vec::new();
-    while let Some(sign) = text.chars().next() {
-        let (key, length) = match sign {
-            '\u{1b}' => sequence(text),
-            sign => (plain(sign), sign.len_utf8()),
-        };
-        keys.extend(key);
-        text = text.get(length..).unwrap_or_default();
-    }
-    keys
 }
 
 fn plain(sign: char) -> Option<Key> {
@@ -165,13 +238,16 @@ fn plain(sign: char) -> Option<Key> {
 }
 
 /// What begins with Esc: a key of its own, a sequence, or nothing we know.
-fn sequence(text: &str) -> (Option<Key>, usize) {
+fn sequence(text: &str, keys: &mut Vec<Key>) -> Extent {
     let Some(body) = text.get(1..).filter(|body| body.starts_with(['[', 'O'])) else {
-        return (Some(Key::Escape), 1);
+        keys.push(Key::Escape);
+        return Extent::Whole(1);
     };
     let end = body.char_indices().skip(1).find(|(_, sign)| matches!(sign, '@'..='~'));
-    let Some((end, last)) = end else { return (None, text.len()) };
-    let key = match (body.get(1..end).unwrap_or_default(), last) {
+    let Some((end, last)) = end else {
+        return if text.len() < SEQUENCE_MAX { Extent::More } else { Extent::Whole(text.len()) };
+    };
+    keys.extend(match (body.get(1..end).unwrap_or_default(), last) {
         ("", 'A') => Some(Key::Up),
         ("", 'B') => Some(Key::Down),
         ("", 'C') => Some(Key::Right),
@@ -180,13 +256,21 @@ fn sequence(text: &str) -> (Option<Key>, usize) {
         ("", 'F') | ("4" | "8", '~') => Some(Key::End),
         ("3", '~') => Some(Key::Delete),
         _ => None,
-    };
-    (key, 1 + end + last.len_utf8())
+    });
+    Extent::Whole(1 + end + last.len_utf8())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn keys(text: &str) -> Vec<Key> {
+        Decoder::default().decode(text.as_bytes())
+    }
+
+    fn pasted(text: &str) -> Key {
+        Key::Paste(text.to_owned())
+    }
 
     #[test]
     fn keys_are_told_apart_and_sequences_nobody_knows_are_passed_over() {
@@ -195,6 +279,38 @@ mod tests {
         assert_eq!(keys("\u{1b}[A\u{1b}OD\u{1b}[3~\u{1b}[1;5Cx"), [Key::Up, Key::Left, Key::Delete, Key::Sign('x')]);
         assert_eq!(keys("\u{1b}\u{1b}"), [Key::Escape, Key::Escape]);
         assert_eq!(keys("\u{4}\u{0}\u{7f}"), [Key::Leave, Key::Back]);
+        assert_eq!(keys(&format!("\u{1b}[{}x", "1".repeat(SEQUENCE_MAX))), [], "no sequence is as long");
+    }
+
+    #[test]
+    fn what_is_pasted_is_one_key_whatever_is_in_it() {
+        let text = "a\u{1b}[200~one\rtwo\r\n\u{1b}[A\u{4}three\u{1b}[201~b\n";
+        let expected = [Key::Sign('a'), pasted("one\ntwo\n\u{1b}[A\u{4}three"), Key::Sign('b'), Key::Enter];
+        assert_eq!(keys(text), expected);
+        // Byte by byte, as it may come; the Esc of the marks comes with something behind it.
+        let mut decoder = Decoder::default();
+        let mut pieces = vec![&text.as_bytes()[..3]];
+        pieces.extend(text.as_bytes()[3..].chunks(1));
+        let keys: Vec<Key> = pieces.into_iter().flat_map(|piece| decoder.decode(piece)).collect();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn a_paste_without_an_end_is_handed_on_piece_by_piece() {
+        let mut decoder = Decoder::default();
+        decoder.decode(PASTE_BEGIN.as_bytes());
+        let piece = "x".repeat(CHUNK);
+        let handed: usize = (0..PASTE_PIECE / CHUNK * 3).map(|_| decoder.decode(piece.as_bytes()).len()).sum();
+        assert_eq!(handed, 2);
+        assert!(decoder.paste.is_some_and(|left| left.len() <= PASTE_PIECE + CHUNK));
+    }
+
+    #[test]
+    fn a_mark_cut_by_the_end_of_a_full_piece_is_still_one() {
+        let mut decoder = Decoder::default();
+        let first = format!("{}\u{1b}", "x".repeat(CHUNK - 1));
+        assert_eq!(decoder.decode(first.as_bytes()).len(), CHUNK - 1);
+        assert_eq!(decoder.decode(b"[200~a\nb\x1b[201~"), [pasted("a\nb")]);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! A conversation in a terminal, in this process or on a server (`place`).
 //! `turn` watches one turn, whose frames `story` folds and `screen` shows, with
-//! `calls`, `markdown` and `tally`; `keyboard`, `editor` and `slash` are what
-//! people type.
+//! `calls`, `markdown` and `tally`; `keyboard`, `editor`, `prompt` and `slash`
+//! are what people type.
 
 mod calls;
 mod editor;
 mod keyboard;
 mod markdown;
 pub(crate) mod place;
+mod prompt;
 mod screen;
 mod slash;
 mod story;
@@ -34,11 +35,12 @@ use crate::output::Output;
 use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::table::{Column, Table};
+use crate::show::words::grouped;
 use crate::watch::{Interrupts, interrupts};
 
 const PROMPT: &str = "› ";
-/// What a second line of a message stands behind.
-const PROMPT_MORE: &str = "… ";
+/// What is said to somebody who presses Ctrl-C at the prompt.
+const STAYS: &str = "Ctrl-C again leaves, as Ctrl-D on an empty line does; Esc clears what was typed";
 
 const UNSTORED: &str = "the turn stopped, because it could not be stored";
 
@@ -80,6 +82,13 @@ enum Line {
     Left(Exit),
 }
 
+/// The key that was pressed last at the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pressed {
+    CtrlC,
+    Something,
+}
+
 impl<'a> Talk<'a> {
     /// Begins one; the thread to go on with must be there.
     pub(crate) async fn begin(
@@ -91,11 +100,14 @@ impl<'a> Talk<'a> {
         if let Some(thread) = &topic.thread {
             place.open(thread).await?;
         }
+        let mut screen = Screen::new(look, output);
         let keyboard = match typist {
-            Typist::Person => Some(Keyboard::open()?),
+            Typist::Person => {
+                screen.mark_pastes()?;
+                Some(Keyboard::open()?)
+            }
             Typist::Nobody => None,
         };
-        let screen = Screen::new(look, output);
         let (interrupts, memory, tally) = (interrupts(), Memory::default(), Tally::default());
         Ok(Talk { place, screen, keyboard, interrupts, topic, mode: None, memory, tally })
     }
@@ -150,38 +162,42 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// The next line; one that ends in a backslash goes on in the next.
+    /// The next message. Ctrl-C keeps what was typed; twice in a row it leaves.
     async fn line(&mut self, editor: &mut Editor) -> anyhow::Result<Line> {
-        let mut lines: Vec<String> = Vec::new();
+        let mut pressed = Pressed::Something;
         self.screen.make_room()?;
         loop {
-            self.screen.prompt(if lines.is_empty() { PROMPT } else { PROMPT_MORE }, editor)?;
+            self.screen.prompt(PROMPT, editor)?;
             let typed = tokio::select! {
-                key = key(&mut self.keyboard) => key.map_or(Typed::Left, |key| editor.press(key)),
+                key = key(&mut self.keyboard) => {
+                    pressed = Pressed::Something;
+                    key.map_or(Typed::Left, |key| editor.press(key))
+                }
                 Some(()) = self.interrupts.next() => {
                     self.screen.entered()?;
-                    if lines.is_empty() && editor.text().is_empty() {
+                    if pressed == Pressed::CtrlC {
                         return Ok(Line::Left(Exit::Interrupted));
                     }
-                    lines.clear();
-                    editor.clear();
+                    pressed = Pressed::CtrlC;
+                    self.screen.whisper(STAYS)?;
                     Typed::More
                 }
             };
             match typed {
                 Typed::More => {}
+                Typed::Full => {
+                    self.screen.entered()?;
+                    let most = grouped(Editor::MAX as u64);
+                    self.screen.whisper(&format!("a message has at most {most} characters; the rest was left out"))?;
+                }
                 Typed::Left => {
                     self.screen.entered()?;
                     return Ok(Line::Left(Exit::Done));
                 }
-                Typed::Line(line) => {
+                Typed::Message(message) => {
                     self.screen.entered()?;
-                    editor.remember(&line);
-                    let (line, goes_on) = line.strip_suffix('\\').map_or((line.as_str(), false), |line| (line, true));
-                    lines.push(line.to_owned());
-                    if !goes_on {
-                        return Ok(Line::Typed(lines.join("\n")));
-                    }
+                    editor.remember(&message);
+                    return Ok(Line::Typed(message));
                 }
             }
         }

@@ -9,6 +9,7 @@ use consort_runtime::ring;
 
 use super::editor::Editor;
 use super::markdown::Markdown;
+use super::prompt::Rows;
 use super::story::{Role, Shown, Story};
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
@@ -17,7 +18,7 @@ use crate::show::frame::Frame;
 use crate::show::paint::{Colour, Painter};
 use crate::show::safe::safe;
 use crate::show::screen::{Look, size};
-use crate::show::words::{cut, cut_start, width};
+use crate::show::words::{cut, width};
 
 /// Lines for the cursor and for what stands above what is drawn.
 const SPARE: usize = 2;
@@ -40,6 +41,16 @@ pub(super) struct Screen<'a> {
     unfinished: String,
     painter: Painter,
     began: Instant,
+    /// The message being typed, as it is shown.
+    typed: Option<Rows>,
+    pastes: Pastes,
+}
+
+/// Whether the terminal marks what is pasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pastes {
+    Marked,
+    Unmarked,
 }
 
 impl<'a> Screen<'a> {
@@ -49,7 +60,8 @@ impl<'a> Screen<'a> {
         let live = output.out.reader() == Reader::Terminal && look != Look::Frames;
         let answer = if live { Answer::Live(Markdown::new(colour)) } else { Answer::Whole };
         let (unfinished, painter) = (String::new(), Painter::new(colour));
-        Screen { output, look, answer, unfinished, painter, began: Instant::now() }
+        let (began, typed, pastes) = (Instant::now(), None, Pastes::Unmarked);
+        Screen { output, look, answer, unfinished, painter, began, typed, pastes }
     }
 
     /// The time since the conversation began.
@@ -160,26 +172,42 @@ impl<'a> Screen<'a> {
         self.show(super::story::note(Tone::Faint, words))
     }
 
-    /// Shows the line being typed behind a prompt, as much as fits around the cursor.
-    pub(super) fn prompt(&mut self, prompt: &str, editor: &Editor) -> io::Result<()> {
-        let room = size(self.output.err).width.saturating_sub(width(prompt)).max(1);
-        let before = cut_start(&safe(&editor.before()), room);
-        let text = editor.text();
-        let after = text.strip_prefix(&editor.before()).unwrap_or_default();
-        let after = cut(&safe(after), room.saturating_sub(width(&before)));
-        let behind = width(prompt) + width(&before);
-        let start = Drawing::default().code(Code::Cursor).code(Code::Return).code(Code::ClearLine);
-        let line = start.text(format!("{prompt}{before}{after}"));
-        self.output.err.draw(&line.code(Code::Return).code(Code::Right(behind)))
+    /// Asks the terminal to mark what is pasted, until this is dropped.
+    pub(super) fn mark_pastes(&mut self) -> io::Result<()> {
+        if matches!(self.look, Look::Block(_)) {
+            self.pastes = Pastes::Marked;
+            self.output.err.draw(&Drawing::default().code(Code::MarkPastes))?;
+        }
+        Ok(())
     }
 
-    /// Ends the line that is being typed.
+    /// Shows the message being typed behind a prompt.
+    pub(super) fn prompt(&mut self, prompt: &str, editor: &Editor) -> io::Result<()> {
+        let size = size(self.output.err);
+        let rows = Rows::lay_out(prompt, (&editor.before(), &editor.after()), size);
+        let clear = self.typed.take().map_or_else(start_of_line, |rows| rows.clear(size.width));
+        self.output.err.draw(&clear.then(rows.drawing()))?;
+        self.typed = Some(rows);
+        Ok(())
+    }
+
+    /// Whether a prompt is shown.
+    pub(super) fn is_prompting(&self) -> bool {
+        self.typed.is_some()
+    }
+
+    /// Ends the message that is being typed, which stays where it is.
     pub(super) fn entered(&mut self) -> io::Result<()> {
-        self.output.err.draw(&Drawing::of("\n"))
+        let leave = self.typed.take().map_or_else(|| Drawing::of("\n"), |rows| rows.leave());
+        self.output.err.draw(&leave)
     }
 
     /// Takes away what is drawn, so that something else can be written.
     pub(super) fn make_room(&mut self) -> io::Result<()> {
+        if let Some(rows) = self.typed.take() {
+            let clear = rows.clear(size(self.output.err).width);
+            return self.output.err.draw(&clear);
+        }
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
         }
@@ -195,12 +223,20 @@ impl<'a> Screen<'a> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        // However it ends, the cursor is not left hidden.
+        // However it ends, the terminal is left as it was found.
         if matches!(self.look, Look::Block(_)) {
-            let leave = self.painter.leave();
+            let leave = match self.pastes {
+                Pastes::Marked => self.painter.leave().code(Code::UnmarkPastes),
+                Pastes::Unmarked => self.painter.leave(),
+            };
             let _closed = self.output.err.draw(&leave);
         }
     }
+}
+
+/// Takes away what stands on the line of the cursor.
+fn start_of_line() -> Drawing {
+    Drawing::default().code(Code::Return).code(Code::ClearLine)
 }
 
 /// A text as lines of this width.

@@ -12,7 +12,9 @@ pub(super) const HELP: &str = "\
 /tools          the tools there are
 /cost           what the last turn and this session used
 /exit           leave (also Ctrl-D)
-Esc or Ctrl-C stops a running turn; a line that ends in \\ goes on in the next.";
+Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and
+Ctrl-C twice leaves. What is pasted is one message, with all its lines; a line
+that ends in \\ goes on in the next.";
 
 /// A line, read.
 #[derive(Clone, Debug, PartialEq, Eq)]

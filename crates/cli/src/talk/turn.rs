@@ -97,6 +97,8 @@ impl Talk<'_> {
                 Wake::Interrupt => self.stop(thread, &mut watching).await?,
                 Wake::Key(key) => self.pressed(key, thread, &mut watching).await?,
                 Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.story)?,
+                // What happened meanwhile may have been told in its place.
+                Wake::Tick if !self.screen.is_prompting() => self.screen.prompt(CHOICES, &watching.line)?,
                 Wake::Tick => {}
                 Wake::Abandoned => return Ok(Turned::Abandoned),
             }
@@ -191,9 +193,9 @@ impl Talk<'_> {
     async fn pressed(&mut self, key: Option<Key>, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         let Some(key) = key.filter(|key| *key != Key::Escape) else { return self.stop(thread, watching).await };
         match watching.line.press(key) {
-            Typed::More => Ok(self.screen.prompt(CHOICES, &watching.line)?),
+            Typed::More | Typed::Full => Ok(self.screen.prompt(CHOICES, &watching.line)?),
             Typed::Left => self.stop(thread, watching).await,
-            Typed::Line(line) => {
+            Typed::Message(line) => {
                 self.screen.entered()?;
                 self.answered(&line, thread, watching).await
             }

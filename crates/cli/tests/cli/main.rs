@@ -1,7 +1,8 @@
 //! The real binary, each time in a folder of its own: `local` without a server,
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
-//! can do to a run, `chat` a conversation, `hotel` servers that use each other,
-//! `hostile` models and servers that would steer a terminal, `guide` what the documentation says.
+//! can do to a run, `chat` a conversation, `typing` what is done at its prompt,
+//! `hotel` servers that use each other, `hostile` models and servers that would
+//! steer a terminal, `guide` what the documentation says.
 
 #[cfg(test)]
 mod binary;
@@ -29,3 +30,5 @@ mod slow_model;
 mod steer;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod typing;

@@ -10,7 +10,9 @@ use std::sync::mpsc::{Receiver, channel};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
 
+use crate::binary::signal;
 use crate::slow_model::PATIENCE;
 
 /// A program on a terminal of its own.
@@ -68,12 +70,27 @@ impl Terminal {
 
     /// Waits for its end.
     pub(crate) fn ended(mut self) -> Option<i32> {
+        self.wait()
+    }
+
+    /// The same; the terminal stays.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
         self.program.wait().unwrap().code()
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.program, name);
+    }
+
+    /// Whether the terminal shows what is typed and collects lines, as in a shell.
+    pub(crate) fn echoes(&self) -> bool {
+        tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
 
     /// Waits for its end; everything that was ever sent to the terminal.
     pub(crate) fn transcript(mut self) -> (Option<i32>, Vec<u8>) {
-        let status = self.program.wait().unwrap().code();
+        let status = self.wait();
         while let Ok(piece) = self.pieces.recv_timeout(PATIENCE) {
             self.sent.extend(piece);
         }
