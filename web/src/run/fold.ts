@@ -2,7 +2,7 @@
 // they were; folding the same frames in any batches gives the same state, and an event that comes twice counts once.
 
 import type { RunDetail } from '../api/types';
-import { type Frame, isStored, type StoredFrame, type TokenFrame } from './frame';
+import { type Frame, isInherited, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
   answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, progressed, retried, say, startTurn, taskOf,
@@ -45,15 +45,15 @@ export function emptyRun(runId: string): RunState {
 }
 
 /**
- * Where to start when a run is too long to be read from its beginning: the server's own fold, and its first event for
- * what the tasks read of each other. The events from `first` on are told again, which changes nothing they say.
+ * Where to start when a run is too long to be read from its beginning, or was made of another: the server's own fold,
+ * and its first event for what the tasks read of each other. The events from `first` on are told again, which changes nothing they say.
  */
 export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, first: number): RunState {
-  const start = accepted ? fold(emptyRun(detail.runId), [accepted]) : emptyRun(detail.runId);
+  const declared = accepted?.type === 'run_accepted' ? accepted.tasks : [];
   const { metrics } = detail;
   const cost = metrics.costEstimate;
   return {
-    ...start,
+    ...emptyRun(detail.runId),
     first,
     next: first,
     counted: detail.eventCount,
@@ -64,7 +64,7 @@ export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, 
     startedAt: detail.startedAt,
     paused: detail.paused,
     model: detail.model,
-    tasks: detail.tasks.map((task, position) => seededTask(task, position, start.tasks[position])),
+    tasks: detail.tasks.map((task, position) => seededTask(task, position, declared[position]?.context ?? [])),
     totals: {
       inputTokens: metrics.inputTokens,
       outputTokens: metrics.outputTokens,
@@ -77,12 +77,12 @@ export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, 
   };
 }
 
-function seededTask(detail: RunDetail['tasks'][number], position: number, declared: Task | undefined): Task {
+function seededTask(detail: RunDetail['tasks'][number], position: number, context: number[]): Task {
   return given<Task>({
     index: position + 1,
     name: detail.name,
     role: detail.agentRole,
-    context: declared?.context ?? [],
+    context,
     status: detail.status,
     description: detail.description,
     model: detail.model,
@@ -93,6 +93,7 @@ function seededTask(detail: RunDetail['tasks'][number], position: number, declar
     output: detail.output,
     parsed: detail.parsedOutput,
     error: detail.error,
+    isInherited: isInherited(detail) || undefined,
   });
 }
 
@@ -103,12 +104,21 @@ export function fold(state: RunState, frames: readonly Frame[]): RunState {
       if (frame.type === 'token') token(draft, frame);
       if (frame.type === 'tool_progress') progressed(draft, frame);
     } else if (frame.seq >= draft.run.next) {
-      apply(draft, frame);
+      if (isInherited(frame)) inherit(draft, frame);
+      else apply(draft, frame);
       draft.run.at = frame.at;
       draft.run.next = frame.seq + 1;
     }
   }
   return draft.run;
+}
+
+/** What was copied tells what was said and done; of this run's tasks, clock and counts it says nothing. */
+function inherit(draft: Draft, frame: StoredFrame): void {
+  const own = { ...draft.run };
+  apply(draft, frame);
+  const { turns, reviews, directives, notes } = draft.run;
+  Object.assign(draft.run, own, { turns, reviews, directives, notes });
 }
 
 /** Notes that words may have been missed: what is being said now began before, or between, this page's connections. */
@@ -137,6 +147,8 @@ function apply(draft: Draft, frame: StoredFrame): void {
   const { at } = frame;
   switch (frame.type) {
     case 'run_accepted':
+      // The server's fold knows this and more.
+      if (frame.seq < run.counted) return;
       run.ensemble = frame.ensemble;
       run.workflow = frame.workflow;
       run.acceptedAt = at;

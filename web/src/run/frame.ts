@@ -17,5 +17,8 @@ export type Quoted = ServerLlmIterationStarted['messages'][number];
 
 export const isStored = (frame: Frame): frame is StoredFrame => 'seq' in frame;
 
+/** Whether it was copied from the run this one was made of: it happened there. */
+export const isInherited = (frame: object): boolean => 'inherited' in frame && frame.inherited === true;
+
 export const isOver = (status: TaskStatus): boolean =>
   status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED' || status === 'SKIPPED';

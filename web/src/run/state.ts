@@ -64,6 +64,8 @@ export interface Task {
   output?: string;
   parsed?: unknown;
   error?: string;
+  /** It was done in the run this one was made of; its times are that run's. */
+  isInherited?: true;
   /** It hands the other tasks out. */
   isManager?: true;
 }

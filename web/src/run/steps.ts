@@ -36,7 +36,6 @@ export function manager(draft: Draft, { agentRole, taskName }: { agentRole: stri
 /** A turn that began before the first event folded here. */
 function joined(draft: Draft, frame: Of<'llm_iteration_started'>): Turn {
   const turn = startTurn(draft, frame, frame.turnId, frame.taskDescription);
-  if (!draft.task(turn.taskIndex)) manager(draft, frame);
   turn.told = Math.max(0, frame.totalMessageCount - frame.messages.length);
   turn.isJoined = true;
   return turn;
@@ -82,6 +81,7 @@ export function say(draft: Draft, frame: StoredFrame & { turnId: string }, tone:
 
 export function asked(draft: Draft, frame: Of<'llm_iteration_started'>): void {
   const turn = draft.turn(frame.turnId) ?? joined(draft, frame);
+  if (!draft.task(turn.taskIndex)) manager(draft, frame);
   const { seq, at, model, iterationIndex: index, messages, totalMessageCount: total } = frame;
   const fresh = total < turn.told ? messages : messages.slice(Math.max(0, messages.length - (total - turn.told)));
   const sent = fresh.filter(({ role }) => role === 'system' || role === 'user');

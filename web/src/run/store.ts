@@ -67,7 +67,8 @@ export class RunStore {
       const path = `/api/runs/${encodeURIComponent(this.#runId)}`;
       const detail = await get<RunDetail>(path);
       const first = detail.eventCount > window ? detail.eventCount - window : 0;
-      const start = first === 0 ? emptyRun(this.#runId) : seededRun(detail, await acceptance(path), first);
+      const isWhole = first === 0 && !detail.retryOf && !detail.forkedFrom;
+      const start = isWhole ? emptyRun(this.#runId) : seededRun(detail, await acceptance(path), first);
       if (this.#closed) return;
       this.#stop?.();
       this.#show({ detail });

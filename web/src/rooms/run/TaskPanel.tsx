@@ -9,7 +9,7 @@ import { count, money } from '../../ui/format';
 import { Json } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
-import { Took } from '../../ui/Time';
+import { TaskTook } from '../../ui/TaskTook';
 import { Inject } from './Dialogs';
 import css from './TaskPanel.module.css';
 
@@ -36,7 +36,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         <dt>Agent</dt><dd>{task.role}</dd>
         {turn && !isOver(task.status) ? <><dt>Now</dt><dd>{doing(turn)}</dd></> : null}
         {task.model ? <><dt>Model</dt><dd>{task.model}</dd></> : null}
-        {task.startedAt ? <><dt>Time</dt><dd><Took from={task.startedAt} to={task.endedAt} /></dd></> : null}
+        {task.startedAt ? <><dt>Time</dt><dd><TaskTook task={task} /></dd></> : null}
         <dt>Tokens</dt><dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
         {turn?.costUsd === undefined ? null : <><dt>Cost</dt><dd>{money(turn.costUsd)}</dd></>}
         <dt>Tool calls</dt><dd>{task.toolCalls}</dd>

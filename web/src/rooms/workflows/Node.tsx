@@ -5,7 +5,7 @@ import { doing } from '../../run/now';
 import type { Task as RunTask, Turn } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
-import { Took } from '../../ui/Time';
+import { TaskTook } from '../../ui/TaskTook';
 import type { Place, Task } from '../../workflow/graph';
 import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import css from './Canvas.module.css';
@@ -71,7 +71,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
           {ran ? <span className={css.icon} aria-hidden><StatusIcon standing={ran.status} size={15} /></span> : isGhost ? <IconPencilQuestion size={15} aria-hidden /> : null}
           <strong>{title}<span className="visually-hidden">{unseen}.</span></strong>
           {troubles ? <span className={css.wrong} title={troubles}><IconAlertTriangle size={15} aria-hidden /></span> : null}
-          {ran?.startedAt ? <small><Took from={ran.startedAt} to={ran.endedAt} /></small> : null}
+          {ran?.startedAt ? <small><TaskTook task={ran} /></small> : null}
         </span>
         <Line data={data} isLong={!facts} />
         {facts ? <span className={shared.last}><span>{facts}</span></span> : null}

@@ -4,7 +4,7 @@ import { doing } from '../../run/now';
 import type { RunState, Task } from '../../run/state';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
-import { Took } from '../../ui/Time';
+import { TaskTook } from '../../ui/TaskTook';
 import css from './Editor.module.css';
 
 /** How the chosen task stands in the run that is watched, and what came of it. */
@@ -14,7 +14,7 @@ export function RunTask({ run, task }: { run: RunState; task: Task }) {
     <section className={css.ran} aria-label={`${task.name} in this run`}>
       <header>
         <StatusPill standing={task.status} />
-        {task.startedAt ? <Took from={task.startedAt} to={task.endedAt} /> : null}
+        <TaskTook task={task} />
         <Link to={`/runs/${run.runId}/conversation?turn=${task.index}`}>Conversation</Link>
       </header>
       {turn && !isOver(task.status) ? <p>{task.name} {doing(turn)}</p> : null}

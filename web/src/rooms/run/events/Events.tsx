@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { get } from '../../../api/client';
 import type { RunDetail } from '../../../api/types';
-import type { StoredFrame } from '../../../run/frame';
+import { isInherited, type StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
@@ -73,7 +73,7 @@ function Row({ run, seq, top, frame, isChosen }: RowProps) {
   return (
     <Link to={`?event=${seq}`} replace className={css.row} style={{ top }} aria-current={isChosen}>
       <span className={css.seq}>{seq}</span>
-      <span className={css.time}>{frame ? `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}` : ''}</span>
+      <span className={css.time}>{frame ? (isInherited(frame) ? 'inherited' : `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}`) : ''}</span>
       <span className={css.type} data-tone={frame ? toneOf(frame) : undefined}>{frame?.type ?? '…'}</span>
       <span className={css.task}>{frame ? ownerText(run, frame) : ''}</span>
       <span className={css.about}>{frame ? about(frame) : ''}</span>

@@ -5,7 +5,7 @@ import type { Task, Turn } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
 import { count } from '../../../ui/format';
 import { StatusIcon, statusTone } from '../../../ui/Status';
-import { Took } from '../../../ui/Time';
+import { TaskTook } from '../../../ui/TaskTook';
 import css from './Graph.module.css';
 
 export type TaskNodeData = { task: Task; turn: Turn | undefined; isChosen: boolean; choose: (index: number) => void };
@@ -21,7 +21,7 @@ export const TaskNode = memo(function TaskNode({ data, sourcePosition = Position
         <span className={shared.first}>
           <StatusIcon standing={task.status} size={15} />
           <strong>{task.name}</strong>
-          {task.startedAt ? <small><Took from={task.startedAt} to={task.endedAt} /></small> : null}
+          {task.startedAt ? <small><TaskTook task={task} /></small> : null}
         </span>
         <span className={shared.line} data-tone={tone}>{text}</span>
         <span className={shared.last}>

@@ -8,7 +8,7 @@ import { Json } from '../../../ui/Json';
 import { Markdown } from '../../../ui/Markdown';
 import { Empty } from '../../../ui/Note';
 import { StatusPill } from '../../../ui/Status';
-import { Took } from '../../../ui/Time';
+import { TaskTook } from '../../../ui/TaskTook';
 import type { TabProps } from '../Run';
 import css from './Outputs.module.css';
 
@@ -40,7 +40,7 @@ function Output({ runId, task }: { runId: string; task: Task }) {
       <header className={css.head}>
         <h2><Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link></h2>
         {task.status === 'COMPLETED' ? null : <StatusPill standing={task.status} />}
-        <small>{task.model} · {count(task.tokens)} tokens{task.startedAt ? <> · <Took from={task.startedAt} to={task.endedAt} /></> : null}</small>
+        <small>{task.model} · {count(task.tokens)} tokens{task.startedAt ? <> · <TaskTook task={task} /></> : null}</small>
         {task.output === undefined ? null : (
           <Group gap={6}>
             <SegmentedControl size="xs" aria-label="How to show it" data={views.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))} value={view} onChange={setView} />

@@ -90,7 +90,7 @@ interface TimeRowProps {
 function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
   const navigate = useNavigate();
   const { from, to, readFrom = -Infinity } = row;
-  const took = from !== undefined && to !== undefined ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}` : '';
+  const took = row.isInherited ? 'inherited' : from !== undefined && to !== undefined ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}` : '';
   const isPart = row.id.includes('/');
   return (
     <div className={css.row} style={{ top }}>

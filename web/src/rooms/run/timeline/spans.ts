@@ -31,26 +31,32 @@ export interface Row {
   /** It began before the events read, nobody says when: it took at least as long as is shown. */
   isCut?: true;
   spans: Span[];
+  /** It was done in the run this one was made of. */
+  isInherited?: true;
 }
 
 /** Every row that is shown. `open` names the rows whose parts are shown one by one. */
 export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row[] {
   const below = grouped([...run.turns.values()].filter(({ parent }) => parent !== undefined), ({ parent }) => parent);
-  return run.tasks.flatMap((task) => taskRows(run, task, { below, open, now }));
+  const began = Date.parse(run.acceptedAt);
+  return run.tasks.flatMap((task) => taskRows(run, task, { below, open, now, began }));
 }
 
 interface Shown {
   below: Map<string | undefined, Turn[]>;
   open: ReadonlySet<string>;
   now: number;
+  /** When the run began; what it has of another run is not drawn. */
+  began: number;
 }
 
 function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   const id = String(task.index);
   const turn = run.turns.get(id);
-  if (turn) return turnRows(turn, task, shown);
+  if (turn && !task.isInherited) return turnRows(turn, task, shown);
   const row: Row = { id, turn: id, depth: 0, name: task.name, note: task.role, standing: task.status, opens: 'no', spans: [] };
-  if (task.startedAt) {
+  if (task.isInherited) row.isInherited = true;
+  else if (task.startedAt) {
     const to = task.endedAt ? Date.parse(task.endedAt) : shown.now;
     Object.assign(row, { from: Date.parse(task.startedAt), to, ...(run.first > 0 ? { readFrom: to } : {}) });
   }
@@ -60,17 +66,17 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
 /** A conversation and those below it. A task's own times are the server's, whatever part of its events was read. */
 function turnRows(turn: Turn, task: Task | undefined, shown: Shown): Row[] {
   const depth = (turn.id.split('.').length - 1) / 2;
-  const spans = spansOf(turn, shown.now);
+  const spans = spansOf(turn, shown.now).filter(({ from }) => from >= shown.began);
   const isOpen = shown.open.has(turn.id);
   const [began, ended] = [task?.startedAt ?? turn.startedAt, task?.endedAt ?? turn.endedAt];
   const row: Row = {
     id: turn.id, turn: turn.id, depth, name: task?.name ?? turn.title, note: turn.role, standing: task?.status ?? (turn.endedAt ? 'COMPLETED' : 'RUNNING'),
     opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
-    from: Date.parse(began), to: ended ? Date.parse(ended) : shown.now, spans,
+    from: Math.max(Date.parse(began), shown.began), to: ended ? Date.parse(ended) : shown.now, spans,
     ...(turn.isJoined ? { readFrom: Date.parse(turn.startedAt) } : {}), ...(turn.isJoined && !task?.startedAt ? { isCut: true } : {}),
   };
   const parts = isOpen ? spans.map((span, position) => partRow(turn.id, depth + 1, span, position)) : [];
-  const children = (shown.below.get(turn.id) ?? []).flatMap((child) => turnRows(child, undefined, shown));
+  const children = (shown.below.get(turn.id) ?? []).filter(({ endedAt }) => endedAt === undefined || Date.parse(endedAt) >= shown.began).flatMap((child) => turnRows(child, undefined, shown));
   return [row, ...parts, ...children];
 }
 
