@@ -97,7 +97,7 @@ describe('a conversation', () => {
     await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
     await question.getByRole('button', { name: 'Deny' }).click();
     await talk().getByText('It is settled.').waitFor();
-    await talk().getByText('local denied it').waitFor();
+    await talk().getByText('local denied order_honey').waitFor();
     await say('Order honey again');
     await question.getByRole('button', { name: 'Allow once' }).click();
     await expect.poll(() => talk().getByText('It is settled.').count()).toBe(2);
@@ -115,6 +115,9 @@ describe('a conversation', () => {
     await talk().getByText('Waits for its turn').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await talk().getByText('Stopped', { exact: true }).waitFor();
+    const lines = await talk().getByRole('region', { name: /^Turn: .*long story/ }).innerText();
+    expect(lines.indexOf('word1 ')).toBeLessThan(lines.indexOf('Stopped'));
+    await talk().getByText('its model did not say what it used').waitFor();
     await talk().getByText('Later.', { exact: true }).waitFor();
     await say('[words 3000] [pace 30] A second story');
     await talk().getByText(/word\d+ /).nth(1).waitFor();

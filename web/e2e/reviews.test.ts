@@ -62,6 +62,7 @@ describe('reviews', () => {
     const [first, second] = [await server.submit(one(task)), await server.submit(one(task))];
     await page.goto(`${server.url}/reviews`);
     await waiting('2 waiting').waitFor();
+    await expect.poll(() => page.title()).toBe('(2) Reviews · Consort');
     await page.getByRole('region', { name: 'Output' }).getByText('Bees make wax.').waitFor();
     await page.keyboard.press('e');
     await page.getByLabel('The output, as it should be').waitFor();

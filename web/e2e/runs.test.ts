@@ -249,5 +249,8 @@ describe('a tool', () => {
     await page.getByLabel('input').fill('42 * 17');
     await page.getByRole('button', { name: 'Call calculator' }).click();
     await page.getByText('714').waitFor();
+    await page.getByLabel('input').fill('42 * 18');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('756').waitFor();
   });
 });

@@ -9,6 +9,7 @@ import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
 import css from './Shell.module.css';
 import { SchemeSwitch } from './SchemeSwitch';
+import { useWaitingTitle } from '../ui/Page';
 import { REVIEW } from '../ui/ReviewButton';
 import { useFeed } from './useFeed';
 
@@ -32,6 +33,7 @@ export function Shell() {
   useFeed();
   const review = useSearchParams()[0].get(REVIEW);
   const waiting: Record<string, number> = { '/reviews': useOpenReviews().total, '/chat': useApprovals().data?.total ?? 0 };
+  useWaitingTitle(Object.values(waiting).reduce((sum, count) => sum + count, 0));
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">Skip to the page</a>

@@ -123,9 +123,7 @@ function apply(turn: Turn, frame: ChatFrame): void {
       turn.approvals.push(frame);
       return;
     case 'tool_approval_resolved':
-      turn.approvals = turn.approvals.filter(({ approval_id }) => approval_id !== frame.approval_id);
-      say(turn.items, frame, frame.decision === 'deny' ? 'warn' : 'plain', `${frame.by} ${VERDICTS[frame.decision] ?? frame.decision}`);
-      return;
+      return resolved(turn, frame);
     case 'permission_mode_changed':
       turn.mode = frame.permission_mode;
       say(turn.items, frame, 'plain', `${frame.by} changed the mode: ${MODES[frame.permission_mode]}`);
@@ -137,13 +135,15 @@ function apply(turn: Turn, frame: ChatFrame): void {
       say(turn.items, frame, 'bad', frame.message);
       return;
     case 'turn_stopped':
-      say(turn.items, frame, 'plain', 'Stopped');
+      turn.isStopped = true;
       return;
     case 'cost_summary':
       turn.cost = frame;
       return;
     case 'chunk':
       over(turn);
+      // What it had said by then is told after the stop, and stands before it.
+      if (turn.isStopped) say(turn.items, frame, 'plain', 'Stopped');
       return;
     default:
       // Nothing a conversation shows.
@@ -151,7 +151,14 @@ function apply(turn: Turn, frame: ChatFrame): void {
 }
 
 const MODES: Record<Mode, string> = { plan: 'no effects', default: 'asks before effects', auto: 'does without asking' };
-const VERDICTS: Record<string, string> = { allow: 'allowed it', allow_for_chat: 'allowed it for this chat', deny: 'denied it' };
+
+function resolved(turn: Turn, frame: Extract<ChatFrame, { type: 'tool_approval_resolved' }>): void {
+  const { by, decision, approval_id: id } = frame;
+  const tool = turn.approvals.find(({ approval_id }) => approval_id === id)?.tool_name ?? 'it';
+  const words: Record<string, string> = { allow: `allowed ${tool}`, allow_for_chat: `allowed ${tool} for this chat`, deny: `denied ${tool}` };
+  turn.approvals = turn.approvals.filter(({ approval_id }) => approval_id !== id);
+  say(turn.items, frame, decision === 'deny' ? 'warn' : 'plain', `${by} ${words[decision] ?? `decided ${decision} for ${tool}`}`);
+}
 
 const isLive = (frame: Frame): frame is ChunkFrame => frame.type === 'chunk' && !('done' in frame);
 

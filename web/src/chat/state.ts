@@ -16,6 +16,8 @@ export interface Turn {
   /** What the person said. */
   said: string;
   isOver: boolean;
+  /** A person stopped it. */
+  isStopped?: true;
   items: Item[];
   approvals: Approval[];
   /** Calls a page was asked to make that have no result yet. */

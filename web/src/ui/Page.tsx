@@ -24,8 +24,18 @@ export function WideCard({ name, children }: { name: string; children: ReactNode
   return <section className={`${css.card} ${css.wide}`} tabIndex={0} aria-label={name}>{children}</section>;
 }
 
+const shown = { title: 'Overview', waiting: 0 };
+
+function entitle(change: Partial<typeof shown>): void {
+  Object.assign(shown, change);
+  document.title = `${shown.waiting > 0 ? `(${shown.waiting}) ` : ''}${shown.title} · Consort`;
+}
+
 export function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Consort`;
-  }, [title]);
+  useEffect(() => entitle({ title }), [title]);
+}
+
+/** Tells in the title how much waits for a person, for who looks at another tab. */
+export function useWaitingTitle(waiting: number): void {
+  useEffect(() => entitle({ waiting }), [waiting]);
 }

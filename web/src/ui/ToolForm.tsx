@@ -1,6 +1,6 @@
 import { Button, NumberInput, Select, Switch, TagsInput, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { post } from '../api/client';
 import type { Invoked } from '../api/types';
 import { duration } from './format';
@@ -24,7 +24,7 @@ export function ToolForm({ name, schema, effect }: { name: string; schema: unkno
       {all.length === 0 ? <p className={css.quiet}>It takes no arguments.</p> : null}
       {all.map((field) => <Input key={field.name} field={field} value={typed[field.name] ?? ''} set={(value) => setTyped({ ...typed, [field.name]: value })} />)}
       {effect === 'once' ? <p className={css.quiet}>This has an effect; it is done once each time you call it.</p> : null}
-      <Button type="submit" size="xs" w="fit-content" loading={call.isPending}>Call {name}</Button>
+      <Button type="submit" size="xs" w="fit-content" loading={call.isPending}>Call {name}<kbd className={css.key}>Ctrl ↵</kbd></Button>
       {call.error ? <ProblemNote what="It could not be called" error={call.error} /> : null}
       {call.data ? <Answer answer={call.data} /> : null}
     </form>
@@ -43,11 +43,14 @@ function Answer({ answer }: { answer: Invoked }) {
 
 function Input({ field, value, set }: { field: Field; value: string; set: (value: string) => void }) {
   const shared = { label: field.name, description: field.about || undefined, required: field.isNeeded, placeholder: field.usual || (field.kind === 'json' ? 'JSON' : '') };
+  const typed = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
+  };
   switch (field.kind) {
     case 'choice': return <Select {...shared} data={field.choices} value={value || null} onChange={(choice) => set(choice ?? '')} clearable={!field.isNeeded} />;
     case 'flag': return <Switch label={field.name} description={field.about} checked={(value || field.usual) === 'true'} onChange={(event) => set(String(event.currentTarget.checked))} />;
     case 'number': return <NumberInput {...shared} value={value} onChange={(number) => set(String(number))} />;
     case 'words': return <TagsInput {...shared} value={value === '' ? [] : value.split('\n')} onChange={(words) => set(words.join('\n'))} />;
-    default: return <Textarea {...shared} autosize minRows={1} maxRows={12} value={value} onChange={(event) => set(event.currentTarget.value)} />;
+    default: return <Textarea {...shared} autosize minRows={1} maxRows={12} value={value} onChange={(event) => set(event.currentTarget.value)} onKeyDown={typed} />;
   }
 }
