@@ -179,6 +179,14 @@ describe('a run made of another', () => {
     ]);
   });
 
+  it('counts a task that was under way from the fork on', () => {
+    const under = { ...detail(13), forkedFrom: { runId: 'run-0', seq: 12 }, tasks: [{ ...detail(13).tasks[0], status: 'RUNNING', tokenCount: 0, inherited: undefined }, detail(13).tasks[1]] } as RunDetail;
+    const measured = told({ type: 'metrics_snapshot', ...place('1', 'one'), inputTokens: 8, outputTokens: 3, llmLatencyMs: 1, toolExecutionTimeMs: 0, iterationCount: 1, costEstimate: '0.12500000' })
+      .map((frame) => ({ ...frame, seq: 13, at: at(OWN + 1) }) as StoredFrame);
+    const forked = fold(seededRun(under, copied[0], 0), [...copied.slice(0, 12), { ...own[0], seq: 12 } as StoredFrame, ...measured]);
+    expect(forked).toMatchObject({ totals: { inputTokens: 8, outputTokens: 3, costUsd: 0.125 }, tasks: [{ tokens: 11 }, {}] });
+  });
+
   it('tells what was said before, and marks whose it is', () => {
     expect(run.tasks).toMatchObject([{ name: 'one', context: [], status: 'COMPLETED', output: '43', isInherited: true }, { name: 'two', context: [1], status: 'COMPLETED', output: '7' }]);
     expect(run.turns.get('1')?.items).toMatchObject(whole.turns.get('1')?.items ?? []);

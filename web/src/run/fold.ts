@@ -121,6 +121,15 @@ function inherit(draft: Draft, frame: StoredFrame): void {
   Object.assign(draft.run, own, { turns, reviews, directives, notes });
 }
 
+/** What is under way where a run was made of another counts anew. */
+function recount(draft: Draft): void {
+  const underWay = [...draft.run.turns.values()].filter(({ phase }) => phase.is !== 'over');
+  for (const { id } of underWay) {
+    const turn = draft.turn(id);
+    if (turn) Object.assign(turn, { inputTokens: 0, outputTokens: 0, costUsd: 0 });
+  }
+}
+
 /** Notes that words may have been missed: what is being said now began before, or between, this page's connections. */
 export function interrupted(state: RunState): RunState {
   const draft = new Draft(state);
@@ -159,6 +168,7 @@ function apply(draft: Draft, frame: StoredFrame): void {
       );
       return;
     case 'run_forked':
+      recount(draft);
       draft.note(frame, 'plain', frame.forkedFrom ? `Forked from ${frame.forkedFrom.runId} at its event ${frame.forkedFrom.seq}` : `Retries ${frame.retryOf ?? 'a run'}`);
       return;
     case 'run_adopted':

@@ -44,7 +44,7 @@ export default function Timeline({ run }: TabProps) {
     <div className={css.frame}>
       <div className={css.tools}>
         <div>
-          <Key kind="model">model call</Key><Key kind="tool">tool</Key><Key kind="review">review</Key><Key kind="retry">failed try</Key><Key kind="wait">waiting</Key>
+          <Key kind="model">model call</Key><Key kind="tool">tool</Key><Key kind="review">review</Key><Key kind="retry">failed try</Key><Key kind="wait">waiting</Key>{run.first > 0 ? <Key kind="unread">in earlier events</Key> : null}
         </div>
         <Group gap={4}>
           <ActionIcon variant="default" aria-label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(zoom / 2)}><IconZoomOut size={15} /></ActionIcon>
@@ -74,7 +74,7 @@ export default function Timeline({ run }: TabProps) {
   );
 }
 
-function Key({ kind, children }: { kind: 'model' | 'tool' | 'review' | 'retry' | 'wait'; children: string }) {
+function Key({ kind, children }: { kind: 'model' | 'tool' | 'review' | 'retry' | 'wait' | 'unread'; children: string }) {
   return <span className={css.key}><i className={css[kind]} style={{ position: 'static' }} aria-hidden />{children}</span>;
 }
 
