@@ -32,6 +32,7 @@ pub mod effects;
 pub mod engine;
 pub mod facts;
 pub mod feed;
+pub mod headers;
 pub mod limits;
 pub mod log;
 pub mod memory;

@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use consort_core::catalog::ToolInfo;
 use consort_runtime::clock::Clock;
 use consort_runtime::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
 use consort_runtime::tool::{
-    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, HttpToolOptions, Json, ListFiles, Pipeline, ReadFile,
-    Step, Tool, Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
+    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, Json, ListFiles, Pipeline, ReadFile, Step, Tool,
+    Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
 };
 
 use super::Error;
@@ -26,8 +25,8 @@ pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
     if !config.tools.http.is_empty() {
         let client = tool::http_client()?;
         for tool in &config.tools.http {
-            let options = options(&tool.info, tool.url.as_str());
-            toolbox = toolbox.with(HttpTool::new(client.clone(), options)?)?;
+            let made = HttpTool::new(client.clone(), tool.info.clone(), tool.endpoint.clone());
+            toolbox = toolbox.with(made)?;
         }
     }
     // Each comes after those it is made of.
@@ -95,17 +94,4 @@ pub(super) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
 fn opened(folder: &Path) -> Result<Workspace, Error> {
     let opened = std::fs::create_dir_all(folder).and_then(|()| Workspace::open(folder));
     opened.map_err(|error| Error::Workspace { folder: folder.to_owned(), reason: error.to_string() })
-}
-
-fn options(info: &ToolInfo, url: &str) -> HttpToolOptions {
-    let ToolInfo { name, description, schema, permission, effect, parallel_safe, lock, timeout_ms, .. } = info.clone();
-    HttpToolOptions {
-        input_schema: Some(schema),
-        permission,
-        effect,
-        parallel_safe,
-        lock,
-        timeout_ms,
-        ..HttpToolOptions::new(&name, &description, url)
-    }
 }

@@ -86,12 +86,20 @@ impl<'a> Fields<'a> {
 
     /// Values by names of the user's choice.
     pub(crate) fn map<T>(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<T>) -> BTreeMap<String, T> {
-        let place = inside(&self.path, key);
         let mut values = BTreeMap::new();
-        for (name, value) in self.inner(key).unwrap_or_default() {
-            values.extend(self.judge(inside(&place, name), parse(value)).map(|value| (name.clone(), value)));
-        }
+        self.named(key, |name, value| {
+            values.insert(name.to_owned(), parse(value)?);
+            Ok(())
+        });
         values
+    }
+
+    /// The same in the order of the file, where the name is judged as well.
+    pub(crate) fn named(&mut self, key: &'static str, mut take: impl FnMut(&str, &Typed) -> Parsed<()>) {
+        let place = inside(&self.path, key);
+        for (name, value) in self.inner(key).unwrap_or_default() {
+            self.judge(inside(&place, name), take(name, value));
+        }
     }
 
     /// A table that means something only when it is there.

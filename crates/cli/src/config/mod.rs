@@ -8,6 +8,8 @@ mod budget;
 mod chat;
 mod ensemble;
 mod fields;
+mod headers;
+mod http_tools;
 mod mcp;
 mod mistake;
 mod models;

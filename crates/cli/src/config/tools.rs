@@ -1,13 +1,11 @@
 //! `[tools]`: the built-in ones, web search, tools behind an HTTP endpoint, and
 //! those made of others.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo, plain_input};
+use consort_core::catalog::{EffectClass, Permission, ToolInfo};
 use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
-use consort_core::schema::Schema;
 
 use consort_runtime::clock::Clock;
 use consort_runtime::tool::{
@@ -17,11 +15,12 @@ use consort_runtime::tool::{
 use consort_server::DIRECT;
 
 use super::fields::Fields;
+use super::http_tools::{self, HttpTool};
 use super::models::WEB;
 use super::pipelines::{self, Pipeline};
 use super::secret::{Address, Secret};
 use super::typed::Typed;
-use super::values::{Parsed, address, duration, flag, object, secret, text, word};
+use super::values::{Parsed, address, flag, secret, word};
 
 /// What agents can call.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,15 +46,6 @@ pub(crate) struct WebSearch {
     pub(crate) url: Address,
     /// What it is paid with.
     pub(crate) api_key: Option<Secret>,
-}
-
-/// A tool behind an HTTP endpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HttpTool {
-    /// What a run knows about it.
-    pub(crate) info: Arc<ToolInfo>,
-    /// Where its calls are posted.
-    pub(crate) url: Address,
 }
 
 /// The tools that come with Consort.
@@ -180,7 +170,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         if taken(name) {
             fields.mistake_here("a built-in tool has this name");
         }
-        http_tool(name, fields)
+        http_tools::read(name, fields)
     });
     let pipelines = fields.entries("pipeline", |name, fields| {
         if taken(name) {
@@ -212,31 +202,6 @@ pub(super) fn name_of_tool(name: &str, fields: &mut Fields<'_>) {
     if !is_plain(name) {
         fields.mistake_here("the name of a tool has only letters, digits, `_` and `-`");
     }
-}
-
-fn http_tool(name: &str, fields: &mut Fields<'_>) -> HttpTool {
-    name_of_tool(name, fields);
-    let effect = fields.read("effect", word(EFFECTS)).unwrap_or(EffectClass::Once);
-    let info = ToolInfo {
-        name: name.to_owned(),
-        description: fields.need("description", text).unwrap_or_default(),
-        schema: schema(fields).unwrap_or_else(|| Schema::new(plain_input())),
-        permission: fields.read("permission", word(PERMISSIONS)).unwrap_or(Permission::Network),
-        effect,
-        parallel_safe: fields.read("parallel_safe", flag).unwrap_or(true),
-        lock: fields.read("lock", text),
-        timeout_ms: millis(fields.read("timeout", duration).unwrap_or(Duration::from_secs(30))),
-        // Half of what must happen once is worse than a short wait.
-        cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
-        charged: false,
-        remembered: false,
-    };
-    HttpTool { info: Arc::new(info), url: fields.need("url", address(WEB)).unwrap_or_default() }
-}
-
-fn schema(fields: &mut Fields<'_>) -> Option<Schema> {
-    let json = fields.read("input_schema", object)?;
-    Schema::parse(json).map_err(|reason| fields.found("input_schema", reason)).ok()
 }
 
 /// A duration in milliseconds, as core counts.

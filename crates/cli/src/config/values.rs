@@ -18,6 +18,9 @@ pub(crate) type Parsed<T> = Result<T, String>;
 const DURATION_MAX: Duration = Duration::from_hours(24 * 365);
 /// A dollar is a billion of its billionths.
 const NANO_DIGITS: i32 = 9;
+/// Edits between an unknown word and the one that may have been meant, per
+/// characters of the word.
+const CHARS_PER_EDIT: usize = 3;
 /// Characters of a string a message quotes.
 const QUOTED_MAX: usize = 60;
 
@@ -80,8 +83,22 @@ pub(crate) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Typ
         let wanted = format!("one of {allowed}");
         let text = string(value, &wanted)?;
         let found = words.iter().find(|(word, _)| *word == text);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let meant = nearest(value, words).map(|word| format!("; did you mean \"{word}\"?")).unwrap_or_default();
+            format!("must be {wanted}, not {}{meant}", quoted(value))
+        })
     }
+}
+
+/// The word that may have been meant.
+fn nearest<T>(value: &Typed, words: &[(&'static str, T)]) -> Option<&'static str> {
+    let Typed::Text(text) = value else { return None };
+    // As it was typed, so that a suggestion tells nothing about a variable.
+    let typed = text.typed.to_lowercase();
+    let distance = |word: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &typed);
+    let edits_max = (typed.chars().count() / CHARS_PER_EDIT).max(1);
+    let (best, edits) = words.iter().map(|(word, _)| (*word, distance(word))).min_by_key(|(_, edits)| *edits)?;
+    (edits <= edits_max).then_some(best)
 }
 
 /// A time above zero, such as `"30s"`.

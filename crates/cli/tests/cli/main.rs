@@ -17,6 +17,8 @@ mod hostile;
 #[cfg(test)]
 mod hotel;
 #[cfg(test)]
+mod http_tool;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 mod remote;

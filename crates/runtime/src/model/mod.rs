@@ -19,7 +19,7 @@ mod native;
 pub mod openai;
 mod options;
 mod pairs;
-mod retry_after;
+pub(crate) mod retry_after;
 mod scripted;
 #[cfg(test)]
 mod shapes;

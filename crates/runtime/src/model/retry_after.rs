@@ -9,7 +9,7 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 const DAY_SECONDS: u64 = 86_400;
 
 /// Milliseconds to wait from `now`, if the headers say.
-pub(super) fn read(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
+pub(crate) fn read(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|value| millis(value, 1.0)) {
         return Some(wait);

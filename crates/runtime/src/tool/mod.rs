@@ -26,7 +26,7 @@ pub use datetime::DateTime;
 pub use fetch::HttpFetch;
 pub(crate) use fetch::page_text;
 pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, Workspace, WriteFile};
-pub use http::{HttpTool, HttpToolError, HttpToolOptions, http_client};
+pub use http::{HttpEndpoint, HttpMethod, HttpTool, HttpToolError, http_client, http_tool_info, with_effect};
 pub use json::Json;
 pub use memory::{Recall, Remember, memory_tools};
 pub use pipeline::{Pipeline, PipelineError, Step};

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{arguments, short};
-use super::http::{Body, HttpToolError, body, chain, quote};
+use super::http::{Body, HttpToolError, body, chain, encoded, quote};
 use super::{Answer, Invocation, Tool};
 
 /// Bytes of an answer.
@@ -58,13 +58,12 @@ struct Args {
 impl WebSearch {
     /// A search that uses this client, which should come from `http_client`.
     pub fn new(client: Client, options: WebSearchOptions) -> Result<WebSearch, HttpToolError> {
-        let wrong = |reason: String| HttpToolError::Address { url: options.url.clone(), reason };
         if !options.url.contains("{query}") {
-            return Err(wrong("`{query}` is not in it".to_owned()));
+            return Err(HttpToolError::Address("`{query}` is not in it".to_owned()));
         }
-        let scheme = address(&options.url, "x").map_err(wrong)?.scheme().to_owned();
+        let scheme = address(&options.url, "x").map_err(HttpToolError::Address)?.scheme().to_owned();
         if !matches!(scheme.as_str(), "http" | "https") {
-            return Err(wrong(format!("it begins with `{scheme}:`")));
+            return Err(HttpToolError::Address(format!("it begins with `{scheme}:`")));
         }
         Ok(WebSearch { client, options, info: Arc::new(WebSearch::told()) })
     }
@@ -123,15 +122,6 @@ impl Tool for WebSearch {
 
 fn address(template: &str, query: &str) -> Result<Url, String> {
     Url::parse(&template.replace("{query}", &encoded(query))).map_err(|error| error.to_string())
-}
-
-/// Percent-encoded so that it fits anywhere in an address.
-fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }
 
 /// The results in an answer of any known shape.

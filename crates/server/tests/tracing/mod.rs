@@ -10,13 +10,13 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
 use axum::response::IntoResponse;
-use consort_core::catalog::{ModelInfo, Permission};
+use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
 use consort_runtime::model::openai::{Api, OpenAi};
 use consort_runtime::model::{ModelCatalog, Options, client};
-use consort_runtime::tool::{HttpTool, HttpToolOptions, http_client};
+use consort_runtime::tool::{HttpEndpoint, HttpTool, http_client, http_tool_info};
 use consort_runtime::trace::Trace;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -57,11 +57,10 @@ async fn checking(owned: &mut JoinSet<()>) -> (Engine, Vec<Draft>, Seen) {
     let model = OpenAi::new(Options::new(&url, "gpt-9"), Api::Chat, client().unwrap()).unwrap();
     let info = ModelInfo { model: "gpt-9".to_owned(), ..ModelInfo::new("main", "openai") };
     seams.models = ModelCatalog::default().with(info, model).unwrap();
-    let tool = HttpToolOptions {
-        permission: Permission::Safe,
-        ..HttpToolOptions::new("check", "Checks the stock", &format!("{url}/check"))
-    };
-    seams.tools = seams.tools.with(HttpTool::new(http_client().unwrap(), tool).unwrap()).unwrap();
+    let endpoint = HttpEndpoint::envelope(&format!("{url}/check")).unwrap();
+    let info = ToolInfo { permission: Permission::Safe, ..http_tool_info("check", "Checks the stock", &endpoint) };
+    let tool = HttpTool::new(http_client().unwrap(), Arc::new(info), endpoint);
+    seams.tools = seams.tools.with(tool).unwrap();
     (Engine::new(seams), vec![Draft { tools: vec!["check".to_owned()], ..task("a") }], seen)
 }
 

@@ -11,6 +11,8 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::schema::Schema;
 use consort_core::spec::{ReviewRule, Workflow};
+use consort_runtime::headers::Headers;
+use consort_runtime::tool::{HttpEndpoint, HttpMethod};
 use consort_server::access::{Key, Scope};
 use serde_json::json;
 
@@ -18,12 +20,13 @@ use super::{CONTRACT, SECRET, parse};
 use crate::config::Config;
 use crate::config::chat::{Chat, Embeddings};
 use crate::config::ensemble::{Share, ShareKind, Template};
+use crate::config::http_tools::HttpTool;
 use crate::config::mcp::{Mcp, ToolTraits, Transport};
 use crate::config::models::{Api, Model, Provider};
 use crate::config::network::{Network, Peer};
 use crate::config::secret::{Address, Secret};
 use crate::config::server::Server;
-use crate::config::tools::{Builtin, HttpTool, Tools, WebSearch};
+use crate::config::tools::{Builtin, Tools, WebSearch};
 use crate::config::values::Rate;
 
 fn secret() -> Option<Secret> {
@@ -89,7 +92,7 @@ fn tools(default: Tools) -> Tools {
         cancel: CancelClass::Finish,
         ..ToolInfo::new("check_stock", "Checks the stock of an item")
     };
-    let url = Address::new("http://127.0.0.1:9001/stock");
+    let stock = HttpEndpoint::envelope("http://127.0.0.1:9001/stock").unwrap();
     Tools {
         builtin: vec![
             Builtin::Calculator,
@@ -107,9 +110,26 @@ fn tools(default: Tools) -> Tools {
             url: Address::new("https://search.example.org/search?q={query}"),
             api_key: secret(),
         }),
-        http: vec![HttpTool { info: Arc::new(check_stock), url }],
+        http: vec![HttpTool { info: Arc::new(check_stock), endpoint: stock }, get_issue()],
         ..default
     }
+}
+
+fn get_issue() -> HttpTool {
+    let url = "https://api.example.com/repos/{owner}/{repo}/issues/{number}";
+    let mut headers = Headers::default();
+    headers.set("authorization", &format!("Bearer {SECRET}"), &[]).unwrap();
+    let mut endpoint = HttpEndpoint::plain(HttpMethod::Get, url).unwrap().with_headers(headers);
+    endpoint.add_query("state", "{state}").unwrap();
+    let text = json!({ "type": "string" });
+    let schema = json!({ "type": "object", "required": ["number", "owner", "repo"], "additionalProperties": false,
+        "properties": { "owner": text, "repo": text, "number": text, "state": text } });
+    let info = ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Network,
+        ..ToolInfo::new("get_issue", "Reads an issue")
+    };
+    HttpTool { info: Arc::new(info), endpoint }
 }
 
 fn mcp() -> Mcp {

@@ -31,7 +31,8 @@ impl Shell {
         let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
         let mut bash = Command::new("bash");
         bash.args(["--noprofile", "--norc"]).current_dir(folder.path()).env("PATH", path).env_remove("CONSORT_URL");
-        for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SEARCH_KEY", "WIKI_TOKEN"] {
+        for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SEARCH_KEY", "WIKI_TOKEN", "ISSUES_TOKEN"]
+        {
             bash.env(key, "a key of nobody");
         }
         let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

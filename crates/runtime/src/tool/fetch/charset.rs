@@ -12,7 +12,7 @@ const WINDOWS_1252: [char; 32] = [
 
 /// The text in `bytes`: by their mark, else as declared, else as the page
 /// itself says, else as UTF-8 when they are.
-pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, String> {
+pub(in crate::tool) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, String> {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => return Ok(utf8(rest)),
         [0xff, 0xfe, rest @ ..] => return Ok(utf16(rest, u16::from_le_bytes)),

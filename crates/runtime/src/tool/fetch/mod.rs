@@ -23,6 +23,8 @@ use super::own_thread::on_own_thread;
 use super::{Answer, Invocation, Tool};
 use crate::outbound::Outbound;
 
+pub(super) use charset::decode;
+
 /// Bytes read unless more are asked for, and at most.
 const BYTES: usize = 1024 * 1024;
 const BYTES_MAX: usize = 8 * BYTES;
@@ -61,11 +63,14 @@ struct Args {
     max_bytes: Option<usize>,
 }
 
-/// What a body is, by what its server says.
+/// The kind of a body, by what its server says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
+    /// A web page.
     Page,
+    /// Any other text.
     Text,
+    /// Something else, with its media type.
     Other(String),
 }
 
@@ -105,7 +110,7 @@ impl HttpFetch {
         if !status.is_success() {
             return Err(format!("{status}: {}", quote(&bytes)));
         }
-        let text = text(charset::decode(&bytes, charset.as_deref())?, kind, final_url).await?;
+        let text = text(decode(&bytes, charset.as_deref())?, kind, final_url).await?;
         Ok(Answer::Done { text: text + &note, data: None })
     }
 }
@@ -138,8 +143,8 @@ pub(crate) async fn page_text(source: String) -> Result<String, String> {
     as_markdown(source, nowhere).await
 }
 
-/// What a response says it is, and its charset.
-fn kind(response: &Response) -> (Kind, Option<String>) {
+/// The kind a response says it has, and its charset.
+pub(super) fn kind(response: &Response) -> (Kind, Option<String>) {
     let header = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let Some(header) = header else { return (Kind::Text, None) };
     let mut parts = header.split(';');
