@@ -119,6 +119,7 @@ TOOLS = {
     "json": (echo, {"annotations": READ}),
     "far": (echo, {"inputSchema": {"$ref": "https://example.org/schema.json"}}),
     "odd": (echo, {"inputSchema": {"type": "no such type"}}),
+    "bomb": (echo, {"inputSchema": {"properties": {"text": {"pattern": "(\\w{200}){200}"}}}}),
 }
 
 

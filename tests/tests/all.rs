@@ -15,6 +15,7 @@ mod embedding;
 mod examples;
 mod laws;
 mod mcp;
+mod poison;
 mod remote;
 mod serving;
 mod smoke;

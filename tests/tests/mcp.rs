@@ -145,13 +145,17 @@ async fn names_that_are_taken_are_given_with_the_server_and_unusable_tools_say_w
     let stage = Stage::new("well", |_| {}).await;
     assert!(stage.toolbox.find("json").is_none());
     assert_eq!(stage.call("files_json", json!({ "text": "hi" })).await, done("hi"));
-    for (tool, why) in [("far", "only local references are allowed"), ("odd", "cannot be used")] {
+    for (tool, why) in [
+        ("far", "only local references are allowed"),
+        ("odd", "cannot be used"),
+        ("bomb", "262144 bytes when compiled"),
+    ] {
         assert!(stage.tool(tool).trouble().unwrap().contains(why));
         let Answer::Failed(said) = stage.call(tool, json!({})).await else { panic!("{tool}") };
         assert!(said.contains(why), "{said}");
     }
     let troubled: Vec<_> = stage.servers.troubles().into_iter().map(|trouble| trouble.tool.unwrap()).collect();
-    assert_eq!(troubled, ["far", "odd"]);
+    assert_eq!(troubled, ["far", "odd", "bomb"]);
     assert_eq!(stage.ledger(), ["start", "call json hi"]);
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::agent::Agent;
+use crate::bounds::MISTAKES_MAX;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chore;
 use crate::delegation;
@@ -19,7 +20,7 @@ use crate::result;
 use crate::schema::Schema;
 use crate::spec::{Kind, Options, Spec, Task, Template, Workflow};
 use crate::subtask;
-use crate::template;
+use crate::template::Texts;
 
 /// What an answer should be when the task does not say.
 const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
@@ -124,7 +125,14 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn mistake(&mut self, code: Code, place: impl Into<String>, message: impl Into<String>) {
-        self.mistakes.push(Mistake::new(code, place, message));
+        if !self.is_full() {
+            self.mistakes.push(Mistake::new(code, place, message));
+        }
+    }
+
+    /// Whether no further mistake is listed.
+    fn is_full(&self) -> bool {
+        self.mistakes.len() >= MISTAKES_MAX
     }
 
     fn spec(&mut self, ensemble: Ensemble, request: Request) -> Spec {
@@ -233,23 +241,20 @@ impl Compiler<'_> {
     fn tasks(&mut self, drafts: Vec<Draft>, inputs: &BTreeMap<String, String>) -> Vec<Task> {
         let names = self.names(&drafts);
         let positions: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
-        let mut missing = BTreeSet::new();
+        let mut texts = Texts::new(inputs);
         let mut tasks = Vec::with_capacity(drafts.len());
         for (index, draft) in drafts.into_iter().enumerate() {
             let place = format!("tasks[{index}]");
             let context = self.context(&draft.context, &positions, names.len(), &place);
             let name = names.get(index).cloned().unwrap_or_default();
-            let mut fill = |text: &str| {
-                template::resolve(text, inputs).unwrap_or_else(|names| {
-                    missing.extend(names);
-                    String::new()
-                })
-            };
-            let filled = filled(&draft, &mut fill);
+            let filled = filled(&draft, &mut |text: &str| texts.fill(text));
+            if let Some(reason) = texts.too_large() {
+                self.mistake(Code::TemplateTooLarge, &place, reason);
+            }
             tasks.push(self.task(Task { name, context, ..filled }, draft, &place));
         }
-        if !missing.is_empty() {
-            let names = missing.iter().map(String::as_str);
+        if !texts.missing().is_empty() {
+            let names = texts.missing().iter().map(String::as_str);
             let message = format!("these template variables have no value: {}", listed(names));
             self.mistake(Code::MissingInput, "inputs", message);
         }
@@ -299,9 +304,10 @@ impl Compiler<'_> {
                 Some(_) | None => {}
             }
         }
+        let mut numbers = HashMap::new();
         let mut name = |draft: &Draft| match &draft.name {
             Some(name) => name.clone(),
-            None => unused(&slug(&draft.description), &mut taken),
+            None => unused(slug(&draft.description), &mut taken, &mut numbers),
         };
         drafts.iter().map(&mut name).collect()
     }
@@ -323,6 +329,8 @@ impl Compiler<'_> {
             match position {
                 Some(position) if seen.insert(position) => context.push(position),
                 Some(_) => {}
+                // The names are sorted anew for each, so not for one that nobody reads.
+                None if self.is_full() => {}
                 None => {
                     let mut names: Vec<&str> = positions.keys().copied().collect();
                     names.sort_unstable();
@@ -352,7 +360,8 @@ impl Compiler<'_> {
             let message = format!("'{}' reads '{}', which comes later in the sequence", name(&task), name(&input));
             (format!("tasks[{task}].context"), message)
         };
-        let late: Vec<(String, String)> = late.filter(|(task, input)| input > task).map(words).collect();
+        let late = late.filter(|(task, input)| input > task).take(MISTAKES_MAX);
+        let late: Vec<(String, String)> = late.map(words).collect();
         for (place, message) in late {
             self.mistake(Code::BadRequest, place, message);
         }
@@ -511,12 +520,15 @@ fn slug(description: &str) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
-fn unused(name: &str, taken: &mut BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
-    let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
-    let free = free.unwrap_or_else(|| name.to_owned());
-    taken.insert(free.clone());
-    free
+/// A name nobody has. `numbers` says where to look on: all before are taken.
+fn unused(name: String, taken: &mut BTreeSet<String>, numbers: &mut HashMap<String, u32>) -> String {
+    let first = numbers.get(&name).copied().unwrap_or(1);
+    let numbered = |number: u32| if number == 1 { name.clone() } else { format!("{name}-{number}") };
+    let free = (first..).find(|number| !taken.contains(&numbered(*number))).unwrap_or(first);
+    let given = numbered(free);
+    taken.insert(given.clone());
+    numbers.insert(name, free);
+    given
 }
 
 #[cfg(test)]
@@ -678,5 +690,30 @@ mod tests {
         assert_eq!(nothing[0].code, Code::NotConfigured);
         let nobody = compile(&Ensemble::default(), request, &catalog()).unwrap_err();
         assert_eq!(nobody[0].code, Code::NotConfigured);
+    }
+
+    #[test]
+    fn texts_that_are_too_long_once_filled_in_are_refused_each_and_together() {
+        let codes = |tasks: serde_json::Value, length: usize| {
+            let request = json!({ "tasks": tasks, "inputs": { "a": "x".repeat(length) } });
+            let (request, _) = request::parse(&request).unwrap();
+            compile(&Ensemble::default(), request, &catalog()).err().map(|mistakes| mistakes[0].code)
+        };
+        let too_large = Some(Code::TemplateTooLarge);
+        assert_eq!(codes(json!([{ "description": "{a}".repeat(10_000) }]), 1_000), too_large);
+        let agent = json!({ "role": "r", "goal": "{a}{a}{a}{a}{a}" });
+        assert_eq!(codes(json!([{ "description": "x", "agent": agent }]), 1_000_000), too_large);
+        let four = |at: usize| json!({ "name": format!("t{at}"), "description": "{a}{a}{a}{a}" });
+        assert_eq!(codes((0..4).map(four).collect(), 1_000_000), None);
+        assert_eq!(codes((0..5).map(four).collect(), 1_000_000), too_large);
+    }
+
+    #[test]
+    fn many_tasks_of_one_description_are_told_apart_without_trying_every_number() {
+        let mut taken = BTreeSet::from(["a-3".to_owned()]);
+        let mut numbers = HashMap::new();
+        let names: Vec<String> = (0..4).map(|_| unused("a".to_owned(), &mut taken, &mut numbers)).collect();
+        assert_eq!(names, ["a", "a-2", "a-4", "a-5"]);
+        assert_eq!(numbers["a"], 5);
     }
 }

@@ -7,10 +7,11 @@ use crate::budget::Claim;
 use crate::calls::Slot;
 use crate::catalog::ModelInfo;
 use crate::chat;
-use crate::event::{AfterFailure, CancelMode, Decision, Directive, Event, Fact, FileChange, Timing};
+use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, Fact, FileChange, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::mistake::listed;
+use crate::next::Grants;
 use crate::output;
 use crate::run::Run;
 use crate::text::Text;
@@ -30,6 +31,8 @@ const REJECTIONS_MAX: u32 = 3;
 pub enum Command {
     /// Become its owner.
     Adopt,
+    /// End it because processes died over it; nothing it holds is looked at.
+    Poison,
     /// Stop it.
     Cancel { mode: CancelMode, by: String },
     /// Begin nothing new.
@@ -47,6 +50,9 @@ pub enum Command {
     /// Take note of how an effect ended.
     Report(Report),
 }
+
+/// Why a run failed that processes died over.
+const POISONED: &str = "POISONED";
 
 /// How an effect ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +128,7 @@ impl Run {
         let at = now.max(self.at);
         let facts = match command {
             Command::Adopt => vec![Fact::RunAdopted { epoch: self.epoch + 1 }],
+            Command::Poison => self.poison(at),
             Command::Cancel { mode, by } => self.cancel(mode, by),
             Command::Pause { by } if !self.paused => vec![Fact::RunPaused { by }],
             Command::Resume { by } if self.paused => vec![Fact::RunResumed { by }],
@@ -133,6 +140,28 @@ impl Run {
             Command::Report(report) => self.report(report, at)?,
         };
         Ok(facts.into_iter().map(|fact| Event { at, fact }).collect())
+    }
+
+    /// Everything that ends a run whose validation killed its process: what a
+    /// run does that is to stop at once and has nothing under way.
+    fn poison(&self, at: Millis) -> Vec<Fact> {
+        let mut run = self.clone();
+        let mut facts = vec![Fact::RunAdopted { epoch: self.epoch + 1 }];
+        facts.iter().cloned().for_each(|fact| run.apply(&Event { at, fact }));
+        run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
+        while !run.ended() {
+            let steps = run.next(at, &Grants::default()).steps;
+            if steps.is_empty() {
+                // Nothing more can be ended in order.
+                facts.push(Fact::RunEnded { end: End::Failed { error: POISONED.to_owned() } });
+                return facts;
+            }
+            for step in steps {
+                run.apply(&step.event);
+                facts.push(step.event.fact);
+            }
+        }
+        facts
     }
 
     /// A run that is paused or has not begun has nothing to finish first.

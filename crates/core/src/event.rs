@@ -249,6 +249,16 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// Bytes of the text it brings.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Decision::Edit { output: text } | Decision::Reject { feedback: text } => text.len(),
+            Decision::Continue | Decision::ExitEarly => 0,
+        }
+    }
+}
+
+impl Decision {
     /// The word on the wire.
     pub fn word(&self) -> &'static str {
         match self {

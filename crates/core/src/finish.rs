@@ -29,15 +29,16 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object") || schema.get("properties").is_some()
 }
 
-/// Providers take objects only. Definitions stay where references look for them.
+/// Providers take objects only. Definitions stay where references look for
+/// them, and what may stand at the root only stays there too.
 fn arguments(schema: &Value) -> Value {
     if is_object(schema) {
         return schema.clone();
     }
     let (mut inner, mut outer) = (schema.clone(), Map::new());
     if let Value::Object(inner) = &mut inner {
-        let definitions = ["$defs", "definitions"].map(|name| (name, inner.remove(name)));
-        outer.extend(definitions.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        let rooted = ["$id", "$schema", "$defs", "definitions"].map(|name| (name, inner.remove(name)));
+        outer.extend(rooted.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     }
     outer.insert("type".to_owned(), "object".into());
     outer.insert("properties".to_owned(), json!({ WRAP: inner }));
@@ -83,7 +84,8 @@ mod tests {
     #[test]
     fn a_result_that_is_no_object_is_wrapped_and_unwrapped_and_keeps_its_definitions() {
         let schema = Schema::parse(
-            json!({ "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
+            json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.org/list",
+                "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
         )
         .unwrap();
         let info = info(&schema);

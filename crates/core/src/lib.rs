@@ -7,7 +7,8 @@
 //!   [`template`] and [`agent`] filled in by [`compile`], which reports every
 //!   [`mistake`] at once and gives a [`spec`]; [`submission`] is both in order
 //! - what a run may use: [`catalog`] of models and tools, [`dynamic`] tools that
-//!   come and go, a [`pipeline`] of several, [`schema`], [`budget`]
+//!   come and go, a [`pipeline`] of several, [`schema`], [`budget`]; [`bounds`] on
+//!   what others hand over
 //! - [`message`]: what models say; [`event`]: what happened, the only thing stored
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `settling` (how they
@@ -27,6 +28,7 @@
 pub mod agent;
 pub mod aloud;
 mod ask;
+pub mod bounds;
 pub mod budget;
 pub mod build;
 mod call;

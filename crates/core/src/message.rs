@@ -124,7 +124,7 @@ impl Reply {
     }
 
     /// Bytes of everything said.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let length = |part: &Part| match part {
             Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
             Part::Call(call) => call.tool.len() + call.args.len(),

@@ -31,6 +31,8 @@ pub enum Code {
     MissingInput,
     /// An output schema that cannot be used.
     InvalidSchema,
+    /// Texts that are too long once their variables are replaced.
+    TemplateTooLarge,
     /// Nothing to run, or nothing to run it with.
     NotConfigured,
     /// A chat message wants an image, a sound or a film.
@@ -48,6 +50,7 @@ impl Code {
             Code::CircularDependency => "CIRCULAR_DEPENDENCY",
             Code::MissingInput => "MISSING_INPUT",
             Code::InvalidSchema => "INVALID_SCHEMA",
+            Code::TemplateTooLarge => "TEMPLATE_TOO_LARGE",
             Code::NotConfigured => "NOT_CONFIGURED",
             Code::MediaGenerationUnavailable => "media_generation_unavailable",
         }
@@ -70,6 +73,7 @@ impl Mistake {
             Code::BadRequest
             | Code::MissingInput
             | Code::InvalidSchema
+            | Code::TemplateTooLarge
             | Code::NotConfigured
             | Code::MediaGenerationUnavailable => self.to_string(),
         }
@@ -85,7 +89,15 @@ impl fmt::Display for Mistake {
     }
 }
 
+/// Names listed at once; a reader who needs more asks for the list itself.
+const LISTED_MAX: usize = 100;
+
 /// `[a, b]`, the way available names are listed.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    format!("[{}]", names.into_iter().collect::<Vec<_>>().join(", "))
+    let mut names = names.into_iter();
+    let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();
+    match names.count() {
+        0 => format!("[{}]", shown.join(", ")),
+        more => format!("[{}, and {more} more]", shown.join(", ")),
+    }
 }

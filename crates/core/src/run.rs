@@ -214,6 +214,11 @@ impl Run {
         self.epoch
     }
 
+    /// Whether answers or arguments are held against schemas in it.
+    pub fn validates(&self) -> bool {
+        !self.belt.is_empty() || self.spec.tasks.iter().any(|task| task.output_schema.is_some())
+    }
+
     /// What was asked for.
     pub fn spec(&self) -> &Arc<Spec> {
         &self.spec

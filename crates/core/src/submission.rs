@@ -17,6 +17,13 @@ pub enum Submission {
     DryRun(Compiled),
 }
 
+/// Whether a request, or a workflow that is to be saved, brings schemas: they
+/// take longer to read than everything else.
+pub fn brings_schemas(json: &Value) -> bool {
+    let mut tasks = json.get("tasks").and_then(Value::as_array).into_iter().flatten();
+    tasks.any(|task| task.get("outputSchema").is_some_and(|schema| !schema.is_null()))
+}
+
 /// Reads a request against the ensemble and what there is to choose from.
 /// Warnings about the request come before those about its tasks.
 pub fn read(json: &Value, ensemble: &Ensemble, catalog: &Catalog) -> Result<Submission, Vec<Mistake>> {

@@ -2,7 +2,9 @@
 //! `{name}`, and anything else in braces is left alone, so that JSON in a
 //! prompt survives. Values are put in as they are and never looked at again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bounds::{TEMPLATE_BYTES_MAX, TEMPLATES_BYTES_MAX};
 
 /// A piece of a template.
 enum Piece<'a> {
@@ -12,23 +14,95 @@ enum Piece<'a> {
     Escaped(&'a str),
 }
 
-/// The text with every variable replaced, or the names that have no value, in
-/// the order they appear.
-pub fn resolve(template: &str, inputs: &BTreeMap<String, String>) -> Result<String, Vec<String>> {
-    let mut text = String::with_capacity(template.len());
-    let mut missing: Vec<String> = Vec::new();
+/// Why a text cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unresolved {
+    /// These variables have no value, in the order they appear.
+    Missing(Vec<String>),
+    /// The text would be longer than allowed.
+    TooLarge,
+}
+
+/// The text with every variable replaced. Its length is known before it is made.
+pub fn resolve(template: &str, inputs: &BTreeMap<String, String>) -> Result<String, Unresolved> {
+    let length = measure(template, inputs)?;
+    let mut text = String::with_capacity(length);
     for piece in pieces(template) {
         match piece {
             Piece::Literal(literal) => text.push_str(literal),
             Piece::Escaped(name) => text.extend(["{", name, "}"]),
-            Piece::Variable(name) => match inputs.get(name) {
-                Some(value) => text.push_str(value),
-                None if missing.iter().any(|known| known == name) => {}
-                None => missing.push(name.to_owned()),
-            },
+            Piece::Variable(name) => text.extend(inputs.get(name).map(String::as_str)),
         }
     }
-    if missing.is_empty() { Ok(text) } else { Err(missing) }
+    Ok(text)
+}
+
+fn measure(template: &str, inputs: &BTreeMap<String, String>) -> Result<usize, Unresolved> {
+    let mut length = 0_usize;
+    let mut missing: Vec<String> = Vec::new();
+    for piece in pieces(template) {
+        length = length.saturating_add(match piece {
+            Piece::Literal(literal) => literal.len(),
+            Piece::Escaped(name) => name.len() + 2,
+            Piece::Variable(name) => match inputs.get(name) {
+                Some(value) => value.len(),
+                None if missing.iter().any(|known| known == name) => 0,
+                None => {
+                    missing.push(name.to_owned());
+                    0
+                }
+            },
+        });
+    }
+    match missing.is_empty() {
+        false => Err(Unresolved::Missing(missing)),
+        true if length > TEMPLATE_BYTES_MAX => Err(Unresolved::TooLarge),
+        true => Ok(length),
+    }
+}
+
+/// The texts of a request, filled in one after the other.
+pub(crate) struct Texts<'a> {
+    inputs: &'a BTreeMap<String, String>,
+    missing: BTreeSet<String>,
+    /// How long all are together by now.
+    bytes: usize,
+    too_large: Option<String>,
+}
+
+impl Texts<'_> {
+    pub(crate) fn new(inputs: &BTreeMap<String, String>) -> Texts<'_> {
+        Texts { inputs, missing: BTreeSet::new(), bytes: 0, too_large: None }
+    }
+
+    /// The text filled in. Where that cannot be done it is empty, and why is
+    /// kept in mind.
+    pub(crate) fn fill(&mut self, text: &str) -> String {
+        match resolve(text, self.inputs) {
+            Ok(text) if self.bytes.saturating_add(text.len()) <= TEMPLATES_BYTES_MAX => {
+                self.bytes += text.len();
+                return text;
+            }
+            Ok(_) => self.too_large = Some(too_large("all texts together are", TEMPLATES_BYTES_MAX)),
+            Err(Unresolved::TooLarge) => self.too_large = Some(too_large("a text is", TEMPLATE_BYTES_MAX)),
+            Err(Unresolved::Missing(names)) => self.missing.extend(names),
+        }
+        String::new()
+    }
+
+    /// Why a text since the last time could not be filled in for its length.
+    pub(crate) fn too_large(&mut self) -> Option<String> {
+        self.too_large.take()
+    }
+
+    /// The variables that have no value.
+    pub(crate) fn missing(&self) -> &BTreeSet<String> {
+        &self.missing
+    }
+}
+
+fn too_large(what: &str, max: usize) -> String {
+    format!("{what} longer than {max} bytes once the variables are replaced")
 }
 
 /// The distinct variables of a text, in the order they appear.
@@ -106,13 +180,22 @@ mod tests {
     #[test]
     fn all_missing_names_are_reported_together_and_once() {
         let missing = resolve("{b} {a} {b} {{c}}", &inputs(&[("x", "1")]));
-        assert_eq!(missing, Err(vec!["b".to_owned(), "a".to_owned()]));
+        assert_eq!(missing, Err(Unresolved::Missing(vec!["b".to_owned(), "a".to_owned()])));
     }
 
     #[test]
     fn a_value_is_never_expanded_again() {
         let inputs = inputs(&[("a", "{b}"), ("b", "secret")]);
         assert_eq!(resolve("{a} {b}", &inputs).as_deref(), Ok("{b} secret"));
+    }
+
+    #[test]
+    fn a_text_that_would_be_too_long_is_refused_before_it_is_made() {
+        let template = "{a}".repeat(10_000);
+        let inputs = inputs(&[("a", &"x".repeat(30_000))]);
+        assert_eq!(resolve(&template, &inputs), Err(Unresolved::TooLarge));
+        let longest = "x".repeat(TEMPLATE_BYTES_MAX);
+        assert_eq!(resolve(&longest, &inputs).map(|text| text.len()), Ok(TEMPLATE_BYTES_MAX));
     }
 
     #[test]

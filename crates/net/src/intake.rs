@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use consort_core::bounds::SCHEMA_BYTES_MAX;
+use consort_core::schema::Schema;
+
 use crate::wire::{Capability, CapacityUpdate, Hello};
 
 /// Bytes of a name, of an ensemble or of what it shares.
@@ -13,8 +16,6 @@ const CAPABILITIES_MAX: usize = 1000;
 const TAGS_MAX: usize = 32;
 /// Bytes of a description: every model that may use it reads it.
 const DESCRIPTION_MAX: usize = 4096;
-/// Bytes of a schema.
-const SCHEMA_MAX: usize = 64 * 1024;
 /// How often a peer may want to hear from us, and how seldom it may be heard.
 const LEASE_MIN: Duration = Duration::from_millis(100);
 const LEASE_MAX: Duration = Duration::from_secs(10 * 60);
@@ -43,16 +44,25 @@ impl Hello {
             ));
         }
         let said = self.shared_capabilities.len();
-        self.shared_capabilities.retain(is_sound);
+        let mut unusable = None;
+        self.shared_capabilities.retain(|capability| match defect(capability) {
+            None => true,
+            Some(reason) => {
+                // One is enough to see what is wrong; a thousand would fill a log.
+                unusable.get_or_insert_with(|| format!("`{}`: {reason}", capability.name));
+                false
+            }
+        });
         self.shared_capabilities.truncate(CAPABILITIES_MAX);
         self.shared_capabilities.iter_mut().for_each(cut);
         let known = self.shared_capabilities.len();
         if known < said {
             complaints.push(format!(
                 "it says it shares {said}, of which {known} are known here: at most {CAPABILITIES_MAX}, with names of \
-                 at most {NAME_MAX} bytes and schemas of at most {SCHEMA_MAX}"
+                 at most {NAME_MAX} bytes and schemas of at most {SCHEMA_BYTES_MAX}"
             ));
         }
+        complaints.extend(unusable);
         (self, (!complaints.is_empty()).then(|| complaints.join("; ")))
     }
 
@@ -75,10 +85,14 @@ impl CapacityUpdate {
     }
 }
 
-fn is_sound(capability: &Capability) -> bool {
-    let fits = |schema: &serde_json::Value| schema.to_string().len() <= SCHEMA_MAX;
+/// Why a capability cannot be used.
+fn defect(capability: &Capability) -> Option<String> {
     let name = capability.name.trim();
-    !name.is_empty() && name.len() <= NAME_MAX && capability.schema.as_deref().is_none_or(fits)
+    if name.is_empty() || name.len() > NAME_MAX {
+        return Some(format!("a name has 1 to {NAME_MAX} bytes"));
+    }
+    let schema = capability.schema.as_deref().cloned();
+    schema.and_then(|schema| Schema::parse(schema).err()).map(|reason| format!("its schema cannot be used: {reason}"))
 }
 
 fn cut(capability: &mut Capability) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use consort_core::dynamic::NETWORK;
 use consort_core::id::Millis;
+use consort_runtime::busy;
 use consort_runtime::clock::Clock;
 use consort_runtime::tool::{Account, DynamicToolProvider, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -266,7 +267,7 @@ impl Network {
 
     /// Takes a new link in; what the peer shares is known from here on.
     pub(crate) fn join(&self, side: Side, hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
-        let believed = hello.believed(&self.inner.options.name);
+        let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
         let number = self.state().join(Link::new(side, believed, outbox), self.inner.clock.now());
         self.inner.changes.send_modify(|count| *count += 1);
         Joined { network: self.clone(), number }
@@ -374,7 +375,7 @@ impl Joined {
 
     /// The peer says anew who it is and what it shares.
     pub(crate) fn introduced(&self, hello: Hello) {
-        let believed = hello.believed(&self.network.inner.options.name);
+        let believed = busy::in_place(|| hello.believed(&self.network.inner.options.name));
         self.network.state().introduced(self.number, believed);
         self.network.inner.changes.send_modify(|count| *count += 1);
     }

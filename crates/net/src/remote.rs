@@ -271,7 +271,9 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
         CapabilityKind::Tool => TOOL_TIMEOUT_MS,
     };
     let plain = ToolInfo::new(&format!("{ensemble}.{}", capability.name), &capability.description);
-    let schema = capability.schema.as_ref().and_then(|schema| Schema::parse((**schema).clone()).ok());
+    // It was checked when the peer said hello, and is compiled again only when
+    // arguments are held against it.
+    let schema = capability.schema.as_ref().map(|schema| Schema::new((**schema).clone()));
     ToolInfo {
         schema: schema.unwrap_or_else(|| plain.schema.clone()),
         permission: Permission::Network,

@@ -26,6 +26,7 @@ use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
+use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 use crate::watcher::{Purpose, Source, Watcher, history, load, page};
@@ -62,6 +63,8 @@ struct Inner {
     traces: OnceLock<Traces>,
     /// Who is told what took how long, if anybody.
     telemetry: OnceLock<Telemetry>,
+    /// Whose work earlier processes died in, if that is kept.
+    suspects: OnceLock<Suspects>,
     /// Whether nothing new is begun any more.
     draining: watch::Sender<bool>,
 }
@@ -157,6 +160,7 @@ impl Engine {
                 meters: Meters::default(),
                 traces: OnceLock::new(),
                 telemetry: OnceLock::new(),
+                suspects: OnceLock::new(),
                 draining: watch::Sender::new(false),
             }),
             Sight::All,
@@ -371,6 +375,11 @@ impl Engine {
         match load(&*self.0.seams.log, id, Purpose::GoOn).await {
             // Its owner was faster.
             Ok((run, _)) if run.ended() => {}
+            Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
+                tracing::error!(run = %id, "three processes died over this run; it is not tried again");
+                let kind = run.spec().kind;
+                self.start((id, self.ring(id, kind)), kind, move |runner| runner.resume(run, len).give_up());
+            }
             Ok((run, len)) => {
                 recovery.resumed += 1;
                 let kind = run.spec().kind;
@@ -486,7 +495,9 @@ impl Engine {
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
         let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
-        let window = Window { ring, stalled: watch::Sender::new(None), meters, telemetry, end: Arc::default() };
+        let suspects = self.0.suspects.get().cloned();
+        let stalled = watch::Sender::new(None);
+        let window = Window { ring, stalled, meters, telemetry, suspects, end: Arc::default() };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());

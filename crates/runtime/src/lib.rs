@@ -6,6 +6,8 @@
 //! - [`script`]: gates and ledgers of what is scripted
 //! - [`clock`]: the only place that knows what time it is; [`limits`]: how much
 //!   may happen at once
+//! - [`busy`]: work that keeps a thread from others; [`suspects`]: runs it was
+//!   done for when a process died
 //! - [`effects`]: one model call or tool call, ending in one report
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //!   and the `codec` of its events
@@ -24,6 +26,7 @@
 //! - [`engine`]: the only public handle
 
 pub mod admission;
+pub mod busy;
 pub mod chats;
 pub mod clock;
 mod codec;
@@ -45,6 +48,7 @@ pub mod ring;
 mod runner;
 pub mod script;
 mod speech;
+pub mod suspects;
 pub mod telemetry;
 pub mod tool;
 pub mod trace;

@@ -22,12 +22,14 @@ use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::admission::{Place, Slot as Permission};
+use crate::busy;
 use crate::codec;
 use crate::effects::{self, Seams, Stage};
 use crate::log::{Append, Error, Record, Row, Seq};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
+use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
 
 /// How long a runner waits before it tries a full disk again.
@@ -49,6 +51,8 @@ pub(crate) struct Window {
     pub(crate) meters: Meters,
     /// Who is told what took how long, if anybody.
     pub(crate) telemetry: Option<Telemetry>,
+    /// Where it is noted whose work this is, should the process die in it.
+    pub(crate) suspects: Option<Suspects>,
     /// The run, once it has ended: who waits for that need not read it again.
     pub(crate) end: Arc<OnceLock<Run>>,
 }
@@ -77,6 +81,10 @@ pub(crate) struct Runner {
     halt: watch::Sender<bool>,
     draining: Draining,
     recorder: Recorder,
+    /// Held while something of the run's own is validated.
+    mark: Option<Mark>,
+    /// Whether that is large.
+    is_large: bool,
 }
 
 struct UnderWay {
@@ -140,6 +148,8 @@ impl Runner {
             cancelled: None,
             halt: watch::Sender::new(false),
             draining,
+            mark: None,
+            is_large: false,
         }
     }
 
@@ -194,6 +204,17 @@ impl Runner {
     pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
         let _ended = self.decide(Command::Adopt)?;
         self.commit().await
+    }
+
+    /// Ends a run that processes died over, without looking at what it holds.
+    pub(crate) async fn give_up(mut self) -> Result<(), Error> {
+        let _ended = self.decide(Command::Poison)?;
+        self.commit().await?;
+        if let Some(suspects) = &self.window.suspects {
+            suspects.clear(&self.id);
+        }
+        let _set_before = self.window.end.set(self.run);
+        Ok(())
     }
 
     /// Works until the run ends, the log refuses, or nothing is under way and
@@ -279,6 +300,7 @@ impl Runner {
 
     fn decide(&mut self, command: Command) -> Result<Result<Vec<Event>, Refused>, Error> {
         let asks_to_stop = matches!(command, Command::Cancel { .. });
+        self.suspect(&command);
         let decided = self.run.decide(command, self.seams.clock.now());
         if asks_to_stop && decided.is_ok() {
             self.cancelled.get_or_insert_with(Instant::now);
@@ -287,6 +309,32 @@ impl Runner {
             self.take(event)?;
         }
         Ok(decided)
+    }
+
+    /// Notes whose work it is before something of the run's own is validated.
+    fn suspect(&mut self, command: &Command) {
+        let bytes = match command {
+            // What was left open before is looked at again, whatever it is.
+            Command::Adopt if self.run.epoch() > 0 => busy::BYTES,
+            Command::Report(Report::Replied { reply, .. }) => reply.bytes(),
+            Command::Review { decision, .. } => decision.bytes(),
+            Command::Adopt
+            | Command::Poison
+            | Command::Cancel { .. }
+            | Command::Pause { .. }
+            | Command::Resume { .. }
+            | Command::SwitchModel { .. }
+            | Command::Direct { .. }
+            | Command::Chat(_)
+            | Command::Report(_) => return,
+        };
+        if !self.run.validates() {
+            return;
+        }
+        self.is_large |= bytes >= busy::BYTES;
+        if self.mark.is_none() {
+            self.mark = self.window.suspects.as_ref().map(|suspects| suspects.mark(&self.id));
+        }
     }
 
     /// Adds an event to the decision. Its frame shows the run right after it.
@@ -311,7 +359,9 @@ impl Runner {
     /// Asks the run what it wants until it waits, then records, shows and does
     /// all of it, in this order.
     async fn commit(&mut self) -> Result<(), Error> {
-        self.settle()?;
+        let settled = if mem::take(&mut self.is_large) { busy::in_place(|| self.settle()) } else { self.settle() };
+        self.mark = None;
+        settled?;
         let mut batch = mem::take(&mut self.batch);
         if !batch.records.is_empty() {
             let began = Instant::now();

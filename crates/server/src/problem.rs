@@ -287,6 +287,7 @@ impl From<Vec<Mistake>> for Problem {
             | Code::CircularDependency
             | Code::MissingInput
             | Code::InvalidSchema
+            | Code::TemplateTooLarge
             | Code::MediaGenerationUnavailable => StatusCode::BAD_REQUEST,
         };
         let message: Vec<String> = mistakes.iter().map(Mistake::told).collect();

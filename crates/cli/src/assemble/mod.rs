@@ -27,6 +27,7 @@ use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
 use consort_runtime::memory::Memory;
 use consort_runtime::model;
 use consort_runtime::model::OptionsError;
+use consort_runtime::suspects::Suspects;
 use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
 use consort_runtime::traces::Traces;
 
@@ -40,6 +41,8 @@ use crate::config::{Config, Model};
 
 /// The file that holds everything, in the store's folder.
 const FILE: &str = "consort.db";
+/// The folder in it that says whose work a process died in.
+const SUSPECTS: &str = "suspects";
 /// Turns that are looked through at the same time for what is worth remembering:
 /// few, because nobody waits for it.
 const MININGS_MAX: usize = 4;
@@ -156,6 +159,10 @@ pub(crate) fn server_engine(
     if let Some(folder) = &server.trace_dir {
         let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };
         engine.export_to(Traces::open(folder).map_err(unusable)?);
+    }
+    if let Store::Folder(folder) = store {
+        let unusable = |error: std::io::Error| Error::Store { folder: folder.clone(), reason: error.to_string() };
+        engine.suspect(Suspects::open(&folder.join(SUSPECTS)).map_err(unusable)?);
     }
     telemetry::connect(config, &engine)?;
     Ok((engine, collections))

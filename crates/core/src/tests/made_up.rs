@@ -14,6 +14,7 @@ use crate::workflow::Document;
 const RUNS: &[&str] = &[
     "{}",
     r#"{"inputs":{"topic":"bees","year":2026},"tags":{"team":"red"},"options":{"verbose":true,"captureMode":"FULL","maxToolOutputLength":10,"toolLogTruncateLength":5,"workflow":"PARALLEL"},"model":"small","dryRun":true}"#,
+    r#"{"tasks":[{"description":"{a}{a}{a}{b}{{a}}","agent":{"role":"{b}","goal":"{a}"}}],"inputs":{"a":"xxxxxxxxxxxxxxxx","b":"y"}}"#,
     r#"{"taskOverrides":{"a":{"description":"Do {topic}","model":"small","tools":{"add":["look"],"remove":["pay"]},"maxIterations":3,"outputSchema":{"type":"object"},"additionalContext":"x"}}}"#,
     r##"{"tasks":[{"name":"a","description":"Find {topic=bees}","tools":["look"],"agent":{"role":"R","goal":"g"}},{"name":"b","description":"Write","context":["$a","$0"],"outputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"review":"required"}],"inputs":{"topic":"x"}}"##,
 ];
@@ -23,6 +24,7 @@ const EDITS: &[&str] = &[
 const SCHEMAS: &[&str] = &[
     r##"{"type":"object","required":["a"],"properties":{"a":{"type":"string","pattern":"^[a-z]+$","minLength":1},"b":{"items":{"$ref":"#/$defs/c"}}},"$defs":{"c":{"enum":[1,"x",null]}},"additionalProperties":false}"##,
     r#"{"anyOf":[{"const":3},{"not":{"type":"null"}}],"if":{"minimum":2},"then":{"multipleOf":0.5},"unevaluatedProperties":false}"#,
+    r##"{"$ref":"#/$defs/b","$defs":{"a":{"$anchor":"x","patternProperties":{"^(a|b){2,9}\\d$":{"pattern":"\\w{20}"}}},"b":{"allOf":[{"$ref":"#x"},{"$dynamicRef":"#y"}],"unevaluatedItems":true},"c":{"$dynamicAnchor":"y","items":{"$ref":"#/$defs/b"},"uniqueItems":true}}}"##,
 ];
 const WORKFLOWS: &[&str] = &[
     r#"{"name":"w","version":3,"tasks":[{"name":"a","description":"Read {topic}","tools":["look"],"position":{"x":1,"y":-2.5}},{"name":"b","description":"Write","context":["$a"]}],"inputs":{"depth":2},"options":{"workflow":"PARALLEL","verbose":true}}"#,

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::world::{World, ensemble, task};
+use super::world::{World, compiled, ensemble, task};
 use crate::decide::{Command, Refused};
 use crate::draft::{Draft, Ensemble};
 use crate::event::{CancelMode, Decision, Directive, End, Exit, Priority};
 use crate::message::FailureKind;
+use crate::schema::Schema;
 use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
 
 fn two() -> World {
@@ -42,6 +43,20 @@ fn cancel_after_task_finishes_the_task_and_starts_no_other() {
     world.answers("1", "done");
     assert_eq!(world.run.end(), Some(&End::Cancelled));
     assert_eq!(statuses(&world), ["COMPLETED", "CANCELLED"]);
+}
+
+#[test]
+fn a_run_that_processes_died_over_is_ended_without_looking_at_what_it_holds() {
+    let schema: Schema = serde_json::from_value(json!({ "pattern": r"(\w{200}){200}" })).unwrap();
+    let mut compiled = compiled(&ensemble(vec![task("a", &[]), task("b", &["a"])]));
+    compiled.spec.tasks[0].output_schema = Some(schema);
+    let mut world = World::of(compiled);
+    world.calls("1", &[("pay", "{}"), ("look", "{}")]);
+    world.crash();
+    world.command(Command::Poison).unwrap();
+    assert_eq!(world.run.end(), Some(&End::Failed { error: "POISONED".to_owned() }));
+    assert_eq!(statuses(&world), ["FAILED", "SKIPPED"]);
+    assert_eq!(world.run.detail("r")["error"], "POISONED");
 }
 
 #[test]

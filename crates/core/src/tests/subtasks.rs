@@ -107,6 +107,24 @@ fn what_cannot_become_a_subtask_is_refused_with_a_code() {
     assert!(inherited.unwrap() > 5, "an empty list of tools means all of them");
 }
 
+#[test]
+fn a_model_that_asks_for_a_result_no_schema_may_describe_is_told_so() {
+    let mut world = world();
+    let rungs = (1..=50).map(|at| {
+        let below = json!({ "$ref": format!("#/$defs/d{}", at - 1) });
+        (format!("d{at}"), json!({ "allOf": [below, below] }))
+    });
+    let defs: serde_json::Map<String, Value> = rungs.chain([("d0".to_owned(), json!({}))]).collect();
+    let ladder = json!({ "$ref": "#/$defs/d50", "$defs": defs });
+    for bomb in [ladder, json!({ "pattern": r"(\w{200}){200}" })] {
+        let order = json!({ "title": "x", "instructions": "y", "output_schema": bomb }).to_string();
+        world.calls("1", &[(subtask::RUN, &order)]);
+    }
+    let told: Vec<Value> = world.results("1").iter().map(|text| error(text)).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|told| told["error"] == "invalid_output_schema"), "{told:?}");
+}
+
 /// What each reader finds, whoever is faster.
 fn siblings(first: &str, second: &str) -> Vec<String> {
     let mut world = world();

@@ -136,6 +136,34 @@ async fn of_too_much_that_is_shared_a_part_is_known_and_the_rest_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_capability_whose_schema_explodes_is_not_known_and_the_peer_is_told() {
+    let wires = wires();
+    let shop = shop(&wires, "3 left").await;
+    let rungs = (1..=50).map(|at| {
+        let below = json!({ "$ref": format!("#/$defs/d{}", at - 1) });
+        (format!("d{at}"), json!({ "allOf": [below, below] }))
+    });
+    let defs: serde_json::Map<String, Value> = rungs.chain([("d0".to_owned(), json!({}))]).collect();
+    let ladder = json!({ "$ref": "#/$defs/d50", "$defs": defs });
+    let shared = json!([
+        { "name": "ladder", "type": "TOOL", "schema": ladder },
+        { "name": "pattern", "type": "TOOL", "schema": { "pattern": r"(\w{200}){200}" } },
+        { "name": "sound", "type": "TOOL", "schema": { "type": "object" } },
+    ]);
+    let hello = json!({ "type": "peer_hello", "ensemble": "hand", "sharedCapabilities": shared });
+    let _hand = Hand::saying(&wires, "shop", hello).await;
+    let mut changes = shop.network.changes();
+    while shop.network.peers().is_empty() {
+        changes.changed().await.unwrap();
+    }
+    let peer = shop.network.peers().remove(0);
+    let known: Vec<String> = peer.hello.unwrap().shared_capabilities.into_iter().map(|known| known.name).collect();
+    assert_eq!(known, ["sound"]);
+    let trouble = peer.trouble.unwrap();
+    assert!(trouble.contains("`ladder`: its schema cannot be used: "), "{trouble}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_takes_another_ones_name_speaks_for_it_only_when_that_one_is_gone() {
     let wires = wires();
     let look = tool("look", EffectClass::Read).answers("the real one");

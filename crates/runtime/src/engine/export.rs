@@ -5,6 +5,7 @@ use consort_core::run::Run;
 use consort_core::trace::trace;
 
 use super::{Engine, Error};
+use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 
@@ -12,6 +13,12 @@ impl Engine {
     /// From now on ended runs leave their traces here; the first word holds.
     pub fn export_to(&self, traces: Traces) {
         let _first = self.0.traces.set(traces);
+    }
+
+    /// From now on it is kept whose work a process dies in, and runs that killed
+    /// too many are not tried again; the first word holds.
+    pub fn suspect(&self, suspects: Suspects) {
+        let _first = self.0.suspects.set(suspects);
     }
 
     /// From now on this is told what takes how long in runs that begin; the

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use consort_core::fork::{self, Forked, Wanted};
 use consort_core::spec::Kind;
 
+use crate::busy;
+
 use super::{Engine, Error, New, ensemble_id, fresh_id};
 
 impl Engine {
@@ -12,7 +14,8 @@ impl Engine {
     /// this returns, the new one survives a crash.
     pub async fn fork(&self, run: &str, wanted: &Wanted<'_>) -> Result<(Arc<str>, Forked), Error> {
         let events = self.history(run).await?;
-        let forked = fork::fork((run, &events), wanted, ensemble_id(), self.seams().clock.now())?;
+        let now = self.seams().clock.now();
+        let forked = busy::in_place(|| fork::fork((run, &events), wanted, ensemble_id(), now))?;
         let id = fresh_id(Kind::Run);
         let (kind, priority) = (Kind::Run, forked.run.spec().priority());
         let new = New { id: &id, kind, priority, ring: self.ring(&id, kind) };

@@ -14,7 +14,7 @@ use consort_core::compile::Compiled;
 use consort_core::run::Run;
 use consort_core::spec::{Spec, Task};
 use consort_core::submission::{self, Submission};
-use consort_runtime::trace;
+use consort_runtime::{busy, trace};
 use serde_json::{Map, Value, json};
 
 use crate::Site;
@@ -62,7 +62,7 @@ pub(crate) enum Taken {
 /// Starts what a request asks for.
 pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
-    let read = submission::read(&sent.0, &server.ensemble, &site.catalog());
+    let read = compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
     // A run that was made before counts, whatever has been configured since.
     if let Some(run) = first(site, from.once.as_ref()).await? {
         let warnings = match read {
@@ -83,6 +83,11 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
         None => server.engine.submit(compiled).await?,
     };
     Ok(Taken::Run { run, accepted })
+}
+
+/// Reads what brings schemas without keeping the thread from others.
+pub(super) fn compiled<T>(sent: &Value, read: impl FnOnce() -> T) -> T {
+    if submission::brings_schemas(sent) { busy::in_place(read) } else { read() }
 }
 
 /// A run of what was compiled already, answered as it is wished for.

@@ -9,6 +9,7 @@ use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
 use consort_core::human;
 use consort_core::id::Id;
+use consort_runtime::busy;
 use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
 use consort_runtime::tool::{Answer, Invocation};
@@ -110,6 +111,6 @@ fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
         (Some(object @ Value::Object(_)), _) => object.clone(),
         (Some(_), _) => return Err(invalid("`input` must be an object or a string".to_owned())),
     };
-    let violations = tool.schema.violations(&args);
+    let violations = busy::in_place(|| tool.schema.violations(&args));
     if violations.is_empty() { Ok(args) } else { Err(invalid(violations.join("; "))) }
 }

@@ -39,7 +39,7 @@ async fn create(
     Extension(caller): Extension<Caller>,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (document, warnings) = Document::read(&sent?.0, &site.server.ensemble, &site.catalog())?;
+    let (document, warnings) = read(&site, &sent?)?;
     let saved = site.workflows().create(document, &caller.0).await?;
     let location = [(LOCATION, format!("/api/workflows/{}", saved.id))];
     Ok((StatusCode::CREATED, location, shown(&saved, &warnings)).into_response())
@@ -64,7 +64,7 @@ async fn update(
 ) -> Result<Response, Problem> {
     let current = site.workflows().get(&id).await?.version;
     let expected = expected(&headers, current)?.ok_or_else(|| unconditional(current))?;
-    let (document, warnings) = Document::read(&sent?.0, &site.server.ensemble, &site.catalog())?;
+    let (document, warnings) = read(&site, &sent?)?;
     let saved = site.workflows().update(&id, expected, document, &caller.0).await?;
     Ok(shown(&saved, &warnings))
 }
@@ -99,7 +99,7 @@ async fn run(
     let (sent, wish) = (sent?, Wish::read(&headers)?);
     let saved = site.workflows().get(&id).await?;
     let request = saved.entry.document.request(&sent.0)?;
-    match submission::read(&request, &site.server.ensemble, &site.catalog())? {
+    match submit::compiled(&request, || submission::read(&request, &site.server.ensemble, &site.catalog()))? {
         Submission::DryRun(compiled) => Ok(Json(submit::rehearsal(&compiled)).into_response()),
         Submission::Run(mut compiled) => {
             compiled.spec.name.clone_from(&saved.entry.document.name);
@@ -107,6 +107,12 @@ async fn run(
             submit::started(&site, compiled, &headers, wish).await
         }
     }
+}
+
+/// The graph that was sent, and what is odd about it.
+fn read(site: &Site, sent: &Sent) -> Result<(Document, Vec<String>), Problem> {
+    let read = || Document::read(&sent.0, &site.server.ensemble, &site.catalog());
+    Ok(submit::compiled(&sent.0, read)?)
 }
 
 /// A version with its tag.

@@ -44,6 +44,7 @@ export interface Problem {
     | 'STARTING'
     | 'STORAGE_DAMAGED'
     | 'STORAGE_UNAVAILABLE'
+    | 'TEMPLATE_TOO_LARGE'
     | 'THREAD_BUSY'
     | 'THREAD_NOT_FOUND'
     | 'TOOL_NOT_FOUND'

@@ -13,6 +13,12 @@ const ITEMS_MAX: u64 = 100;
 /// Characters of a text, whatever the schema asks for.
 const TEXT_MAX: usize = 10_000;
 
+/// Values of a sample, whatever the schema asks for: lists of lists of a hundred
+/// grow fast.
+const VALUES_MAX: u32 = 2_000;
+/// Values that are tried against their schema, which is compiled for each.
+const TRIALS_MAX: u32 = 50;
+
 /// What texts that follow a pattern or a format usually are.
 const USUAL: [&str; 16] = [
     "2026-01-31",
@@ -51,7 +57,7 @@ pub(super) struct Words {
 
 /// A value that satisfies `schema`, if the schema is simple.
 pub(super) fn of(schema: &Value, words: &Words) -> Value {
-    Filler { root: schema, words, said: 0, counted: 0 }.sample(schema, "", 0)
+    Filler { root: schema, words, said: 0, counted: 0, values: VALUES_MAX, trials: TRIALS_MAX }.sample(schema, "", 0)
 }
 
 /// Goes through a schema and uses up the words on the way.
@@ -60,13 +66,18 @@ struct Filler<'a> {
     words: &'a Words,
     said: usize,
     counted: usize,
+    /// How many more values there may be.
+    values: u32,
+    /// How many more may be tried.
+    trials: u32,
 }
 
 impl Filler<'_> {
     fn sample(&mut self, schema: &Value, name: &str, depth: usize) -> Value {
-        if depth > DEPTH_MAX {
+        if depth > DEPTH_MAX || self.values == 0 {
             return Value::Null;
         }
+        self.values -= 1;
         if let Some(given) = schema.get("const").or_else(|| schema.pointer("/enum/0")) {
             return given.clone();
         }
@@ -120,7 +131,7 @@ impl Filler<'_> {
         let free = if is_title { &self.words.title } else { point.unwrap_or(&self.words.title) };
         self.said += usize::from(!is_title);
         let text = fitted(schema, free);
-        if schema.get("pattern").is_none() {
+        if schema.get("pattern").is_none() || !self.may_try() {
             return text;
         }
         let check = Schema::new(schema.clone());
@@ -128,11 +139,18 @@ impl Filler<'_> {
         candidates.find(|text| check.violations(&json!(text)).is_empty()).unwrap_or(&text).to_owned()
     }
 
+    fn may_try(&mut self) -> bool {
+        let may = self.trials > 0;
+        self.trials = self.trials.saturating_sub(1);
+        may
+    }
+
     /// The next number that was found, where it fits.
     fn number(&mut self, schema: &Value, step: Step) -> Value {
         let check = Schema::new(schema.clone());
         let found = self.words.numbers.get(self.counted).map(|number| whole(*number));
         self.counted += 1;
+        let found = found.filter(|_| self.may_try());
         found.filter(|number| check.violations(number).is_empty()).unwrap_or_else(|| number(schema, step))
     }
 }
@@ -231,6 +249,15 @@ mod tests {
             let value = of(&schema, &Words { title: "Tea".to_owned(), points, numbers: vec![7.0] });
             assert_eq!(Schema::new(schema.clone()).violations(&value), Vec::<String>::new(), "{schema}: {value}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_asks_for_lists_of_lists_gets_a_part_of_them() {
+        let mut schema = json!({ "type": "integer" });
+        for _ in 0..10 {
+            schema = json!({ "type": "array", "minItems": 100, "items": schema });
+        }
+        assert!(of(&schema, &Words::default()).to_string().len() < 1_000_000);
     }
 
     #[test]

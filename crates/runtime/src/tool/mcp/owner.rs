@@ -28,6 +28,7 @@ use super::listed::{self, Listed};
 use super::names::Names;
 use super::program::Program;
 use super::{Server, ServerOptions, Transport};
+use crate::busy;
 
 /// Headers that the protocol sets itself.
 pub(super) const OUR_HEADERS: &[&str] = &["accept", "mcp-session-id", "mcp-protocol-version", "last-event-id"];
@@ -188,7 +189,7 @@ impl Owner {
             tracing::warn!(server = self.options.name, "has more tools than the {TOOLS_MAX} that are listed");
             found.truncate(TOOLS_MAX);
         }
-        self.server.put(listed::tools(found, &self.options, &self.names, self.line()));
+        self.server.put(busy::in_place(|| listed::tools(found, &self.options, &self.names, self.line())));
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use consort_core::chat::{self, Mode, Presence, Say};
 use consort_runtime::chats::{Place, Said as Spoken, Start};
-use consort_runtime::{chats, engine};
+use consort_runtime::{busy, chats, engine};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -131,7 +131,7 @@ async fn approve(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Result<(), Problem>> {
     let offered = sent.0.get("tools").map_or_else(
         || Err(Problem::bad_request("`tools` is required")),
-        |tools| chat::manifest(tools).map_err(Problem::from),
+        |tools| busy::in_place(|| chat::manifest(tools)).map_err(Problem::from),
     );
     let outcome = offered.map(|tools| {
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();

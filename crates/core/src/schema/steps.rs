@@ -1,0 +1,201 @@
+//! What holding a value against a schema takes, counted before it is done: one
+//! step is a keyword applied to a value.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use serde_json::Value;
+
+use super::graph::{Graph, Node, NodeId, size};
+use super::weight::Weight;
+use crate::bounds::{LISTING_STEPS_MAX, VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
+
+/// Compiled bytes of a pattern, times bytes of a text, that take as long as a step.
+const MATCHING_PER_STEP: u64 = 256;
+/// Bytes of a text that take as long as a step to be read.
+const READING_PER_STEP: u64 = 64;
+/// Comparisons for every value in a list whose items must differ: short lists
+/// are compared pair by pair.
+const COMPARISONS: u64 = 8;
+
+/// What a whole schema weighs, for values so small that nothing need be counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Total {
+    keywords: u64,
+    patterns: u64,
+    nested: u32,
+}
+
+impl Total {
+    pub(super) fn new(graph: &Graph, weights: &[Weight]) -> Total {
+        let pairs = graph.nodes.iter().zip(weights);
+        pairs.fold(Total::default(), |total, (node, weight)| {
+            // A list may be compared once for every level it is inside of.
+            let unique = if node.is_unique { COMPARISONS.saturating_mul(u64::from(VALIDATION_DEPTH_MAX)) } else { 0 };
+            let keywords = node.keywords.saturating_add(unique).saturating_mul(weight.times.max(1));
+            let patterns = weight.pattern.saturating_add(weight.name_patterns).saturating_mul(weight.times.max(1));
+            Total {
+                keywords: total.keywords.saturating_add(keywords),
+                patterns: total.patterns.saturating_add(patterns),
+                nested: total.nested.max(weight.nested),
+            }
+        })
+    }
+
+    /// Whether a value is small enough however the schema is applied to it.
+    fn allows(&self, value: &Value) -> bool {
+        let Some(extent) = Extent::of(value, VALIDATION_DEPTH_MAX / self.nested.max(1)) else { return false };
+        let keywords = extent.values.saturating_mul(self.keywords);
+        keywords.saturating_add(reading(extent.text, self.patterns)) <= VALIDATION_STEPS_MAX
+    }
+}
+
+/// How large a value is.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    /// Values in it, names of fields included.
+    values: u64,
+    /// Bytes of its texts and names.
+    text: u64,
+}
+
+impl Extent {
+    /// Nothing for a value of more levels.
+    fn of(value: &Value, levels: u32) -> Option<Extent> {
+        let levels = levels.checked_sub(1)?;
+        let own = Extent { values: 1, text: 0 };
+        match value {
+            Value::String(text) => Some(Extent { text: text.len() as u64, ..own }),
+            Value::Array(items) => items.iter().try_fold(own, |sum, item| Some(sum.with(Extent::of(item, levels)?))),
+            Value::Object(fields) => fields.iter().try_fold(own, |sum, (name, field)| {
+                let name = Extent { values: 1, text: name.len() as u64 };
+                Some(sum.with(name).with(Extent::of(field, levels)?))
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Some(own),
+        }
+    }
+
+    fn with(self, other: Extent) -> Extent {
+        Extent { values: self.values + other.values, text: self.text + other.text }
+    }
+}
+
+/// Whether a value may be held against the schema.
+pub(super) fn may_check(graph: &Graph, weights: &[Weight], total: &Total, value: &Value) -> bool {
+    let limits = (VALIDATION_STEPS_MAX, u64::MAX);
+    total.allows(value) || Counter::new(graph, weights, limits).visit(0, value, 0).is_some()
+}
+
+/// Whether everything that is wrong with a value may be listed. Then no result
+/// is used twice: what is inside two alternatives is gone through twice.
+pub(super) fn may_list(graph: &Graph, weights: &[Weight], value: &Value) -> bool {
+    let limits = (VALIDATION_STEPS_MAX, LISTING_STEPS_MAX);
+    Counter::new(graph, weights, limits).visit(0, value, 0).is_some()
+}
+
+/// The steps of checking and of listing, each unless they are too many.
+#[cfg(test)]
+pub(super) fn counted(graph: &Graph, weights: &[Weight], value: &Value) -> (Option<u64>, Option<u64>) {
+    let mut counter = Counter::new(graph, weights, (VALIDATION_STEPS_MAX, u64::MAX));
+    let listing = counter.visit(0, value, 0);
+    (listing.map(|_| VALIDATION_STEPS_MAX - counter.left), listing.filter(|listing| *listing <= LISTING_STEPS_MAX))
+}
+
+struct Counter<'a> {
+    graph: &'a Graph,
+    weights: &'a [Weight],
+    /// What a subschema took for a value, by its id and the value's address.
+    seen: HashMap<(NodeId, usize), u64, BuildHasherDefault<PairHasher>>,
+    /// Steps that are left when every pair is gone through once.
+    left: u64,
+    /// Steps that are allowed when pairs are gone through as often as they come up.
+    listing: u64,
+}
+
+impl<'a> Counter<'a> {
+    fn new(graph: &'a Graph, weights: &'a [Weight], (left, listing): (u64, u64)) -> Counter<'a> {
+        Counter { graph, weights, seen: HashMap::default(), left, listing }
+    }
+
+    /// What listing takes from here on. Every pair of subschema and value is
+    /// counted once in what checking takes.
+    fn visit(&mut self, id: NodeId, value: &Value, depth: u32) -> Option<u64> {
+        if depth > VALIDATION_DEPTH_MAX {
+            return None;
+        }
+        let key = (id, std::ptr::from_ref(value) as usize);
+        if let Some(known) = self.seen.get(&key) {
+            return Some(*known);
+        }
+        let (graph, weights) = (self.graph, self.weights);
+        let (Some(node), Some(weight)) = (graph.nodes.get(id), weights.get(id)) else { return Some(0) };
+        let own = self.own(node, weight, value);
+        self.left = self.left.checked_sub(own.saturating_mul(weight.times.max(1)))?;
+        let mut sum = own;
+        for (target, _) in &node.in_place {
+            sum = sum.saturating_add(self.visit(*target, value, depth + 1)?);
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    for target in node.properties.get(name).into_iter().chain(&node.every_property) {
+                        sum = sum.saturating_add(self.visit(*target, field, depth + 1)?);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    for target in node.prefix.get(index).into_iter().chain(&node.every_item) {
+                        sum = sum.saturating_add(self.visit(*target, item, depth + 1)?);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        self.seen.insert(key, sum);
+        (sum <= self.listing).then_some(sum)
+    }
+
+    /// What the keywords of one subschema take for one value.
+    fn own(&self, node: &Node, weight: &Weight, value: &Value) -> u64 {
+        let more = match value {
+            Value::String(text) => reading(text.len() as u64, weight.pattern),
+            Value::Array(_) if node.is_unique => size(value).saturating_mul(COMPARISONS),
+            Value::Object(fields) if !node.names.is_empty() || weight.name_patterns > 0 => {
+                fields.keys().map(|name| self.name(node, weight, name)).fold(0, u64::saturating_add)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => 0,
+        };
+        node.keywords.saturating_add(more)
+    }
+
+    fn name(&self, node: &Node, weight: &Weight, name: &str) -> u64 {
+        let schemas = node.names.iter().filter_map(|id| self.weights.get(*id));
+        let checked = schemas.map(|names| names.applied.saturating_add(reading(name.len() as u64, names.patterns)));
+        checked.fold(reading(name.len() as u64, weight.name_patterns), u64::saturating_add)
+    }
+}
+
+fn reading(bytes: u64, patterns: u64) -> u64 {
+    let matching = bytes.saturating_add(1).saturating_mul(patterns).div_ceil(MATCHING_PER_STEP);
+    matching.saturating_add(bytes / READING_PER_STEP)
+}
+
+/// Mixes two numbers. Neither is chosen by others, and counting takes longer
+/// than validating with the hasher of the standard library.
+#[derive(Default)]
+struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0.rotate_left(26) ^ number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
