@@ -39,7 +39,16 @@ def typed(kind):
 def anthropic():
     from anthropic.types import message_create_params
 
-    return typed(message_create_params.MessageCreateParamsStreaming)
+    types = typed(message_create_params.MessageCreateParamsStreaming)
+
+    def check(body):
+        # The API takes these from every model that samples; the client's types list them no more.
+        for name in ("temperature", "top_p"):
+            if not isinstance(body.pop(name, 0.0), (int, float)):
+                raise ValueError(f"{name} is not a number")
+        types(body)
+
+    return check
 
 
 def openai_chat():

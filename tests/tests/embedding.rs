@@ -66,7 +66,7 @@ async fn what_cannot_be_reached_is_a_mistake_like_any_other() {
         "models.here: has no api_key: it is not reached over the network",
         "models.there: base_url is not an http or https address",
         "workspace: cannot use the folder ",
-        "web_search: `nowhere` is not an http or https address",
+        "web_search: the address does not do: `{query}` is not in it",
         "trace_dir: cannot use the folder ",
     ];
     assert_eq!(said.len(), expected.len(), "{said:?}");

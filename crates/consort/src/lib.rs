@@ -73,6 +73,7 @@ pub use consort_core::chat::{Mode, Rules as ChatRules};
 pub use consort_core::decide::Refused;
 pub use consort_core::event::{CancelMode, Decision, Timing};
 pub use consort_core::mistake::{Code, Mistake};
+pub use consort_core::model_options::{ModelOptions, ReasoningEffort};
 pub use consort_core::spec::{
     CaptureMode, OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
 };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
+use consort_core::model_options::ModelOptions;
 use consort_runtime::limits::{ModelLimit, Rate};
 use consort_runtime::model::anthropic::Anthropic;
 use consort_runtime::model::gemini::Gemini;
@@ -134,6 +135,13 @@ impl Model {
         self
     }
 
+    /// Says how it answers unless a run or a task says otherwise.
+    #[must_use]
+    pub fn options(mut self, options: ModelOptions) -> Model {
+        self.info.options = options;
+        self
+    }
+
     /// Limits how many questions are under way at the same time.
     #[must_use]
     pub fn max_concurrency(mut self, max: NonZeroU32) -> Model {
@@ -181,7 +189,14 @@ impl Model {
             Source::Ready(_) => String::new(),
             Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => options.model.clone(),
         };
-        let info = ModelInfo { alias: alias.to_owned(), model, ..self.info };
+        let api = match &self.source {
+            Source::OpenAi(_, Api::Responses) => ModelInfo::RESPONSES.to_owned(),
+            Source::Ready(_) | Source::OpenAi(_, Api::Chat) | Source::Anthropic(_) | Source::Gemini(_) => String::new(),
+        };
+        let info = ModelInfo { alias: alias.to_owned(), model, api, ..self.info };
+        if let Some((option, reason)) = info.options.refusals(&info).into_iter().next() {
+            return Err(format!("{}: {reason}", option.key()));
+        }
         let client = || model::client().map_err(|error| error.to_string());
         let model: Arc<dyn seam::Model> = match self.source {
             Source::Ready(model) => model,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use consort_core::draft;
+use consort_core::model_options::ModelOptions;
 use consort_core::spec::CaptureMode;
 
 /// A request for one run: `()` when there is nothing to say, pairs for inputs,
@@ -30,6 +31,13 @@ impl Request {
     #[must_use]
     pub fn tag(mut self, name: &str, value: &str) -> Request {
         self.0.tags.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Says how models answer in this run, unless a task says otherwise.
+    #[must_use]
+    pub fn model_options(mut self, options: ModelOptions) -> Request {
+        self.0.model_options = options;
         self
     }
 

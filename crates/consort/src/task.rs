@@ -8,6 +8,7 @@ use consort_core::agent::Agent;
 use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::mistake::{Code, Mistake};
+use consort_core::model_options::ModelOptions;
 use consort_core::schema::Schema;
 use consort_core::spec::ReviewRule;
 use schemars::JsonSchema;
@@ -129,6 +130,12 @@ impl TaskBuilder {
     #[must_use]
     pub fn model(self, alias: &str) -> TaskBuilder {
         self.with(|draft| draft.model = Some(alias.to_owned()))
+    }
+
+    /// Says how the model answers; where it says nothing, the run or the model does.
+    #[must_use]
+    pub fn model_options(self, options: ModelOptions) -> TaskBuilder {
+        self.with(|draft| draft.model_options = options)
     }
 
     /// Lets it call this tool.

@@ -8,8 +8,10 @@ use crate::event::{CancelMode, Directive, Fact, Priority};
 use crate::finish;
 use crate::id::{Id, Millis};
 use crate::message::Usage;
+use crate::model_options::ModelOptions;
 use crate::next::{CANCELLED, Effect, Grants, Plan, Question};
 use crate::run::{Run, Timer};
+use crate::spec::Task;
 use crate::turn::Turn;
 
 /// An answer needs at least this much room.
@@ -181,7 +183,8 @@ impl Run {
     fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64)) -> Question {
         let may_call = turn.reflecting.is_none() && (!turn.last || turn.schema.is_some());
         let can_call = may_call && self.models.get(alias).is_some_and(|model| model.tools);
-        let task = self.worker(id).map(|task| task.name.clone()).unwrap_or_default();
+        let worker = self.worker(id);
+        let task = worker.map(|task| task.name.clone()).unwrap_or_default();
         Question {
             turn: id.clone(),
             task,
@@ -191,7 +194,14 @@ impl Run {
             messages: turn.messages.clone(),
             tools: if can_call { turn.offered() } else { Arc::default() },
             max_output,
+            options: self.model_options(worker, alias),
         }
+    }
+
+    /// How a model is to answer: as the task says, else the run, else the model.
+    fn model_options(&self, task: Option<&Task>, alias: &str) -> ModelOptions {
+        let said = task.map(|task| task.model_options).unwrap_or_default().over(self.spec.model_options);
+        self.models.get(alias).map_or(said, |model| said.over(model.options).fit_for(model))
     }
 
     /// What people have said that this turn has not read: the important first,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::message::Usage;
+use crate::model_options::ModelOptions;
 use crate::schema::Schema;
 
 /// A billionth of a US dollar; money is always an integer of these.
@@ -40,9 +41,19 @@ pub struct ModelInfo {
     pub fallback: Vec<String>,
     /// What it costs; without one, runs with a cost limit may not use it.
     pub price: Option<Price>,
+    /// The protocol it is spoken to in, where its provider has several; empty:
+    /// the usual one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub api: String,
+    /// How it answers unless a run or a task says otherwise.
+    #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
+    pub options: ModelOptions,
 }
 
 impl ModelInfo {
+    /// The newer protocol of OpenAI.
+    pub const RESPONSES: &str = "responses";
+
     /// A model with the defaults of the configuration.
     pub fn new(alias: &str, provider: &str) -> ModelInfo {
         ModelInfo {
@@ -56,6 +67,8 @@ impl ModelInfo {
             retries: 3,
             fallback: Vec::new(),
             price: None,
+            api: String::new(),
+            options: ModelOptions::default(),
         }
     }
 

@@ -168,6 +168,7 @@ impl Compiler<'_> {
             review,
             limits: ensemble.limits,
             options: options(&request.options),
+            model_options: request.model_options,
             inputs,
             tags: request.tags,
             max_delegation_depth: ensemble.max_delegation_depth.unwrap_or(MAX_DELEGATION_DEPTH),
@@ -182,7 +183,27 @@ impl Compiler<'_> {
             self.check_model(&spec.model, "model");
         }
         self.check_order(&mut spec);
+        self.check_model_options(&spec);
         spec
+    }
+
+    /// Options must be good for the models that are asked first; fallbacks are
+    /// asked with what fits them.
+    fn check_model_options(&mut self, spec: &Spec) {
+        let mut told = BTreeSet::new();
+        for (index, task) in spec.tasks.iter().enumerate().filter(|(_, task)| task.handler.is_none()) {
+            let alias = task.model.as_ref().unwrap_or(&spec.model);
+            let Some(model) = self.catalog.models.iter().find(|model| model.alias == *alias) else { continue };
+            let own = task.model_options.refusals(model).into_iter().map(|found| (format!("tasks[{index}]."), found));
+            let of_run = spec.model_options.refusals(model).into_iter().map(|found| (String::new(), found));
+            let found: Vec<_> = own.chain(of_run).collect();
+            for (place, (option, message)) in found {
+                let place = format!("{place}modelOptions.{}", option.field());
+                if told.insert((place.clone(), message.clone())) {
+                    self.mistake(Code::BadRequest, place, message);
+                }
+            }
+        }
     }
 
     /// Gives agents that may delegate the tool for it, and a hierarchy its manager.
@@ -445,6 +466,7 @@ fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
         description,
         agent,
         model: draft.model.clone(),
+        model_options: draft.model_options,
         tools: draft.tools.clone(),
         memory: draft.memory.clone(),
         reflection: draft.reflection,
@@ -491,6 +513,7 @@ fn apply(draft: &mut Draft, change: Override) {
     draft.description = change.description.unwrap_or(std::mem::take(&mut draft.description));
     draft.expected_output = change.expected_output.or(draft.expected_output.take());
     draft.model = change.model.or(draft.model.take());
+    draft.model_options = change.model_options.over(draft.model_options);
     draft.max_iterations = change.max_iterations.or(draft.max_iterations);
     draft.additional_context = change.additional_context.or(draft.additional_context.take());
     for name in change.add_tools {

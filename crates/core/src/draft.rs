@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::budget::Limits;
 use crate::id::Millis;
+use crate::model_options::ModelOptions;
 use crate::spec::{CaptureMode, OnError, Review, ReviewPolicy, ReviewRule, Workflow};
 
 /// An ensemble: the template every run of it starts from.
@@ -55,6 +56,8 @@ pub struct Draft {
     pub agent: Option<Agent>,
     /// The alias to ask.
     pub model: Option<String>,
+    /// How the model answers.
+    pub model_options: ModelOptions,
     /// Names of tools.
     pub tools: Vec<String>,
     /// References to tasks whose outputs it reads: `$name` or `$0`.
@@ -94,6 +97,8 @@ pub struct Request {
     pub overrides: Option<Vec<(String, Override)>>,
     /// Changes to the ensemble's options.
     pub options: RequestOptions,
+    /// How models answer, unless a task says otherwise.
+    pub model_options: ModelOptions,
 }
 
 /// A change to one task of the ensemble, for one run.
@@ -105,6 +110,8 @@ pub struct Override {
     pub expected_output: Option<String>,
     /// Another model.
     pub model: Option<String>,
+    /// Another way for the model to answer, where it says something.
+    pub model_options: ModelOptions,
     /// Another limit on model calls.
     pub max_iterations: Option<u32>,
     /// More to know.

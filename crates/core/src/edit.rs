@@ -41,6 +41,7 @@ pub(crate) fn apply(
     }
     let mut request = request.clone();
     request.options = options(&before.options, request.options);
+    request.model_options = request.model_options.over(before.model_options);
     let tags = std::mem::take(&mut request.tags);
     request.tags = before.tags.clone().into_iter().chain(tags).collect();
     let Compiled { mut spec, models, belt, warnings } = compile(&ensemble, request, catalog)?;
@@ -102,6 +103,7 @@ fn draft(task: &Task) -> Draft {
         additional_context: written.additional_context,
         agent: written.agent,
         model: task.model.clone(),
+        model_options: task.model_options,
         tools: task.tools.iter().filter(|name| *name != delegation::PEER).cloned().collect(),
         context: task.context.iter().map(|position| format!("${position}")).collect(),
         max_iterations: Some(task.max_iterations),

@@ -54,6 +54,7 @@ pub mod id;
 pub mod memory;
 pub mod message;
 pub mod mistake;
+pub mod model_options;
 pub mod next;
 mod output;
 pub mod pipeline;

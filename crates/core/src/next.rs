@@ -16,6 +16,7 @@ use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
 use crate::finish;
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome};
+use crate::model_options::ModelOptions;
 use crate::output;
 use crate::prompt::{self, Input, Opening, Revision};
 use crate::run::{How, Run, Timer};
@@ -82,6 +83,8 @@ pub struct Question {
     pub tools: Arc<[Arc<ToolInfo>]>,
     /// Tokens the answer may have.
     pub max_output: u64,
+    /// How it is to answer.
+    pub options: ModelOptions,
 }
 
 impl Effect {

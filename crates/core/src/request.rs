@@ -9,6 +9,7 @@ use crate::agent::Agent;
 use crate::draft::{Draft, Override, Request, RequestOptions};
 use crate::edit::Edits;
 use crate::mistake::{Code, Mistake};
+use crate::model_options::{ModelOptions, REASONING_EFFORTS};
 use crate::spec::{CaptureMode, ReviewPolicy, ReviewRule, Workflow};
 
 /// Tasks in one request; more would only be a mistake or an attack.
@@ -52,6 +53,7 @@ fn request(fields: &mut Fields<'_>) -> Request {
         tasks: fields.list("tasks", TASKS_MAX, task),
         overrides: fields.map("taskOverrides", overriding),
         options: fields.object("options", options).unwrap_or_default(),
+        model_options: fields.object("modelOptions", model_options).unwrap_or_default(),
     };
     if request.tasks.as_ref().is_some_and(Vec::is_empty) {
         fields.mistake("tasks", "must have at least one task");
@@ -77,6 +79,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         expected_output: fields.text("expectedOutput"),
         additional_context: fields.text("additionalContext"),
         model: fields.text("model"),
+        model_options: fields.object("modelOptions", model_options).unwrap_or_default(),
         tools: fields.names("tools"),
         context: fields.references("context"),
         max_iterations: fields.count("maxIterations"),
@@ -113,6 +116,7 @@ fn overriding(fields: &mut Fields<'_>) -> Override {
         description: fields.text("description"),
         expected_output: fields.text("expectedOutput"),
         model: fields.text("model"),
+        model_options: fields.object("modelOptions", model_options).unwrap_or_default(),
         max_iterations: fields.count("maxIterations"),
         additional_context: fields.text("additionalContext"),
         add_tools,
@@ -120,6 +124,18 @@ fn overriding(fields: &mut Fields<'_>) -> Override {
     };
     fields.finish();
     change
+}
+
+/// How models answer; ranges depend on the model, so they are checked with it.
+fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
+    let options = ModelOptions {
+        temperature: fields.number("temperature"),
+        top_p: fields.number("topP"),
+        seed: fields.whole("seed"),
+        reasoning_effort: fields.word("reasoningEffort", REASONING_EFFORTS),
+    };
+    fields.finish();
+    options
 }
 
 fn tool_changes(fields: &mut Fields<'_>) -> (Vec<String>, Vec<String>) {
@@ -235,6 +251,16 @@ impl<'a> Fields<'a> {
             Some(number) => Some(number),
             None => self.expected(name, "a whole number above 0", value),
         }
+    }
+
+    fn number(&mut self, name: &'static str) -> Option<f64> {
+        let value = self.get(name)?;
+        value.as_f64().or_else(|| self.expected(name, "a number", value))
+    }
+
+    fn whole(&mut self, name: &'static str) -> Option<i64> {
+        let value = self.get(name)?;
+        value.as_i64().or_else(|| self.expected(name, "a whole number of 64 bits", value))
     }
 
     /// A position, from 0.
@@ -389,7 +415,8 @@ mod tests {
             "inputs": { "a": 1, "b": [] }, "tags": 3,
             "tasks": [{ "description": " " }, 7, { "description": "x", "tools": ["", "y"], "maxIterations": 0 },
                 { "description": "x", "expectedOutput": null, "context": ["$0", "a"] }],
-            "options": { "workflow": "RANDOM", "verbose": "yes", "maxToolOutputLength": -2 }
+            "options": { "workflow": "RANDOM", "verbose": "yes", "maxToolOutputLength": -2 },
+            "modelOptions": { "temperature": "hot", "topP": [], "seed": 1.5, "reasoningEffort": "hard" }
         }));
         let places: Vec<String> = mistakes.unwrap_err().into_iter().map(|mistake| mistake.place).collect();
         let expected = [
@@ -404,6 +431,10 @@ mod tests {
             "options.maxToolOutputLength",
             "options.workflow",
             "options.verbose",
+            "modelOptions.temperature",
+            "modelOptions.topP",
+            "modelOptions.seed",
+            "modelOptions.reasoningEffort",
         ];
         assert_eq!(places, expected);
     }

@@ -12,6 +12,7 @@ use crate::agent::Agent;
 use crate::budget::Limits;
 use crate::chat;
 use crate::id::Millis;
+use crate::model_options::ModelOptions;
 use crate::queue::Priority;
 use crate::schema::Schema;
 
@@ -37,6 +38,9 @@ pub struct Spec {
     pub limits: Limits,
     /// What applies to every task of the run.
     pub options: Options,
+    /// How models answer, unless a task says otherwise.
+    #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
+    pub model_options: ModelOptions,
     /// What templates were resolved with.
     pub inputs: BTreeMap<String, String>,
     /// Labels for finding the run again.
@@ -139,6 +143,9 @@ pub struct Task {
     /// The alias to ask; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How the model answers; the run's where it says nothing.
+    #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
+    pub model_options: ModelOptions,
     /// Names of the tools it may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,

@@ -24,7 +24,7 @@ const BYTES_MAX: usize = 512 * 1024;
 const CANVAS: f64 = 1e6;
 /// Fields a client may send back as it got them, beside the document's own.
 const SHOWN: [&str; 6] = ["id", "version", "createdAt", "updatedAt", "updatedBy", "warnings"];
-const OWN: [&str; 5] = ["name", "description", "tasks", "inputs", "options"];
+const OWN: [&str; 6] = ["name", "description", "tasks", "inputs", "options", "modelOptions"];
 
 /// A workflow as it is saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct Document {
     /// Options of its runs, as they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
+    /// How models answer in its runs, as it was sent.
+    #[serde(default, rename = "modelOptions", skip_serializing_if = "Option::is_none")]
+    pub model_options: Option<Value>,
 }
 
 impl Document {
@@ -58,7 +61,8 @@ impl Document {
         say(fields.get("tasks").filter(|tasks| !tasks.is_null()).is_none().then(|| wrong("tasks", "is required")));
         let (plain, misplaced) = without_positions(fields.get("tasks").unwrap_or(&Value::Null));
         misplaced.into_iter().for_each(|mistake| say(Some(mistake)));
-        let bare = json!({ "tasks": plain, "inputs": fields.get("inputs"), "options": fields.get("options") });
+        let bare = json!({ "tasks": plain, "inputs": fields.get("inputs"), "options": fields.get("options"),
+            "modelOptions": fields.get("modelOptions") });
         let parsed = request::parse(&bare).map_err(|found| mistakes.extend(found));
         let Ok((request, mut warnings)) = parsed else { return Err(mistakes) };
         if !mistakes.is_empty() {
@@ -75,6 +79,7 @@ impl Document {
             tasks: given("tasks").and_then(|tasks| tasks.as_array().cloned()).unwrap_or_default(),
             inputs,
             options: given("options"),
+            model_options: given("modelOptions"),
         };
         Ok((document, warnings))
     }
@@ -89,7 +94,9 @@ impl Document {
         let (tasks, _) = without_positions(&Value::Array(self.tasks.clone()));
         request.insert("tasks".to_owned(), tasks);
         request.insert("inputs".to_owned(), over(json!(self.inputs), fields.get("inputs")));
-        request.insert("options".to_owned(), over(self.options.clone().unwrap_or_default(), fields.get("options")));
+        for (name, own) in [("options", &self.options), ("modelOptions", &self.model_options)] {
+            request.insert(name.to_owned(), over(own.clone().unwrap_or_default(), fields.get(name)));
+        }
         Ok(Value::Object(request))
     }
 

@@ -113,9 +113,10 @@ fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, too
 type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>);
 
 async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
-    let Question { turn, task, round, attempt, messages, tools, max_output, .. } = question;
+    let Question { turn, task, round, attempt, messages, tools, max_output: max_output_tokens, options, .. } = question;
     let (run, task, offered) = (stage.run.clone(), task.into(), !tools.is_empty());
-    let ask = Ask { run, turn: turn.clone(), task, round, attempt, messages, tools, max_output_tokens: max_output };
+    let turn_id = turn.clone();
+    let ask = Ask { run, turn: turn_id, task, round, attempt, messages, tools, max_output_tokens, options };
     let mut pieces = model.stream(ask);
     let mut charged = false;
     while let Some(piece) = pieces.next().await {

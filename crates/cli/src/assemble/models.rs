@@ -42,6 +42,8 @@ fn options(model: &Model) -> Options {
         api_key: model.api_key.as_ref().map(|key| key.reveal().to_owned()),
         parallel_tool_calls: model.info.parallel_tool_calls,
         timeout: model.timeout,
+        headers: model.headers.clone(),
+        extra: model.extra.clone(),
         ..Options::new(model.base_url.as_str(), &model.model)
     }
 }

@@ -9,6 +9,7 @@ use consort_core::spec::{OnError, Review};
 use serde_json::Value;
 
 use super::fields::Fields;
+use super::models::model_options;
 use super::tools::millis;
 use super::typed::Typed;
 use super::values::{Parsed, Rate, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
@@ -79,6 +80,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         additional_context: fields.read("additional_context", text),
         agent: fields.table("agent", |fields| agent(fields, &description)),
         model: fields.read("model", text),
+        model_options: fields.section("options", model_options),
         tools: fields.names("tools", text),
         context: fields.names("context", reference),
         max_iterations: fields.read("max_iterations", at_least(1)),

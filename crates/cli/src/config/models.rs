@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
+use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
+use consort_runtime::headers::Headers;
+use consort_runtime::model::{BodyShape, Extra};
 
 use super::fields::Fields;
+use super::headers;
 use super::secret::{Address, Secret};
-use super::values::{Rate, address, at_least, duration, flag, rate, secret, text, usd, whole, word};
+use super::values::{Rate, address, at_least, duration, flag, json, number, rate, secret, text, usd, whole, word};
 
 /// A model and how to reach it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ pub(crate) struct Model {
     pub(crate) max_concurrency: usize,
     /// How often it may be called, if that is limited.
     pub(crate) rate: Option<Rate>,
+    /// Sent along with every request.
+    pub(crate) headers: Headers,
+    /// Added to the body of every request.
+    pub(crate) extra: Extra,
 }
 
 /// Whose protocol a model speaks.
@@ -98,15 +106,22 @@ pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
     }
     let provider = fields.need("provider", word(PROVIDERS)).unwrap_or_default();
     let model = fields.need("model", text).unwrap_or_default();
+    let api = api(provider, fields);
+    let info = ModelInfo { model: model.clone(), ..info(alias, (provider, api), fields) };
+    for (option, message) in info.options.refusals(&info) {
+        fields.mistake(option.key(), message);
+    }
     Model {
         provider,
         base_url: fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url()),
-        api: api(provider, fields),
+        api,
+        headers: request_headers(provider, fields),
+        extra: extra(provider, api, fields),
         api_key: fields.read("api_key", secret),
         timeout: fields.read("timeout", duration).unwrap_or(Duration::from_secs(120)),
         max_concurrency: fields.read("max_concurrency", at_least(1)).unwrap_or(64),
         rate: fields.read("rate", rate),
-        info: Arc::new(ModelInfo { model: model.clone(), ..info(alias, provider, fields) }),
+        info: Arc::new(info),
         model,
     }
 }
@@ -119,9 +134,53 @@ fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
     api.unwrap_or_default()
 }
 
-fn info(alias: &str, provider: Provider, fields: &mut Fields<'_>) -> ModelInfo {
+/// Headers that the wires set themselves; the key's only where there is one.
+fn request_headers(provider: Provider, fields: &mut Fields<'_>) -> Headers {
+    let key = match provider {
+        Provider::OpenAi => "authorization",
+        Provider::Anthropic => "x-api-key",
+        Provider::Gemini => "x-goog-api-key",
+        Provider::Demo => "",
+    };
+    if provider == Provider::Demo && fields.has("headers") {
+        fields.mistake("headers", "the demo is asked nothing over the network");
+    }
+    let own = ["content-type", "traceparent", "anthropic-version", key];
+    let own = if fields.has("api_key") { &own[..] } else { &own[..3] };
+    headers::read(fields, own)
+}
+
+fn extra(provider: Provider, api: Api, fields: &mut Fields<'_>) -> Extra {
+    let shape = match (provider, api) {
+        (Provider::OpenAi, Api::Chat) => Some(BodyShape::Chat),
+        (Provider::OpenAi, Api::Responses) => Some(BodyShape::Responses),
+        (Provider::Anthropic, _) => Some(BodyShape::Messages),
+        (Provider::Gemini, _) => Some(BodyShape::Content),
+        (Provider::Demo, _) => None,
+    };
+    let mut extra = Extra::default();
+    fields.named("extra", |name, value| match shape {
+        Some(shape) => extra.set(shape, name, json(value)?),
+        None => Err("the demo is asked nothing over the network".to_owned()),
+    });
+    extra
+}
+
+/// Reads how a model is to answer.
+pub(super) fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
+    ModelOptions {
+        temperature: fields.read("temperature", number(0.0..=2.0)),
+        top_p: fields.read("top_p", number(0.0..=1.0)),
+        seed: fields.read("seed", whole(i64::MIN..=i64::MAX)),
+        reasoning_effort: fields.read("reasoning_effort", word(REASONING_EFFORTS)),
+    }
+}
+
+fn info(alias: &str, (provider, api): (Provider, Api), fields: &mut Fields<'_>) -> ModelInfo {
     let default = ModelInfo::new(alias, provider.word());
     ModelInfo {
+        api: if api == Api::Responses { ModelInfo::RESPONSES.to_owned() } else { String::new() },
+        options: model_options(fields),
         context_tokens: fields.read("context_tokens", at_least(1)).unwrap_or(default.context_tokens),
         max_output_tokens: fields.read("max_output_tokens", at_least(1)).unwrap_or(default.max_output_tokens),
         tools: fields.read("tools", flag).unwrap_or(default.tools),

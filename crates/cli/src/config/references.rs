@@ -10,6 +10,7 @@ use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::mistake::{Code, Mistake};
+use consort_core::model_options::ModelOption;
 
 use super::Config;
 use super::ensemble::{Share, ShareKind, Template};
@@ -158,6 +159,12 @@ impl Check<'_> {
             Some(rest) => format!("ensemble.task{rest}"),
             None => inside("ensemble", &mistake.place),
         };
+        if let Some((task, field)) = place.split_once(".modelOptions.") {
+            let options =
+                [ModelOption::Temperature, ModelOption::TopP, ModelOption::Seed, ModelOption::ReasoningEffort];
+            let key = options.into_iter().find(|option| option.field() == field).map_or(field, |option| option.key());
+            return format!("{task}.options.{key}");
+        }
         match place.strip_suffix(".outputSchema") {
             Some(task) if self.notes.has(&format!("{task}.output_schema_file")) => format!("{task}.output_schema_file"),
             Some(task) => format!("{task}.output_schema"),

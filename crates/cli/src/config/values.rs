@@ -173,16 +173,24 @@ fn parse_usd(text: &str) -> Option<NanoUsd> {
     NanoUsd::try_from(nano).ok()
 }
 
+/// A number within limits.
+pub(crate) fn number(range: RangeInclusive<f64>) -> impl Fn(&Typed) -> Parsed<f64> {
+    move |value| {
+        let wanted = format!("a number from {} to {}", range.start(), range.end());
+        let number = match value {
+            Typed::Whole(number) => number.to_string().parse().ok(),
+            Typed::Decimal(number) => number.replace('_', "").parse().ok(),
+            Typed::Text(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) | Typed::Table(_) => {
+                return refused(value, &wanted);
+            }
+        };
+        number.filter(|number| range.contains(number)).ok_or_else(|| format!("must be {wanted}"))
+    }
+}
+
 /// A share of something: all of it is 1.
 pub(crate) fn share(value: &Typed) -> Parsed<f64> {
-    let share = match value {
-        Typed::Whole(number) => number.to_string().parse().ok(),
-        Typed::Decimal(number) => number.parse().ok(),
-        Typed::Text(_) | Typed::Flag(_) | Typed::Moment(_) | Typed::List(_) | Typed::Table(_) => {
-            return refused(value, "a number from 0 to 1");
-        }
-    };
-    share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "must be a number from 0 to 1".to_owned())
+    number(0.0..=1.0)(value)
 }
 
 /// An address whose protocol is one of these.

@@ -1,51 +1,18 @@
 //! An HTTP API as a tool, through the front door: what the API is sent, and
 //! what its caller is told.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-
 use crate::binary::run;
+use crate::outside::Outside;
 use crate::served::Served;
-use crate::slow_model::PATIENCE;
 
 /// A credential; must be shown nowhere.
 const TOKEN: &str = "hush-hush-hush";
 
-/// An API that sends back whatever it is sent, and tells the test.
-struct Echo {
-    port: u16,
-    heard: Receiver<String>,
-}
-
-impl Echo {
-    fn start() -> Echo {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (tell, heard) = channel();
-        std::thread::spawn(move || listener.incoming().for_each(|stream| answer(stream.unwrap(), &tell)));
-        Echo { port, heard }
-    }
-
-    fn next(&self) -> String {
-        self.heard.recv_timeout(PATIENCE).unwrap()
-    }
-}
-
-fn answer(stream: TcpStream, tell: &Sender<String>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut request = String::new();
-    while !request.ends_with("\r\n\r\n") {
-        assert_ne!(reader.read_line(&mut request).unwrap(), 0);
-    }
-    let length = request.lines().find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-    reader.read_exact(&mut body).unwrap();
-    request.push_str(&String::from_utf8(body).unwrap());
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+/// Sends back whatever it is sent.
+fn echo(request: &str) -> String {
     let echo = serde_json::json!({ "got": request }).to_string();
-    write!(&stream, "{head}content-length: {}\r\n\r\n{echo}", echo.len()).unwrap();
-    let _test_is_over = tell.send(request);
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+    format!("{head}content-length: {}\r\n\r\n{echo}", echo.len())
 }
 
 fn config(port: u16) -> String {
@@ -75,7 +42,7 @@ headers = {{ Authorization = "Bearer {TOKEN}" }}
 
 #[test]
 fn an_http_api_is_a_tool_and_its_credentials_are_shown_nowhere() {
-    let api = Echo::start();
+    let api = Outside::start(echo);
     let served = Served::start(Some(&config(api.port)));
     let args = r#"{"owner": "a/b", "number": "7", "state": "open now"}"#;
     let told = served.said(&["tools", "invoke", "get_issue", args]);

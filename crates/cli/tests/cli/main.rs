@@ -21,6 +21,10 @@ mod http_tool;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
+mod model_options;
+#[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod remote;
 #[cfg(test)]
 mod serve;

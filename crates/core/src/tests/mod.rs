@@ -8,6 +8,7 @@ mod chores;
 mod described;
 mod flows;
 mod made_up;
+mod model_options;
 mod properties;
 mod spans;
 mod steering;

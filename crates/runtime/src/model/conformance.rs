@@ -7,6 +7,7 @@ use std::sync::Arc;
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Message, Reply, Stop, Usage};
+use consort_core::model_options::ModelOptions;
 use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 
@@ -55,6 +56,7 @@ pub(crate) fn ask() -> Ask {
         messages: Arc::new(messages),
         tools: Arc::new(tools),
         max_output_tokens: 100,
+        options: ModelOptions::default(),
     }
 }
 

@@ -8,6 +8,7 @@ mod complaint;
 mod conformance;
 mod demo;
 mod embeddings;
+mod extra;
 #[cfg(test)]
 mod fake;
 pub mod gemini;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 pub use catalog::{ModelCatalog, Unfit};
 pub use demo::DemoModel;
 pub use embeddings::{BATCH_MAX, Embedder, Vector};
+pub use extra::{BodyShape, Extra};
 pub use http::client;
 pub use options::{Options, OptionsError};
 pub use scripted::{Entry, Line, ScriptedModel, What};
@@ -41,6 +43,7 @@ pub use scripted::{Entry, Line, ScriptedModel, What};
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
 use consort_core::message::{Failure, Message, Reply, Usage};
+use consort_core::model_options::ModelOptions;
 use futures::stream::BoxStream;
 
 /// One question.
@@ -62,6 +65,8 @@ pub struct Ask {
     pub tools: Arc<[Arc<ToolInfo>]>,
     /// Tokens the answer may have at most.
     pub max_output_tokens: u64,
+    /// How it is to answer.
+    pub options: ModelOptions,
 }
 
 /// A part of the answer.

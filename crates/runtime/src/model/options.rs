@@ -6,6 +6,9 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use super::extra::Extra;
+use crate::headers::Headers;
+
 /// Where the model is and how to talk to it.
 #[derive(Clone)]
 pub struct Options {
@@ -22,6 +25,10 @@ pub struct Options {
     pub timeout: Duration,
     /// How long a whole call may take, if there is a limit.
     pub call_timeout: Option<Duration>,
+    /// Sent along with every request.
+    pub headers: Headers,
+    /// Added to the body of every request.
+    pub extra: Extra,
 }
 
 /// Why options cannot be used.
@@ -45,6 +52,8 @@ impl Options {
             parallel_tool_calls: true,
             timeout: Duration::from_secs(120),
             call_timeout: None,
+            headers: Headers::default(),
+            extra: Extra::default(),
         }
     }
 
@@ -62,6 +71,9 @@ impl Options {
             let mut value = HeaderValue::try_from(format!("{lead}{key}")).map_err(|_| OptionsError::ApiKey)?;
             value.set_sensitive(true);
             headers.insert(key_header, value);
+        }
+        for (name, value) in self.headers.map() {
+            headers.insert(name, value.clone());
         }
         Ok(headers)
     }

@@ -238,6 +238,7 @@ impl Drop for Open {
 mod tests {
     use consort_core::id::Id;
     use consort_core::message::{Message, Part, Reply, Stop, Usage};
+    use consort_core::model_options::ModelOptions;
     use futures::future::{BoxFuture, FutureExt};
     use serde_json::json;
     use tokio::sync::{Barrier, Notify};
@@ -255,6 +256,7 @@ mod tests {
             messages: Arc::new(vec![Message::User { text: format!("question {turn}").into() }]),
             tools: Arc::new([]),
             max_output_tokens: 100,
+            options: ModelOptions::default(),
         }
     }
 

@@ -88,7 +88,8 @@ impl Endpoint {
     }
 
     fn request(&self, ask: &Ask) -> Result<Request, Failure> {
-        let body = self.wire.body(ask, self).map_err(|error| {
+        let body = self.wire.body(ask, self).and_then(|body| self.options.extra.added_to(body));
+        let body = body.map_err(|error| {
             http::failure(FailureKind::Refused, format!("the conversation cannot be written as JSON: {error}"))
         })?;
         let mut request = Request::new(Method::POST, self.url.clone());
@@ -110,6 +111,7 @@ impl Endpoint {
         if let Some(key) = self.options.key().filter(|key| key.len() >= KEY_MIN) {
             failure.message = failure.message.replace(key, "***");
         }
+        failure.message = self.options.headers.redacted(failure.message);
         failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_MAX));
         failure
     }

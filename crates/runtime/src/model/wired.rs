@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use consort_core::message::{Call, Failure, Message, Part, Reply, Stop};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use futures::future::{BoxFuture, FutureExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::conformance::{Scene, Set, all, ask, ask_on, conforms, reply};
 use super::fake::{Answer, Fake, Rules, Step};
 use super::judge::judge;
-use super::{Ask, Model, Options};
+use super::{Ask, BodyShape, Model, Options};
 
 /// What every wire is given to show to its provider.
 pub(crate) const KEY: &str = "sk-secret-0123456789";
@@ -73,6 +74,26 @@ impl Wired {
         fake.requests().remove(0)
     }
 
+    /// What is sent with every option, and with fields and a header of a
+    /// configuration's own; a refusal must not repeat the credential in it.
+    pub(crate) async fn optional(self, shape: BodyShape) -> Value {
+        let refusal = Answer::json(400, &json!({ "error": { "message": "bad token hush-hush" } }));
+        let fake = self.fake([refusal]).await;
+        let mut reached = options(&fake);
+        reached.headers.set("x-team-token", "hush-hush", &[]).unwrap();
+        let extra = if shape == BodyShape::Content { "cachedContent" } else { "service_tier" };
+        reached.extra.set(shape, extra, json!("flex")).unwrap();
+        let model = (self.model)(reached);
+        let refused = all(&*model, ask()).await.pop().unwrap().unwrap_err();
+        assert!(refused.message.contains("bad token") && !refused.message.contains("hush"), "{refused:?}");
+        reply(&*model, Ask { options: every_option(), ..ask() }).await;
+        assert_eq!(fake.headers()[1]["x-team-token"], "hush-hush");
+        let mut body = fake.requests().remove(1);
+        assert_eq!(body.as_object_mut().unwrap().remove(extra), Some(json!("flex")));
+        assert_owned("", &body, shape.own());
+        body
+    }
+
     /// What an answer comes to that must not be taken for one.
     pub(crate) async fn failure(self, answer: Answer) -> Failure {
         let fake = self.fake([answer]).await;
@@ -96,7 +117,30 @@ impl Wired {
         let (thought, _) = reply(&*model, ask()).await;
         reply(&*model, ask_on(&thought)).await;
         reply(&*model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
+        reply(&*model, Ask { options: every_option(), ..ask() }).await;
         judge(api, &fake.requests());
+    }
+}
+
+/// All options at once; a wire writes those its provider has words for.
+pub(crate) fn every_option() -> ModelOptions {
+    ModelOptions {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        seed: Some(7),
+        reasoning_effort: Some(ReasoningEffort::High),
+    }
+}
+
+/// Checks that every field of a body is one that `extra` cannot name.
+pub(crate) fn assert_owned(path: &str, body: &Value, own: &[&str]) {
+    if own.contains(&path) {
+        return;
+    }
+    let Value::Object(fields) = body else { panic!("`{path}` is written and not listed as our own") };
+    for (name, value) in fields {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        assert_owned(&path, value, own);
     }
 }
 

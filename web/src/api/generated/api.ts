@@ -242,6 +242,7 @@ export interface TaskRequest {
   additionalContext?: string | null;
   /** An alias. */
   model?: string | null;
+  modelOptions?: ModelOptions | null;
   tools?: string[] | null;
   /** Tasks whose output it reads, as `$name` or an index. */
   context?: string[] | null;
@@ -258,11 +259,23 @@ export interface Override {
   expectedOutput?: string | null;
   additionalContext?: string | null;
   model?: string | null;
+  modelOptions?: ModelOptions | null;
   maxIterations?: number | string | null;
   tools?: {
     add?: string[];
     remove?: string[];
   } | null;
+}
+
+/** How models answer; absent: as the next says it, in the order task, run, model, provider. A fallback of another provider is asked with what it has words for. */
+export interface ModelOptions {
+  /** For models of Anthropic at most 1. */
+  temperature?: number | null;
+  topP?: number | null;
+  /** Refused for models of Anthropic and over OpenAI's responses, which have none. */
+  seed?: number | null;
+  /** One of none, minimal, low, medium, high, xhigh, max, in any case, as far as the provider has it. */
+  reasoningEffort?: string | null;
 }
 
 /** How a run is carried out. */
@@ -286,6 +299,7 @@ export interface RunRequest {
   tasks?: TaskRequest[] | null;
   taskOverrides?: Record<string, Override> | null;
   options?: Options | null;
+  modelOptions?: ModelOptions | null;
   /** Only say what would run. */
   dryRun?: boolean | null;
 }
@@ -299,6 +313,7 @@ export interface Edits {
   model?: string | null;
   taskOverrides?: Record<string, Override> | null;
   options?: Options | null;
+  modelOptions?: ModelOptions | null;
 }
 
 /** What was asked of a run. */
@@ -725,6 +740,7 @@ export interface WorkflowDocument {
   description?: string | null;
   inputs?: Record<string, string | number | boolean | null> | null;
   options?: Options | null;
+  modelOptions?: ModelOptions | null;
 }
 
 /** A version of a saved workflow. */
@@ -769,6 +785,7 @@ export interface WorkflowRun {
   inputs?: Record<string, string | number | boolean | null> | null;
   tags?: Record<string, string | number | boolean | null> | null;
   options?: Options | null;
+  modelOptions?: ModelOptions | null;
   dryRun?: boolean | null;
 }
 

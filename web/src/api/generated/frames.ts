@@ -1377,6 +1377,7 @@ export interface ClientRunRequest {
   tasks?: Record<string, unknown>[] | null;
   taskOverrides?: Record<string, unknown> | null;
   options?: Record<string, unknown> | null;
+  modelOptions?: Record<string, unknown> | null;
   dryRun?: boolean | null;
 }
 

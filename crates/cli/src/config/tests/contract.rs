@@ -9,9 +9,11 @@ use std::time::Duration;
 use consort_core::agent::Agent;
 use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
 use consort_core::draft::{Draft, Ensemble};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_core::schema::Schema;
 use consort_core::spec::{ReviewRule, Workflow};
 use consort_runtime::headers::Headers;
+use consort_runtime::model::{BodyShape, Extra};
 use consort_runtime::tool::{HttpEndpoint, HttpMethod};
 use consort_server::access::{Key, Scope};
 use serde_json::json;
@@ -70,6 +72,8 @@ fn models() -> Vec<Model> {
         timeout: Duration::from_secs(120),
         max_concurrency: 64,
         rate: None,
+        headers: Headers::default(),
+        extra: Extra::default(),
     };
     let sonnet = Model {
         info: Arc::new(sonnet),
@@ -79,7 +83,30 @@ fn models() -> Vec<Model> {
         rate: a_minute(600),
         ..haiku.clone()
     };
-    vec![sonnet, haiku]
+    vec![sonnet, haiku.clone(), gpt(haiku)]
+}
+
+fn gpt(default: Model) -> Model {
+    let options = ModelOptions {
+        temperature: Some(0.2),
+        top_p: Some(0.9),
+        seed: Some(7),
+        reasoning_effort: Some(ReasoningEffort::Medium),
+    };
+    let info = ModelInfo { model: "gpt-5-mini".to_owned(), options, ..ModelInfo::new("gpt", "openai") };
+    let mut headers = Headers::default();
+    headers.set("x-team", "a", &[]).unwrap();
+    let mut extra = Extra::default();
+    extra.set(BodyShape::Chat, "service_tier", json!("flex")).unwrap();
+    Model {
+        info: Arc::new(info),
+        provider: Provider::OpenAi,
+        model: "gpt-5-mini".to_owned(),
+        base_url: Address::new("https://api.openai.com/v1"),
+        headers,
+        extra,
+        ..default
+    }
 }
 
 fn tools(default: Tools) -> Tools {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
+use consort_core::model_options::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -32,6 +33,17 @@ pub(super) struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: ReasoningEffort,
 }
 
 #[derive(Serialize)]
@@ -111,6 +123,9 @@ impl<'a> Body<'a> {
             messages: conversation.turns.finish(|words| Block::Text { text: words.into() }),
             tools,
             tool_choice,
+            temperature: ask.options.temperature,
+            top_p: ask.options.top_p,
+            output_config: ask.options.reasoning_effort.map(|effort| OutputConfig { effort }),
         }
     }
 }

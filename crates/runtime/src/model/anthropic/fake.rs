@@ -10,7 +10,19 @@ use crate::model::fake::{Answer, Rules, is_name, list, text};
 /// The rules of the Messages API.
 pub(crate) const RULES: Rules = Rules { base: "", path: "/v1/messages", refusal };
 
-const FIELDS: [&str; 7] = ["model", "max_tokens", "stream", "system", "messages", "tools", "tool_choice"];
+const FIELDS: [&str; 11] = [
+    "model",
+    "max_tokens",
+    "stream",
+    "system",
+    "messages",
+    "tools",
+    "tool_choice",
+    "temperature",
+    "top_p",
+    "output_config",
+    "service_tier",
+];
 
 /// A complaint in Anthropic's form.
 pub(crate) fn error(status: u16, kind: &str, message: &str) -> Answer {

@@ -12,7 +12,7 @@ use crate::model::conformance::{CALLS, Scene, WORDS, all, ask, ask_on, reply, re
 use crate::model::fake::Answer;
 use crate::model::judge::judge;
 use crate::model::wired::{KEY, Wired, called, options, said, system, user, words as text_part};
-use crate::model::{Ask, Options, Piece, client, names};
+use crate::model::{Ask, BodyShape, Options, Piece, client, names};
 
 const WIRE: Wired = Wired {
     rules: RULES,
@@ -205,4 +205,11 @@ async fn stop_reasons_are_understood() {
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
     WIRE.judged("anthropic", Answer::stream(sse(&thoughts()))).await;
+}
+
+#[tokio::test]
+async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
+    let body = WIRE.optional(BodyShape::Messages).await;
+    assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(null)));
+    assert_eq!(body["output_config"], json!({ "effort": "high" }));
 }

@@ -38,6 +38,7 @@ mod tests {
     use std::sync::Arc;
 
     use consort_core::id::Id;
+    use consort_core::model_options::ModelOptions;
 
     use super::*;
 
@@ -56,6 +57,7 @@ mod tests {
             }]),
             tools: Arc::new([]),
             max_output_tokens: 100,
+            options: ModelOptions::default(),
         }
         };
         let expected = r#"{"facts":["The user said: I like tea","The user said: My dog is old"]}"#;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
+use consort_core::model_options::ModelOptions;
 use consort_core::schema::Schema;
 use consort_core::{delegation, human, subtask};
 use serde_json::{Value, from_str, json};
@@ -254,6 +255,7 @@ fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
         messages: Arc::new(messages),
         tools: tools.iter().map(|name| Arc::new(info(name))).collect::<Vec<_>>().into(),
         max_output_tokens: 1_000,
+        options: ModelOptions::default(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -56,6 +57,45 @@ struct Function<'a> {
 #[serde(rename_all = "camelCase")]
 struct Generation {
     max_output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<Thinking>,
+}
+
+/// How long the model thinks: by a word, or by tokens for models older than
+/// the word.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Thinking {
+    ThinkingLevel(&'static str),
+    ThinkingBudget(u32),
+}
+
+impl Generation {
+    fn of(ask: &Ask, model: &str) -> Generation {
+        let ModelOptions { temperature, top_p, seed, reasoning_effort } = ask.options;
+        let thinking_config = reasoning_effort.and_then(|effort| thinking(effort, model));
+        Generation { max_output_tokens: ask.max_output_tokens, temperature, top_p, seed, thinking_config }
+    }
+}
+
+/// The provider's word for an effort, or what it says the word is worth in
+/// tokens; none for efforts it has no word for, which `check` has refused.
+fn thinking(effort: ReasoningEffort, model: &str) -> Option<Thinking> {
+    let (level, tokens) = match effort {
+        ReasoningEffort::Minimal => ("MINIMAL", 1_024),
+        ReasoningEffort::Low => ("LOW", 1_024),
+        ReasoningEffort::Medium => ("MEDIUM", 8_192),
+        ReasoningEffort::High => ("HIGH", 24_576),
+        ReasoningEffort::None | ReasoningEffort::Xhigh | ReasoningEffort::Max => return None,
+    };
+    let is_old = model.contains("gemini-2");
+    Some(if is_old { Thinking::ThinkingBudget(tokens) } else { Thinking::ThinkingLevel(level) })
 }
 
 impl Serialize for Turn<Block<'_>> {
@@ -122,7 +162,7 @@ impl<'a> Body<'a> {
                 .map(|parts| System { parts }),
             contents: conversation.turns.finish(|words| Block::Text { text: words.into() }),
             tools: (!ask.tools.is_empty()).then_some([tools]),
-            generation_config: Generation { max_output_tokens: ask.max_output_tokens },
+            generation_config: Generation::of(ask, &endpoint.options.model),
         }
     }
 }

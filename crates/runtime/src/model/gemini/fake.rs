@@ -8,7 +8,7 @@ use crate::model::fake::{Answer, Rules, list, text};
 /// The rules of `streamGenerateContent`, for a model called `m`.
 pub(crate) const RULES: Rules = Rules { base: "", path: "/v1beta/models/m:streamGenerateContent?alt=sse", refusal };
 
-const FIELDS: [&str; 4] = ["systemInstruction", "contents", "tools", "generationConfig"];
+const FIELDS: [&str; 5] = ["systemInstruction", "contents", "tools", "generationConfig", "cachedContent"];
 const PART_FIELDS: [&str; 5] = ["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
 
 /// A complaint in Google's form.

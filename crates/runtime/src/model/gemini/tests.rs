@@ -11,7 +11,7 @@ use super::{Gemini, url};
 use crate::model::conformance::{CALLS, Scene, WORDS, result};
 use crate::model::fake::Answer;
 use crate::model::wired::{Wired, called, said, system, user};
-use crate::model::{Options, client, names};
+use crate::model::{BodyShape, Options, client, names};
 
 const WIRE: Wired =
     Wired { rules: RULES, model: |options| Arc::new(Gemini::new(options, client().unwrap()).unwrap()), plays, hello };
@@ -177,4 +177,12 @@ fn a_models_name_becomes_its_address() {
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
     WIRE.judged("gemini", Answer::stream(sse(&thoughts()))).await;
+}
+
+#[tokio::test]
+async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
+    let body = WIRE.optional(BodyShape::Content).await;
+    let config = &body["generationConfig"];
+    assert_eq!((&config["temperature"], &config["topP"], &config["seed"]), (&json!(0.5), &json!(0.9), &json!(7)));
+    assert_eq!(config["thinkingConfig"], json!({ "thinkingLevel": "HIGH" }));
 }

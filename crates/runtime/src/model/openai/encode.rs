@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -70,6 +71,8 @@ pub(super) struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    #[serde(flatten)]
+    options: Sampling,
 }
 
 #[derive(Serialize)]
@@ -149,7 +152,28 @@ impl<'a> Body<'a> {
             max_completion_tokens: limit.filter(|_| dialect.max_completion_tokens),
             tools: ask.tools.iter().map(|tool| function(tool)).collect(),
             parallel_tool_calls: is_serial.then_some(false),
+            options: Sampling::of(&ask.options),
         }
+    }
+}
+
+/// How the model is to answer, in the words of chat completions.
+#[derive(Serialize)]
+struct Sampling {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<ReasoningEffort>,
+}
+
+impl Sampling {
+    fn of(options: &ModelOptions) -> Sampling {
+        let ModelOptions { temperature, top_p, seed, reasoning_effort } = *options;
+        Sampling { temperature, top_p, seed, reasoning_effort }
     }
 }
 

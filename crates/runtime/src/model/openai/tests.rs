@@ -15,7 +15,7 @@ use super::{Api, OpenAi};
 use crate::model::conformance::{CALLS, Scene, WORDS, all, ask, deltas, reply, result};
 use crate::model::fake::{Answer, Step};
 use crate::model::wired::{KEY, Wired, options, said, system, user, words as text_part};
-use crate::model::{Ask, Model, Options, OptionsError, Piece, client, names};
+use crate::model::{Ask, BodyShape, Model, Options, OptionsError, Piece, client, names};
 
 const WIRE: Wired = Wired { rules: RULES, model: |options| Arc::new(model(options)), plays, hello };
 
@@ -351,4 +351,11 @@ async fn its_requests_are_what_the_providers_own_client_sends() {
     ]);
     let said = chunk(json!({ "content": "Looking.", "tool_calls": calls }), Some("tool_calls"));
     WIRE.judged("openai-chat", Answer::events(&[said]).then(done())).await;
+}
+
+#[tokio::test]
+async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
+    let body = WIRE.optional(BodyShape::Chat).await;
+    assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(7)));
+    assert_eq!(body["reasoning_effort"], "high");
 }

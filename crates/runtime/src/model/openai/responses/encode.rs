@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
+use consort_core::model_options::ReasoningEffort;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -31,6 +32,17 @@ pub(super) struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    effort: ReasoningEffort,
 }
 
 #[derive(Serialize)]
@@ -100,6 +112,9 @@ impl<'a> Body<'a> {
             max_output_tokens: ask.max_output_tokens.max(OUTPUT_MIN),
             tools: ask.tools.iter().map(|tool| function(tool)).collect(),
             parallel_tool_calls: is_serial.then_some(false),
+            temperature: ask.options.temperature,
+            top_p: ask.options.top_p,
+            reasoning: ask.options.reasoning_effort.map(|effort| Reasoning { effort }),
         }
     }
 }

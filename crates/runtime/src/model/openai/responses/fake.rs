@@ -11,8 +11,20 @@ use crate::model::openai::fake::error;
 /// The rules of the Responses API.
 pub(crate) const RULES: Rules = Rules { base: "/v1", path: "/v1/responses", refusal };
 
-const FIELDS: [&str; 8] =
-    ["model", "input", "stream", "store", "include", "max_output_tokens", "tools", "parallel_tool_calls"];
+const FIELDS: [&str; 12] = [
+    "model",
+    "input",
+    "stream",
+    "store",
+    "include",
+    "max_output_tokens",
+    "tools",
+    "parallel_tool_calls",
+    "temperature",
+    "top_p",
+    "reasoning",
+    "service_tier",
+];
 
 fn refusal(_: &HeaderMap, request: &Value) -> Option<Answer> {
     let complaint = fields_complaint(request).or_else(|| items_complaint(list(request, "/input")));

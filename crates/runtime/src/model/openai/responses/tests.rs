@@ -12,7 +12,7 @@ use crate::model::fake::Answer;
 use crate::model::openai::fake::error;
 use crate::model::openai::{Api, OpenAi};
 use crate::model::wired::{Wired, said, system, user, words as text_part};
-use crate::model::{Ask, client, names};
+use crate::model::{Ask, BodyShape, client, names};
 
 const WIRE: Wired = Wired {
     rules: RULES,
@@ -165,4 +165,11 @@ async fn a_stream_that_ends_without_an_outcome_was_cut() {
 #[tokio::test]
 async fn its_requests_are_what_the_providers_own_client_sends() {
     WIRE.judged("openai-responses", Answer::stream(sse(&thoughts()))).await;
+}
+
+#[tokio::test]
+async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
+    let body = WIRE.optional(BodyShape::Responses).await;
+    assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(null)));
+    assert_eq!(body["reasoning"], json!({ "effort": "high" }));
 }
