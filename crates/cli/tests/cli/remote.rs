@@ -243,3 +243,28 @@ fn a_call_that_is_refused_says_why_and_programs_get_the_problem_as_it_is() {
     let problem: Value = serde_json::from_str(&problem).unwrap();
     assert_eq!((problem["error"].as_str(), problem["status"].as_u64()), (Some("RUN_NOT_FOUND"), Some(404)));
 }
+
+#[test]
+fn a_run_that_was_being_validated_at_three_deaths_is_not_tried_again() {
+    let mut server = Served::start(Some(&reviewed()));
+    let mut runners = [1, 2].map(|_| server.begin(&["run", "--input", "name=Ada"]));
+    let waiting = |server: &Served| server.json(&["reviews", "list"])["total"] == 2;
+    while !waiting(&server) {}
+    let id = server.newest();
+    server.kill();
+    // What is left of a process that was killed at work on the run for the third time.
+    server.write(&format!("consort-data/suspects/{id}"), "w2");
+    server.restart();
+    let poisoned = loop {
+        let run = server.json(&["runs", "show", &id]);
+        if run["status"] != "RUNNING" {
+            break run;
+        }
+    };
+    assert_eq!((&poisoned["status"], &poisoned["error"]), (&"FAILED".into(), &"POISONED".into()), "{poisoned}");
+    assert_eq!(server.json(&["reviews", "list"])["total"], 1, "the other goes on waiting");
+    for runner in &mut runners {
+        runner.kill().unwrap();
+        runner.wait().unwrap();
+    }
+}

@@ -18,7 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A route and a body it takes.
 const BODIES: [(&str, &str); 18] = [
     ("POST /api/runs", r#"{"inputs":{"topic":"x"},"tags":{"a":"b"},"options":{"verbose":true},"dryRun":true}"#),
-    ("POST /api/runs", r#"{"tasks":[{"name":"a","description":"x","context":[],"outputSchema":{"type":"object"}}]}"#),
+    (
+        "POST /api/runs",
+        r##"{"tasks":[{"name":"a","description":"{t}{t}","context":[],"outputSchema":{"items":{"$ref":"#/$defs/b"},"$defs":{"b":{"pattern":"^(a{1,9}){9}$"}}}}],"inputs":{"t":"xx"}}"##,
+    ),
     ("POST /api/runs/run-0/cancel", r#"{"mode":"after_iteration"}"#),
     ("POST /api/runs/run-0/model", r#"{"model":"spare"}"#),
     ("POST /api/runs/run-0/inject", r#"{"content":"be brief","target":"a","priority":"HIGH","ttl":"PT5M"}"#),
