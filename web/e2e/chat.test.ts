@@ -153,6 +153,7 @@ describe('a message that is not taken', () => {
   }
 
   it('comes back while there is no network, and is sent once there is', async () => {
+    await composer().waitFor();
     await opened.context.setOffline(true);
     await isReturned('[say Here.] Are you there?', /cannot be reached/);
     await opened.context.setOffline(false);

@@ -73,6 +73,23 @@ describe('a server on which nothing has happened', () => {
   });
 });
 
+describe('a page whose parts cannot be fetched', () => {
+  it('says so inside the shell, and loads again', async () => {
+    const server = await Consort.start();
+    const { page, context } = await open(browser);
+    await page.goto(`${server.url}/runs`);
+    await page.getByText('No runs yet').waitFor();
+    await context.setOffline(true);
+    await page.getByRole('link', { name: 'Tools' }).click();
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Load it again' }).click();
+    await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor();
+    await context.close();
+    await server.stop();
+  });
+});
+
 describe('the first paint', () => {
   it('takes less than 400 kB, fetches nothing from elsewhere and obeys a strict policy', async () => {
     const server = await Consort.start();

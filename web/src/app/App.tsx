@@ -5,6 +5,7 @@ import { lazy, Suspense, useMemo, useSyncExternalStore } from 'react';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { Problem } from '../api/client';
 import { key } from '../api/key';
+import { Broken } from './Broken';
 import { NotFound } from './NotFound';
 import { Shell } from './Shell';
 import { theme } from './theme';
@@ -34,20 +35,26 @@ const freshClient = (): QueryClient => new QueryClient({
 const router = createBrowserRouter([
   {
     element: <Shell />,
+    // Inside the shell, so that the other rooms stay at hand.
     children: [
-      { path: '/', element: <Suspense><Overview /></Suspense> },
-      { path: '/runs', element: <Suspense><Runs /></Suspense> },
-      { path: '/runs/new', element: <Suspense><New /></Suspense> },
-      { path: '/runs/:runId/:tab?', element: <Suspense><Run /></Suspense> },
-      { path: '/reviews/:reviewId?', element: <Suspense><Reviews /></Suspense> },
-      { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
-      { path: '/workflows', element: <Suspense><Workflows /></Suspense> },
-      { path: '/workflows/:workflowId', element: <Suspense><Editor /></Suspense> },
-      { path: '/network', element: <Suspense><Network /></Suspense> },
-      { path: '/tools', element: <Suspense><Tools /></Suspense> },
-      { path: '/reference', element: <Suspense><Reference /></Suspense> },
-      { path: '/models', element: <Suspense><Models /></Suspense> },
-      { path: '*', element: <NotFound /> },
+      {
+        errorElement: <Broken />,
+        children: [
+          { path: '/', element: <Suspense><Overview /></Suspense> },
+          { path: '/runs', element: <Suspense><Runs /></Suspense> },
+          { path: '/runs/new', element: <Suspense><New /></Suspense> },
+          { path: '/runs/:runId/:tab?', element: <Suspense><Run /></Suspense> },
+          { path: '/reviews/:reviewId?', element: <Suspense><Reviews /></Suspense> },
+          { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
+          { path: '/workflows', element: <Suspense><Workflows /></Suspense> },
+          { path: '/workflows/:workflowId', element: <Suspense><Editor /></Suspense> },
+          { path: '/network', element: <Suspense><Network /></Suspense> },
+          { path: '/tools', element: <Suspense><Tools /></Suspense> },
+          { path: '/reference', element: <Suspense><Reference /></Suspense> },
+          { path: '/models', element: <Suspense><Models /></Suspense> },
+          { path: '*', element: <NotFound /> },
+        ],
+      },
     ],
   },
 ]);

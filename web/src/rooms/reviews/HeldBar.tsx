@@ -33,7 +33,7 @@ export function HeldBar() {
       <section className={css.bar} ref={bar} aria-label="Decisions not sent yet" data-any={isAny || undefined}>
         {held.map((each) => <Entry key={each.review.reviewId} held={each} isLast={each.review.reviewId === last} undo={undo} />)}
       </section>
-      <span className="visually-hidden" role="status">{held.map((each) => `${deedText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}</span>
+      <span className={css.status} role="status">{held.map((each) => `${deedText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}</span>
     </>
   );
 }

@@ -1,0 +1,15 @@
+import { Button } from '@mantine/core';
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import { useRouteError } from 'react-router';
+import { Empty } from '../ui/Note';
+
+/** In place of a page whose parts could not be fetched, or that failed. */
+export function Broken() {
+  const error = useRouteError();
+  return (
+    <Empty icon={IconPlugConnectedX} title="This page could not be shown">
+      <p>The server could not be reached when it was opened, or has been replaced by another version since. {error instanceof Error ? error.message : ''}</p>
+      <Button size="xs" onClick={() => location.reload()}>Load it again</Button>
+    </Empty>
+  );
+}
