@@ -2,7 +2,9 @@
 //! line they type means. Reading the keyboard and editing are the only parts
 //! that touch the world.
 
+use std::fs::File;
 use std::io::{self, BufRead, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
 use std::time::Duration;
 
@@ -160,17 +162,30 @@ fn read_line() -> io::Result<String> {
     Ok(line)
 }
 
-/// Lets a person change a text in a program of theirs.
+/// Lets a person change a text in a program of theirs, which has the terminal
+/// to itself wherever our own outputs go.
 pub(super) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
     let mut file = tempfile::Builder::new().prefix("consort-review-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
+    let terminal = terminal()?;
+    command.stdin(terminal.try_clone()?).stdout(terminal.try_clone()?).stderr(terminal);
     let status = command.args(words).arg(file.path()).status();
     let status = status.with_context(|| format!("{editor} cannot be started"))?;
     anyhow::ensure!(status.success(), "{editor} ended with {status}");
     // Editors may put another file in its place.
-    Ok(std::fs::read_to_string(file.path())?)
+    let edited = std::fs::read_to_string(file.path())?;
+    // Leaving an editor without a change is how people say that they did not mean it.
+    anyhow::ensure!(edited.trim_end() != text.trim_end(), "nothing was changed");
+    Ok(edited)
+}
+
+/// The terminal of the person who is asked; for a process that has none of its
+/// own, what they type on.
+fn terminal() -> io::Result<OwnedFd> {
+    let own = File::options().read(true).write(true).open("/dev/tty");
+    own.map(OwnedFd::from).or_else(|_| io::stdin().as_fd().try_clone_to_owned())
 }
 
 #[cfg(test)]
@@ -257,6 +272,8 @@ Roses\u{1b}[2J
         assert_eq!(edit("sed -i s/Roses/Violets/", "Roses\n").unwrap(), "Violets\n");
         let words = |error: anyhow::Result<String>| error.unwrap_err().to_string();
         assert_eq!(words(edit("false", "x")), "false ended with exit status: 1");
+        assert_eq!(words(edit("true", "x")), "nothing was changed");
+        assert_eq!(words(edit("sed -i s/$/\\n/", "x")), "nothing was changed", "an empty line at the end is no change");
         assert!(words(edit("no-such-editor", "x")).starts_with("no-such-editor cannot be started"));
     }
 }

@@ -21,6 +21,8 @@ mod http_tool;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod model_options;
 #[cfg(test)]
 mod outside;

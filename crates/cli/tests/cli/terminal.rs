@@ -99,16 +99,18 @@ impl Terminal {
 }
 
 /// A new terminal: the side of the person, and the name of the program's.
-fn pair() -> (OwnedFd, CString) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+pub(crate) fn pair() -> (OwnedFd, CString) {
+    // Programs that other tests start meanwhile must not keep it open.
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();
     (master, name)
 }
 
-fn side(name: &CString) -> Stdio {
-    Stdio::from(open(&**name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap())
+/// What a program reads or writes on it.
+pub(crate) fn side(name: &CString) -> Stdio {
+    Stdio::from(open(&**name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap())
 }
 
 /// Reads a terminal until nobody is there any more.
