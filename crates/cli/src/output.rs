@@ -48,7 +48,8 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    fn of(stream: &impl IsTerminal) -> Reader {
+    /// What reads a stream, or writes to it.
+    pub(crate) fn of(stream: &impl IsTerminal) -> Reader {
         if stream.is_terminal() { Reader::Terminal } else { Reader::Program }
     }
 

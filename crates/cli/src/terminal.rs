@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, stdin};
 
 use crate::config::Env;
-use crate::output::Reader;
+use crate::output::{Reader, Stream};
 use crate::show::paint::Colour;
 use crate::show::screen::Look;
 
@@ -22,6 +22,27 @@ pub(crate) struct Terminal {
 pub(crate) struct Person {
     /// The program they edit texts with.
     pub(crate) editor: Option<String>,
+}
+
+/// The terminal that a program was started from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    stdin: Reader,
+    stderr: Reader,
+}
+
+impl Home {
+    /// The one of this process, if it has one.
+    pub(crate) fn find() -> Home {
+        Home { stdin: Reader::of(&stdin()), stderr: Stream::stderr().reader() }
+    }
+
+    /// Whether there was one and it has been closed.
+    pub(crate) fn is_gone(self) -> bool {
+        let now = Home::find();
+        let gone = |before, now| before == Reader::Terminal && now != Reader::Terminal;
+        gone(self.stdin, now.stdin) || gone(self.stderr, now.stderr)
+    }
 }
 
 impl Terminal {

@@ -11,6 +11,7 @@ use consort_core::draft::{Draft, Ensemble, Request as Submission};
 use consort_core::queue::Priority;
 use consort_core::spec::{Kind, Origin, Spec, Task};
 use consort_core::template;
+use consort_runtime::busy;
 use serde_json::{Value, json};
 
 use crate::wire::{Allowance, Capability, CapabilityKind, Route, TaskRequest, ToolRequest};
@@ -166,16 +167,15 @@ fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
     Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, asked: None })
 }
 
-/// What the tool is called with: a bare text stands for its only required
-/// text, or is the arguments as JSON.
+/// What the tool is called with: a text is the arguments as JSON, or stands for
+/// its only required text.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, String> {
     match (input, tool.schema.only_string()) {
         (None | Some(Value::Null), Some(name)) => Ok(json!({ name: "" })),
         (None | Some(Value::Null), None) => Ok(json!({})),
-        (Some(Value::String(text)), Some(name)) => Ok(json!({ name: text })),
-        (Some(Value::String(text)), None) => {
-            let parsed = serde_json::from_str(text).ok().filter(Value::is_object);
-            parsed.ok_or_else(|| "the input must be an object, or a text that holds one as JSON".to_owned())
+        (Some(Value::String(text)), _) => {
+            let args = busy::in_place(|| tool.schema.arguments(text));
+            args.ok_or_else(|| "the input must be an object, or a text that holds one as JSON".to_owned())
         }
         (Some(object @ Value::Object(_)), _) => Ok(object.clone()),
         (Some(_), _) => Err("the input must be an object or a text".to_owned()),

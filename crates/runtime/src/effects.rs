@@ -96,8 +96,18 @@ async fn ask(question: Question, stage: &Stage) -> Report {
     let latency_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match outcome {
         Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
-        Err(failure) => Report::Unanswered { turn, failure, dice: dice(), said: Text::default() },
+        Err(failure) => {
+            Report::Unanswered { turn, failure: named(failure, &alias), dice: dice(), said: Text::default() }
+        }
     }
+}
+
+/// A failure to reach a model says which one, as the configuration calls it.
+fn named(mut failure: Failure, alias: &str) -> Failure {
+    if matches!(failure.kind, FailureKind::Network | FailureKind::Timeout) {
+        failure.message = format!("model `{alias}`, {}", failure.message);
+    }
+    failure
 }
 
 fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, took: Duration) {

@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::show::words::one_line;
 
+/// The ways to give a key.
+const HOW: &str = "give one with --key, or in CONSORT_API_KEY";
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -52,11 +55,17 @@ impl Failure {
         Failure::Strange { url: url.to_owned(), reason: reason.to_owned() }
     }
 
-    /// A refusal, in the server's own words where it has some.
-    pub(super) fn refused(url: &str, status: StatusCode, body: String) -> Failure {
+    /// A refusal, in the server's own words where it has some. About keys it
+    /// speaks of headers; here it is an option and a variable.
+    pub(super) fn refused(url: &str, status: StatusCode, body: String, key: Option<&str>) -> Failure {
         let problem: Value = serde_json::from_str(&body).unwrap_or_default();
         let text = |name: &str| problem.get(name).and_then(Value::as_str).map(one_line);
-        match (text("error"), text("message")) {
+        let message = match (status, key) {
+            (StatusCode::UNAUTHORIZED, Some(_)) => Some(format!("{url} does not take this API key: {HOW}")),
+            (StatusCode::UNAUTHORIZED, None) => Some(format!("{url} wants an API key: {HOW}")),
+            _ => text("message"),
+        };
+        match (text("error"), message) {
             (Some(code), Some(message)) => Failure::Refused { status, code, message, body },
             // Something stands before the server, which is away.
             _ if status.is_server_error() => Failure::Unreachable { url: url.to_owned(), reason: status.to_string() },

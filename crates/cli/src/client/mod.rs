@@ -110,7 +110,7 @@ impl Client {
             return Ok(response);
         }
         let body = response.text().await.map_err(|error| self.unreachable(&error))?;
-        Err(Failure::refused(self.url(), status, body))
+        Err(Failure::refused(self.url(), status, body, self.key.as_deref()))
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {

@@ -21,6 +21,7 @@ use crate::assemble::{self, Store, Surroundings};
 use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::terminal::Home;
 
 /// How fast the demo model speaks: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
@@ -62,6 +63,7 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
     open_all_files_allowed();
+    let home = Home::find();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let entered = runtime.enter();
     let (server, servers) = match everything(&config, env) {
@@ -72,8 +74,8 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
     let exit = runtime.block_on(async {
         let (access, changes) = watch::channel(server.access.clone());
         tokio::select! {
-            ended = serve(&config, server, servers, changes, output) => ended,
-            failed = keys::follow(file.as_deref(), env, access) => match failed? {},
+            ended = serve(&config, server, servers, (changes, home), output) => ended,
+            failed = keys::follow(file.as_deref(), env, access, home) => match failed? {},
         }
     });
     runtime.shutdown_background();
@@ -129,10 +131,10 @@ async fn serve(
     config: &Config,
     server: Server,
     servers: Servers,
-    access: watch::Receiver<Access>,
+    (access, home): (watch::Receiver<Access>, Home),
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    let (stop, hurry) = (signals(1)?, signals(2)?);
+    let (stop, hurry) = (signals(1, home)?, signals(2, home)?);
     let host = config.server.host.trim_matches(['[', ']']);
     let listener = match bind((host, config.server.port)).await {
         Ok(listener) => listener,
@@ -165,15 +167,19 @@ async fn serve(
 }
 
 /// Returns when the process has been asked so often to end: the first time it
-/// ends in order, the second time at once.
-fn signals(times: usize) -> io::Result<impl Future<Output = ()> + Send + 'static> {
+/// ends in order, the second time at once. Closing the terminal it was started
+/// from asks too; any other hangup is about keys.
+fn signals(times: usize, home: Home) -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
-        for _time in 0..times {
-            tokio::select! {
-                _told = term.recv() => {}
-                _told = int.recv() => {}
-            }
+        let mut left = times;
+        while left > 0 {
+            left -= tokio::select! {
+                _told = term.recv() => 1,
+                _told = int.recv() => 1,
+                _told = hangup.recv() => usize::from(home.is_gone()),
+            };
         }
     })
 }

@@ -31,7 +31,7 @@ enum Command {
     Invoke {
         /// The tool
         name: String,
-        /// The value of its only required text, or its arguments as JSON
+        /// Its arguments as JSON, or the value of its only required text
         #[arg(conflicts_with = "json_input")]
         input: Option<String>,
         /// Its arguments, as a JSON object

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::safe::safe;
 use super::view::{Call, State, Status, Task, Turn, View};
-use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, span, until, width};
+use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, soon, span, until, width};
 
 /// Columns that what a task does has at least, before other columns go.
 const DOING_MIN: usize = 24;
@@ -205,7 +205,7 @@ fn doing(turn: &Turn, now: Duration) -> Doing {
         State::Asking => "asking".to_owned(),
         State::Writing(tail) => return Doing::End(one_line(tail)),
         State::Calling { open, .. } => calling(open),
-        State::Retrying { at, why } => format!("retry in {}: {why}", until(at.saturating_sub(now))),
+        State::Retrying { at, why } => format!("retry in {}: {why}", soon(at.saturating_sub(now))),
         State::Reviewing { due: None, .. } => "waits for a review".to_owned(),
         State::Reviewing { due: Some(due), then } => {
             format!("waits for a review; in {} {then}", until(due.saturating_sub(now)))

@@ -3,7 +3,7 @@
 
 use super::frame::Frame;
 use super::view::{RunResult, Status, View};
-use super::words::{counted, cut, dollars, one_line, span, until};
+use super::words::{counted, cut, dollars, one_line, soon, span, until};
 
 /// Columns of what a tool was given or has said; the frames hold all of it.
 const QUOTE_MAX: usize = 200;
@@ -93,7 +93,7 @@ fn chore(word: &str) -> &str {
 
 fn then(frame: &Frame) -> String {
     match (frame.text("then/action"), frame.wait("then/at")) {
-        ("retry", Some(wait)) => format!("retry in {}", until(wait)),
+        ("retry", Some(wait)) => format!("retry in {}", soon(wait)),
         ("fallback", _) => format!("asks {} instead", frame.text("then/model")),
         ("shorten", _) => "asks again with fewer messages".to_owned(),
         _ => "gives up".to_owned(),

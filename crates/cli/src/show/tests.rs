@@ -116,7 +116,7 @@ fn waits_say_what_for() {
     let returned = json!({ "callId": "2.0.0", "toolName": "calculator", "outcome": "SUCCESS", "durationMs": 3 });
     frames.push(about("2", "tool_called", returned));
     let expected = "
-↻ research  retry in 3s: 503 overloaded                  sonnet                         1.9s
+↻ research  retry in 2.5s: 503 overloaded                sonnet                         1.9s
 · schedule  waits for a free model slot                   haiku  1,204 tokens  $0.0012  1.8s
 · program   waits for research, schedule
   0 of 3 tasks done                                              1,204 tokens  $0.0012  2.0s
@@ -254,7 +254,7 @@ fn plain_lines_name_the_task_and_what_happened() {
 0.3s research: asks sonnet
 0.6s schedule: asks haiku
 0.9s schedule: tool calculator {\"input\":\"3 * 25\"}
-1.0s research: model failed: 503 overloaded; retry in 4s
+1.0s research: model failed: 503 overloaded; retry in 3.5s
 1.1s research: subtask find sources
 1.2s research > find sources: asks haiku
 1.3s schedule: tool calculator failed in 1.3s: Error: no

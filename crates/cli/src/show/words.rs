@@ -23,6 +23,15 @@ pub(crate) fn until(left: Duration) -> String {
     if seconds < 60 { format!("{seconds}s") } else { span(Duration::from_secs(seconds)) }
 }
 
+/// The time until something soon, in tenths of a second: `0.4s`, `3.5s`.
+pub(crate) fn soon(left: Duration) -> String {
+    if left >= Duration::from_secs(10) {
+        return until(left);
+    }
+    let tenths = left.as_millis().div_ceil(100);
+    format!("{}.{}s", tenths / 10, tenths % 10)
+}
+
 /// How long ago something was: `12s ago`, `5m ago`, `3h ago`, `2d ago`.
 pub(crate) fn ago(past: Duration) -> String {
     let seconds = past.as_secs();
@@ -123,6 +132,10 @@ mod tests {
             (until(Duration::from_millis(2_001)), until(Duration::from_secs(298))),
             ("3s".into(), "4m 58s".into())
         );
+        let cases = [(0, "0.0s"), (401, "0.5s"), (3_500, "3.5s"), (9_999, "10.0s"), (10_001, "11s")];
+        for (millis, text) in cases {
+            assert_eq!(soon(Duration::from_millis(millis)), text);
+        }
     }
 
     #[test]

@@ -232,8 +232,15 @@ fn a_call_that_is_refused_says_why_and_programs_get_the_problem_as_it_is() {
     let keys = format!("[[server.api_key]]\nname = 'ci'\nkey_sha256 = '{hash}'\nscopes = ['read']\n{ONE}");
     let server = Served::start(Some(&keys));
     let (status, _, words) = server.consort(&["runs", "list"]);
-    assert_eq!(status, Some(1));
-    assert!(words.ends_with("(UNAUTHORIZED)\n"), "{words}");
+    let wants = format!(
+        "consort: {} wants an API key: give one with --key, or in CONSORT_API_KEY (UNAUTHORIZED)\n",
+        server.url
+    );
+    assert_eq!((status, words), (Some(1), wants));
+    let (_, _, words) = server.consort(&["runs", "list", "--key", "wrong"]);
+    assert!(words.contains(" does not take this API key: give one with --key, "), "{words}");
+    let (_, problem, _) = server.consort(&["runs", "list", "--json"]);
+    assert!(problem.contains("Authorization: Bearer"), "programs get it as it is: {problem}");
     assert_eq!(server.consort(&["runs", "list", "--key", "secret"]).0, Some(0));
     let (status, _, words) = server.consort(&["run", "--input", "name=Ada", "--key", "secret"]);
     assert_eq!((status, words.ends_with("(FORBIDDEN)\n")), (Some(1), true), "{words}");

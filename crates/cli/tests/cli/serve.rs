@@ -1,5 +1,6 @@
 //! `consort serve` as a process: what it prints, what it answers, how it ends.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -12,6 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::binary::{interrupt, run, signal, start};
 use crate::slow_model::SlowModel;
+use crate::terminal::{pair, side};
 
 /// A server in this folder, and where it listens.
 fn serve(folder: &Path) -> (Child, String) {
@@ -184,6 +186,24 @@ fn a_server_may_open_as_many_files_as_the_system_allows() {
 }
 
 #[test]
+fn a_server_ends_when_its_terminal_is_closed_and_otherwise_a_hangup_is_about_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "\"read\"");
+    let (terminal, name) = pair();
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_consort"), "serve", "--port", "0"]).current_dir(folder.path());
+    command.stdin(side(&name)).stdout(side(&name)).stderr(side(&name));
+    let mut server = command.spawn().unwrap();
+    drop(command);
+    let mut lines = BufReader::new(File::from(terminal)).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("consort listening on ")));
+    signal(&server, "HUP");
+    assert!(lines.any(|line| line.contains("the keys were read again")));
+    drop(lines);
+    assert_eq!(server.wait().unwrap().code(), Some(0), "it ends in order");
+}
+
+#[test]
 fn a_server_that_others_could_reach_needs_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, err) = run(folder.path(), &["serve", "--host", "0.0.0.0", "--port", "0"]);
@@ -259,6 +279,8 @@ fn a_server_offers_the_tools_of_its_mcp_servers_and_ends_them_with_itself() {
     assert!(listed.contains(r#"{"name":"away","tools":["fetch_page"],"unavailable":"#), "{listed}");
     let answer = post(&address, "/api/tools/echo/invoke", r#"{"input":"hi"}"#);
     assert!(answer.contains(r#""status":"SUCCESS","output":"hi""#), "{answer}");
+    let answer = post(&address, "/api/tools/echo/invoke", r#"{"input":"{\"text\":\"hi\"}"}"#);
+    assert!(answer.contains(r#""status":"SUCCESS","output":"hi""#), "the arguments as JSON: {answer}");
     let answer = post(&address, "/api/tools/fetch_page/invoke", r#"{"input":{}}"#);
     assert!(answer.contains(r#""status":"FAILED""#) && answer.contains("it could not be started"), "{answer}");
     let run = send(&address, "POST /api/runs HTTP/1.1\r\nPrefer: wait=60");
@@ -266,7 +288,7 @@ fn a_server_offers_the_tools_of_its_mcp_servers_and_ends_them_with_itself() {
     interrupt(&server);
     assert_eq!(server.wait().unwrap().code(), Some(0));
     let ledger = std::fs::read_to_string(folder.path().join("ledger")).unwrap();
-    assert_eq!(ledger, "start\ncall echo hi\ncall echo hello\nend\n");
+    assert_eq!(ledger, "start\ncall echo hi\ncall echo hi\ncall echo hello\nend\n");
 }
 
 #[test]

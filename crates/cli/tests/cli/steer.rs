@@ -129,6 +129,8 @@ fn tools_answer_from_the_terminal_and_what_there_is_can_be_listed() {
     let done = |text: &str| (Some(0), format!("{text}\n"), String::new());
     assert_eq!(invoke(&["calculator", "42 * 17"]), done("714"));
     assert_eq!(invoke(&["calculator", "--json-input", r#"{"input": "42 * 17"}"#]), done("714"));
+    assert_eq!(invoke(&["calculator", r#"{"input": "1+1"}"#]), done("2"));
+    assert_eq!(invoke(&["json", r#"{"json": "{\"a\": 2}", "query": ".a"}"#]), done("2"));
     let failed = invoke(&["calculator", "1 +"]);
     assert_eq!((failed.0, failed.1.as_str()), (Some(1), ""));
     assert!(failed.2.starts_with("calculator failed: "), "{}", failed.2);

@@ -79,6 +79,17 @@ impl Schema {
         }
     }
 
+    /// The arguments that a text stands for: an object as JSON that fits, or
+    /// else the value of the only required property, when that is a string.
+    pub fn arguments(&self, text: &str) -> Option<Value> {
+        let object = serde_json::from_str(text).ok().filter(Value::is_object);
+        match (object, self.only_string()) {
+            (Some(object), Some(_)) if self.violations(&object).is_empty() => Some(object),
+            (_, Some(name)) => Some(serde_json::json!({ name: text })),
+            (object, None) => object,
+        }
+    }
+
     /// The name of the only required property, when it is a string: what a
     /// bare text stands for.
     pub fn only_string(&self) -> Option<&str> {

@@ -337,3 +337,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_text_stands_for_arguments_that_fit_or_for_the_only_required_text() {
+    let one = json!({ "type": "object", "required": ["input"], "properties": { "input": { "type": "string" } } });
+    let two = json!({ "type": "object", "required": ["a", "b"], "properties": {} });
+    let cases = [
+        (&one, "1+1", Some(json!({ "input": "1+1" }))),
+        (&one, r#"{"input":"1+1"}"#, Some(json!({ "input": "1+1" }))),
+        (&one, r#"{"other":1}"#, Some(json!({ "input": r#"{"other":1}"# }))),
+        (&one, "[1]", Some(json!({ "input": "[1]" }))),
+        (&two, r#"{"a":1}"#, Some(json!({ "a": 1 }))),
+        (&two, "words", None),
+    ];
+    for (schema, text, arguments) in cases {
+        assert_eq!(Schema::new(schema.clone()).arguments(text), arguments, "{text}");
+    }
+}

@@ -115,7 +115,7 @@ async fn in_time<T>(
     }
 }
 
-/// What the client reports, without the address: it may hold a password.
+/// What the client reports, and about which server.
 fn broken(error: reqwest::Error) -> Failure {
     let kind = if error.is_timeout() {
         FailureKind::Timeout
@@ -124,14 +124,30 @@ fn broken(error: reqwest::Error) -> Failure {
     } else {
         FailureKind::Network
     };
+    let server = error.url().map(named).unwrap_or_default();
+    let unreachable = error.is_connect();
     let error = error.without_url();
-    let mut message = error.to_string();
+    let mut causes = Vec::new();
     let mut source = error.source();
     while let Some(cause) = source {
-        message = format!("{message}: {cause}");
+        causes.push(cause.to_string());
         source = cause.source();
     }
-    failure(kind, message)
+    let reason = match causes.last() {
+        // The causes above it only say that there is one.
+        Some(last) if unreachable => last.clone(),
+        _ => std::iter::once(error.to_string()).chain(causes).collect::<Vec<_>>().join(": "),
+    };
+    failure(kind, format!("{server}{reason}"))
+}
+
+/// The address without what may be secret: a password, or a key in its query.
+fn named(url: &reqwest::Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    // Only addresses without a host refuse these.
+    let _kept = url.set_username("").and_then(|()| url.set_password(None));
+    format!("{url}: ")
 }
 
 /// A failure nobody was charged for.

@@ -97,19 +97,18 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     Ok(tool)
 }
 
-/// What the tool is called with: a bare text stands for its only required
-/// text, or is the arguments as JSON.
+/// What the tool is called with: a text is the arguments as JSON, or stands for
+/// its only required text.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
     let invalid = |message: String| Problem::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", message);
-    let args = match (input, tool.schema.only_string()) {
-        (None | Some(Value::Null), _) => json!({}),
-        (Some(Value::String(text)), Some(name)) => json!({ name: text }),
-        (Some(Value::String(text)), None) => {
-            let parsed = serde_json::from_str(text).ok().filter(Value::is_object);
-            parsed.ok_or_else(|| invalid("`input` must be an object, or a string that holds one".to_owned()))?
+    let args = match input {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::String(text)) => {
+            let args = busy::in_place(|| tool.schema.arguments(text));
+            args.ok_or_else(|| invalid("`input` must be an object, or a string that holds one".to_owned()))?
         }
-        (Some(object @ Value::Object(_)), _) => object.clone(),
-        (Some(_), _) => return Err(invalid("`input` must be an object or a string".to_owned())),
+        Some(object @ Value::Object(_)) => object.clone(),
+        Some(_) => return Err(invalid("`input` must be an object or a string".to_owned())),
     };
     let violations = busy::in_place(|| tool.schema.violations(&args));
     if violations.is_empty() { Ok(args) } else { Err(invalid(violations.join("; "))) }

@@ -1026,7 +1026,7 @@ export interface Requests {
   /** Call a tool directly */
   'POST /api/tools/{name}/invoke': {
     body: {
-      /** The arguments, as the tool's schema wants them; a text stands for its only required text. */
+      /** The arguments, as the tool's schema wants them; a text is that object as JSON, or else stands for its only required text. */
       input?: Record<string, unknown> | string | null;
     };
     answer: Invoked;

@@ -1,5 +1,6 @@
 //! Who may connect, as the configuration says, and as it says from the next
-//! SIGHUP on: a key that is taken out of the file ends its open streams.
+//! SIGHUP on, unless that came from a terminal being closed: a key that is
+//! taken out of the file ends its open streams.
 
 use std::convert::Infallible;
 use std::io;
@@ -11,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::config::{self, Config, Env};
+use crate::terminal::Home;
 
 /// What the configuration says.
 pub(super) fn access(server: &config::Server) -> Access {
@@ -28,10 +30,15 @@ pub(super) async fn follow(
     file: Option<&Path>,
     env: &Env<'_>,
     access: watch::Sender<Access>,
+    home: Home,
 ) -> io::Result<Infallible> {
     let mut asked = signal(SignalKind::hangup())?;
     loop {
         asked.recv().await;
+        if home.is_gone() {
+            // The server ends; this was not about keys.
+            continue;
+        }
         match file.map(|file| Config::load(file, env)) {
             None => tracing::warn!("there is no configuration file to read keys from"),
             Some(Err(mistakes)) => tracing::error!(%mistakes, "the configuration is wrong: the keys stay as they were"),

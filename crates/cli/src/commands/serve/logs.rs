@@ -55,8 +55,9 @@ pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), 
         (None, None) => Targets::new().with_default(LevelFilter::INFO),
     };
     let default = if reader == Reader::Terminal { Format::Text } else { Format::Json };
+    // A line that cannot be written, as on a terminal that was closed, is not complained about there.
     #[expect(clippy::disallowed_methods, reason = "the lines below are made for what reads them")]
-    let lines = fmt::layer().with_ansi(false).with_writer(io::stderr);
+    let lines = fmt::layer().with_ansi(false).with_writer(io::stderr).log_internal_errors(false);
     let lines = match args.log.unwrap_or(default) {
         Format::Text => {
             let colour = Colour::wanted(env);
