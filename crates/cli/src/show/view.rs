@@ -65,6 +65,8 @@ pub(crate) struct Turn {
     pub(crate) tokens: Option<u64>,
     /// What that costs, where there are prices.
     pub(crate) cost: Option<f64>,
+    /// Its output as data, when it has a schema.
+    pub(crate) parsed: Option<Value>,
 }
 
 /// What a turn is doing.
@@ -157,7 +159,8 @@ pub(crate) enum About {
 pub(crate) struct RunResult {
     /// How it ended.
     pub(crate) status: Status,
-    /// The output of the task that completed last.
+    /// The output of the task that completed last: as JSON and nothing else
+    /// when the task has a schema.
     pub(crate) answer: Option<String>,
     /// Why it failed.
     pub(crate) error: Option<String>,
@@ -231,7 +234,7 @@ impl View {
             "run_paused" => self.hold = Some("paused".to_owned()),
             "run_resumed" => self.hold = None,
             "budget_exceeded" => self.breach = Some(breach(frame)),
-            "run_result" => self.over(result(frame, &self.declared)),
+            "run_result" => self.over(result(frame, self)),
             _ => {}
         }
     }
@@ -384,6 +387,7 @@ impl View {
         let Some(Task { turn, .. }) = self.task_of(frame.text("turnId")) else { return };
         turn.took = frame.span("durationMs").or_else(|| turn.began.map(|began| now.saturating_sub(began)));
         turn.tokens = frame.count("tokenCount").or(turn.tokens);
+        turn.parsed = frame.value("parsedOutput").filter(|parsed| !parsed.is_null()).cloned();
         turn.state = state;
     }
 }
@@ -474,12 +478,25 @@ fn failed(frame: &Frame) -> State {
     if cancelled { State::Cancelled } else { State::Failed(one_line(frame.text("reason"))) }
 }
 
-fn result(frame: &Frame, declared: &[(String, String)]) -> RunResult {
+/// An output as it goes to the standard output: the JSON where there is a
+/// schema, else what was said.
+fn answer(output: &Value, view: &View) -> Option<String> {
+    let told = output.get("parsedOutput").filter(|parsed| !parsed.is_null());
+    let known = || {
+        let name = output.get("taskName")?.as_str()?;
+        let task = view.tasks.iter().find(|task| task.turn.name == one_line(name))?;
+        task.turn.parsed.as_ref()
+    };
+    let parsed = told.or_else(known).map(ToString::to_string);
+    parsed.or_else(|| output.get("output")?.as_str().map(str::to_owned))
+}
+
+fn result(frame: &Frame, view: &View) -> RunResult {
     let outputs = frame.list("outputs");
     // A manager's output is not that of a task.
     let of_task = |output: &&Value| {
         let name = output.get("taskName").and_then(Value::as_str);
-        name.is_none_or(|name| declared.iter().any(|(known, _)| known == name))
+        name.is_none_or(|name| view.declared.iter().any(|(known, _)| known == name))
     };
     let (read, written) =
         (frame.dollars("metrics/costEstimate/inputCost"), frame.dollars("metrics/costEstimate/outputCost"));
@@ -489,7 +506,7 @@ fn result(frame: &Frame, declared: &[(String, String)]) -> RunResult {
             "CANCELLED" => Status::Cancelled,
             _ => Status::Failed,
         },
-        answer: outputs.last().and_then(|last| last.get("output")?.as_str()).map(str::to_owned),
+        answer: outputs.last().and_then(|last| answer(last, view)),
         error: frame.value("error").and_then(Value::as_str).map(str::to_owned),
         finished: outputs.iter().filter(of_task).count(),
         took: frame.span("durationMs").unwrap_or_default(),

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use serde_json::Value;
 
 use crate::binary::{ended, interrupt, run, start};
+use crate::model::Model;
+use crate::served::Served;
 use crate::slow_model::SlowModel;
 
 /// A configuration with a demo model, another one and two tasks in a row.
@@ -133,9 +135,35 @@ fn a_model_that_cannot_be_reached_fails_the_run_in_words() {
     std::fs::write(folder.path().join("consort.toml"), two_models(&openai(closed))).unwrap();
     let (status, answer, words) = run(folder.path(), &["run", "--input", "name=Ada"]);
     assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
-    assert!(words.contains("s second: model failed: ") && words.contains("; gives up\n"), "{words}");
+    let url = format!("http://127.0.0.1:{closed}/v1/chat/completions");
+    let reason = format!("model `other`, {url}: Connection refused (os error 111)");
+    assert!(words.contains(&format!("s second: model failed: {reason}; gives up\n")), "{words}");
     assert!(words.contains("\nThe run failed: "), "{words}");
     assert!(words.contains("\n1 of 2 tasks finished, its output is kept in consort-data (run-"), "{words}");
+}
+
+/// A task with a schema, for a model that cannot just answer.
+fn structured() -> (String, Model) {
+    let model =
+        Model::saying("Sure! Here is the JSON:\n```json\n{\"bees\": 3, \"kind\": \"wild\"}\n```\nAnything else?");
+    let schema =
+        "output_schema = { type = 'object', required = ['bees'], properties = { bees = { type = 'integer' } } }";
+    let task = format!("[ensemble]\nname = 'one'\n[[ensemble.task]]\nname = 'count'\ndescription = 'x'\n{schema}\n");
+    (format!("{}{task}", model.config), model)
+}
+
+#[test]
+fn a_structured_answer_is_its_json_and_nothing_else_on_stdout_here_and_on_a_server() {
+    let (config, _model) = structured();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("consort.toml"), &config).unwrap();
+    let json = "{\"bees\":3,\"kind\":\"wild\"}\n";
+    let (status, answer, words) = run(folder.path(), &["run"]);
+    assert_eq!((status, answer.as_str()), (Some(0), json), "{words}");
+    let server = Served::start(Some(&config));
+    let (status, answer, words) = server.consort(&["run"]);
+    assert_eq!((status, answer.as_str()), (Some(0), json), "{words}");
+    assert_eq!(server.said(&["runs", "watch", &server.newest()]), json);
 }
 
 #[test]
