@@ -200,6 +200,7 @@ async fn a_switch_and_a_directive_reach_the_next_question() {
         content: "mention hats".into(),
         priority: Priority::High,
         from: "ann".to_owned(),
+        on_behalf_of: None,
         created_at: 0,
         expires_at: None,
     };

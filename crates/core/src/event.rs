@@ -281,10 +281,24 @@ pub struct Directive {
     pub priority: Priority,
     /// Who says so.
     pub from: String,
+    /// The name of the person or program in whose name it is said, by the word
+    /// of `from` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
     /// When it was given.
     pub created_at: Millis,
     /// When it stops mattering.
     pub expires_at: Option<Millis>,
+}
+
+impl Directive {
+    /// The author as agents are told: the sender and in whose name it speaks.
+    pub fn author(&self) -> String {
+        match &self.on_behalf_of {
+            Some(other) => format!("{} on behalf of {other}", self.from),
+            None => self.from.clone(),
+        }
+    }
 }
 
 /// How important a directive is.

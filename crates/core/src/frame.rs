@@ -384,8 +384,13 @@ impl Run {
 
     fn directive_fields(&self, run: &str, directive: &Directive) -> Value {
         let number = u32::try_from(self.directives.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        json!({ "directiveId": directive_id(run, number), "from": directive.from, "content": directive.content,
-            "target": directive.target, "priority": directive.priority, "expiresAt": directive.expires_at.map(iso) })
+        let mut fields = json!({ "directiveId": directive_id(run, number), "from": directive.from,
+            "content": directive.content, "target": directive.target, "priority": directive.priority,
+            "expiresAt": directive.expires_at.map(iso) });
+        if let (Value::Object(fields), Some(other)) = (&mut fields, &directive.on_behalf_of) {
+            fields.insert("onBehalfOf".to_owned(), other.as_str().into());
+        }
+        fields
     }
 
     /// The switch holds from the next model call of the first task under way.

@@ -91,8 +91,9 @@ pub(crate) fn user(opening: &Opening<'_>) -> String {
 
 /// The section that shows what a person says while agents work.
 pub(crate) fn directives(directives: &[&Directive]) -> String {
-    let line =
-        |directive: &&Directive| format!("[{} | {}] {}", directive.from, iso(directive.created_at), directive.content);
+    let line = |directive: &&Directive| {
+        format!("[{} | {}] {}", directive.author(), iso(directive.created_at), directive.content)
+    };
     format!("{DIRECTIVES}\n{}", directives.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 

@@ -25,6 +25,17 @@ pub struct Access {
     pub keys: Vec<Key>,
 }
 
+/// Why a server does not go on without keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKeys {
+    /// Others could connect.
+    #[error("other machines could connect without a key")]
+    Network,
+    /// It has some.
+    #[error("a server that has keys does not go on without any: start it again to do so")]
+    HadSome,
+}
+
 /// Who can reach a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -103,6 +114,11 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
+    /// True for a client that showed a key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Whether this is allowed.
     pub(crate) fn check(&self, needed: Scope) -> Result<(), Problem> {
         if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
@@ -129,6 +145,17 @@ impl Access {
     /// Whether other machines could connect and nothing would stop them.
     pub fn is_open(&self) -> bool {
         self.reach == Reach::Network && self.keys.is_empty()
+    }
+
+    /// The same with other keys. A server that has keys does not go on without
+    /// any: everybody would be let in, which nobody asks for by leaving out a
+    /// line of a file.
+    pub fn with_keys(&self, keys: Vec<Key>) -> Result<Access, NoKeys> {
+        let changed = Access { keys, ..self.clone() };
+        if changed.is_open() {
+            return Err(NoKeys::Network);
+        }
+        if changed.keys.is_empty() && !self.keys.is_empty() { Err(NoKeys::HadSome) } else { Ok(changed) }
     }
 
     /// Whether the request can come from where it should: the page it was made
@@ -319,6 +346,22 @@ mod tests {
         assert_eq!(status("ci", Method::GET, "/api/workspace/files").unwrap_err(), StatusCode::FORBIDDEN);
         assert_eq!(status("nobody", Method::GET, "/api/runs").unwrap_err(), StatusCode::UNAUTHORIZED);
         assert!(access.admit(&Method::GET, "/api/runs", &HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_server_that_has_keys_takes_others_and_never_none() {
+        let key = |name: &str| Key::new(name, name, &[Scope::Run]);
+        let changed = |reach, from: &[Key], to: &[Key]| {
+            access(reach, from.to_vec()).with_keys(to.to_vec()).map(|access| access.keys.len())
+        };
+        let (one, two) = ([key("a")], [key("b"), key("c")]);
+        for reach in [Reach::Loopback, Reach::Network] {
+            assert_eq!(changed(reach, &one, &two), Ok(2));
+        }
+        assert_eq!(changed(Reach::Loopback, &one, &[]), Err(NoKeys::HadSome));
+        assert_eq!(changed(Reach::Loopback, &[], &[]), Ok(0));
+        assert_eq!(changed(Reach::Network, &one, &[]), Err(NoKeys::Network));
+        assert_eq!(changed(Reach::Loopback, &[], &one), Ok(1), "keys may come later");
     }
 
     #[test]

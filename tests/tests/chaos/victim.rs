@@ -169,5 +169,5 @@ fn review(decision: Decision) -> Command {
 
 fn directive(from: String) -> Directive {
     let (content, priority) = ("hurry".into(), Priority::Normal);
-    Directive { target: None, content, priority, from, created_at: 0, expires_at: None }
+    Directive { target: None, content, priority, from, on_behalf_of: None, created_at: 0, expires_at: None }
 }

@@ -354,6 +354,7 @@ fn directed() -> Scenario {
         content: "hurry".into(),
         priority: Priority::Normal,
         from: me(),
+        on_behalf_of: None,
         created_at: 0,
         expires_at: None,
     };

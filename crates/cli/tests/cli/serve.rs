@@ -122,6 +122,24 @@ fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_i
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn a_server_that_has_keys_does_not_go_on_without_any_when_they_are_taken_out_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "\"read\"");
+    let (mut server, address) = serve(folder.path());
+    let mut log = Lines::of(&mut server);
+    let file = std::fs::read_to_string(folder.path().join("consort.toml")).unwrap();
+    let without = file.split_once("[models.main]").unwrap().1;
+    std::fs::write(folder.path().join("consort.toml"), format!("[models.main]{without}")).unwrap();
+    signal(&server, "HUP");
+    let line = log.find("the keys stay as they were");
+    assert_eq!(line["reason"], "a server that has keys does not go on without any: start it again to do so");
+    assert!(send(&address, "GET /api/runs HTTP/1.1\r\nX-None: 1").starts_with("HTTP/1.1 401"));
+    assert!(send(&address, "GET /api/runs HTTP/1.1\r\nAuthorization: Bearer abc").starts_with("HTTP/1.1 200"));
+    interrupt(&server);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
 #[tokio::test]
 async fn a_change_over_a_socket_is_recorded_with_what_came_of_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -216,6 +216,7 @@ fn directive(by: u16) -> Directive {
         content: "hurry".into(),
         priority: Priority::High,
         from: "me".to_owned(),
+        on_behalf_of: (by.is_multiple_of(3)).then(|| "Ann".to_owned()),
         created_at: 1,
         expires_at: None,
     }

@@ -169,7 +169,15 @@ fn directive(content: &str, target: Option<&str>, priority: Priority, ttl: Optio
     let target = target.map(str::to_owned);
     let (from, expires_at) = ("ann".to_owned(), ttl.map(|ttl| 1000 + ttl));
     Command::Direct {
-        directive: Directive { target, content: content.into(), priority, from, created_at: 1000, expires_at },
+        directive: Directive {
+            target,
+            content: content.into(),
+            priority,
+            from,
+            on_behalf_of: None,
+            created_at: 1000,
+            expires_at,
+        },
     }
 }
 

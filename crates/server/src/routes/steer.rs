@@ -146,6 +146,7 @@ pub(crate) fn directive(sent: &Sent, from: String, now: Millis) -> Result<Direct
         content: sent.text("content")?.to_owned().into(),
         priority: sent.word("priority", PRIORITIES)?.unwrap_or_default(),
         from,
+        on_behalf_of: sent.optional_text("onBehalfOf")?.map(str::to_owned),
         created_at: now,
         expires_at: ttl_ms.map(|ttl_ms| now.saturating_add(ttl_ms)),
     })

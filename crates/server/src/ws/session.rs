@@ -50,6 +50,8 @@ type Tail = BoxStream<'static, (Arc<str>, Result<Frame, log::Error>)>;
 pub(super) struct Session {
     pub(super) site: Arc<Site>,
     pub(super) pass: Pass,
+    /// True once the client has shown a key, as it opened the socket or in a frame.
+    pub(super) is_known: bool,
     pub(super) wanted: Wanted,
     /// What makes it a peer, or lets it ask for work as one.
     pub(super) link: Option<Link>,
@@ -113,6 +115,7 @@ impl Session {
         Ok(Session {
             _counted: site.streams.clone(),
             revoked: site.revoked(pass.clone()).boxed(),
+            is_known: pass.has_key(),
             site,
             pass,
             wanted: Wanted::default(),
@@ -131,12 +134,6 @@ impl Session {
             silent: 0,
             pace: Pace::new(now),
         })
-    }
-
-    /// Takes somebody for who they showed to be.
-    pub(super) fn admit(&mut self, pass: Pass) {
-        self.revoked = self.site.revoked(pass.clone()).boxed();
-        self.pass = pass;
     }
 
     /// Answers and shows until either side has enough.

@@ -7,12 +7,12 @@ use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_server::access::{Key, Scope};
 use consort_server::{Server, Terms};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::{kinds, request};
-use crate::client::{Got, Here, engine, server, start, start_as, task};
+use super::request;
+use crate::client::{Got, Here, Socket, engine, server, start, start_as, task};
 use crate::{says, talking};
 
 /// A server with a key for each of these, named after what it allows.
@@ -78,7 +78,7 @@ async fn who_shows_no_key_in_five_seconds_is_sent_away() {
 }
 
 #[tokio::test]
-async fn every_frame_needs_its_scope_and_a_better_key_can_be_shown_later() {
+async fn every_frame_needs_its_scope_and_another_key_needs_another_socket() {
     let here = guarded().await;
     let control = json!({ "type": "run_control", "runId": "run-0", "action": "cancel" });
     let directive = json!({ "type": "directive", "content": "x" });
@@ -114,12 +114,54 @@ async fn every_frame_needs_its_scope_and_a_better_key_can_be_shown_later() {
     }
     let mut socket = here.try_socket(&[("authorization", "Bearer secret-read")]).await.unwrap();
     socket.frame().await;
-    assert_eq!(socket.ask(json!({ "type": "auth", "key": "wrong" })).await["code"], "UNAUTHORIZED");
-    assert_eq!(socket.ask(request("r")).await["code"], "FORBIDDEN");
-    let ack = json!({ "type": "auth_ack", "name": "admin" });
-    assert_eq!(socket.ask(json!({ "type": "auth", "key": "secret-admin" })).await, ack);
+    for key in ["wrong", "secret-admin", "secret-read"] {
+        let refused = socket.ask(json!({ "type": "auth", "key": key, "requestId": "q" })).await;
+        assert_eq!((&refused["code"], &refused["requestId"]), (&json!("ALREADY_AUTHENTICATED"), &json!("q")));
+        assert_eq!(socket.ask(request("r")).await["code"], "FORBIDDEN", "the first key holds");
+    }
+    let mut first = here.socket().await;
+    first.ask(json!({ "type": "auth", "key": "secret-run" })).await;
+    assert_eq!(
+        first.ask(json!({ "type": "auth", "key": "secret-admin" })).await["code"],
+        "ALREADY_AUTHENTICATED",
+        "a key shown in the first frame holds too"
+    );
+}
+
+#[tokio::test]
+async fn a_socket_that_needs_no_key_takes_one_auth_and_not_two() {
+    let here = talking().await;
+    let (mut socket, _) = here.greeted().await;
+    let auth = json!({ "type": "auth", "key": "x" });
+    assert_eq!(socket.ask(auth.clone()).await, json!({ "type": "auth_ack", "name": "local" }));
+    assert_eq!(socket.ask(auth).await["code"], "ALREADY_AUTHENTICATED");
+}
+
+#[tokio::test]
+async fn a_directive_is_from_the_key_that_was_shown_and_what_its_sender_says_stands_beside_it() {
+    let server = with_keys(vec![Draft { review: Some(ReviewRule::Required), ..task("a") }]);
+    let here = start(server).await;
+    let mut socket = here.try_socket(&[("authorization", "Bearer secret-run")]).await.unwrap();
     socket.say(request("r")).await;
-    assert_eq!(kinds(&socket.until("run_ack").await), ["run_ack"]);
+    let run = socket.first("run_ack").await["runId"].clone();
+    socket.until("review_requested").await;
+    let said = async |socket: &mut Socket, more: Value| {
+        let mut frame = json!({ "type": "directive", "content": "hurry", "runId": run });
+        frame.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        socket.say(frame).await;
+        let told = socket.until("directive_active").await.pop().unwrap();
+        socket.until("directive_ack").await;
+        (told["from"].clone(), told["onBehalfOf"].clone())
+    };
+    let (run_key, ann) = (json!("run"), json!("Ann"));
+    assert_eq!(said(&mut socket, json!({ "from": "Ann" })).await, (run_key.clone(), ann.clone()));
+    assert_eq!(said(&mut socket, json!({ "onBehalfOf": "Ann" })).await, (run_key.clone(), ann));
+    assert_eq!(said(&mut socket, json!({ "from": "run" })).await, (run_key.clone(), Value::Null));
+    assert_eq!(said(&mut socket, json!({})).await, (run_key.clone(), Value::Null));
+    let tier = json!({ "type": "directive", "action": "SET_MODEL_TIER", "value": "PRIMARY", "from": "boss" });
+    socket.say(tier).await;
+    let told = socket.first("directive_active").await;
+    assert_eq!((&told["from"], &told["onBehalfOf"]), (&run_key, &json!("boss")));
 }
 
 #[tokio::test]

@@ -878,6 +878,8 @@ export interface Requests {
   };
   /** What waits for a person */
   'GET /api/reviews': {
+      /** In whose name it is said. */
+      onBehalfOf?: string | null;
     answer: {
       total: number;
       reviews: Review[];

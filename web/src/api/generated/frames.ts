@@ -859,7 +859,10 @@ export type ServerDirectiveActive =
   | Event & {
     type: 'directive_active';
     directiveId: string;
+    /** The name of the key, where keys are needed. */
     from: string;
+    /** In whose name, by the word of `from` alone. */
+    onBehalfOf?: string;
     content: string;
     priority: 'LOW' | 'NORMAL' | 'HIGH';
     target?: string | null;
@@ -868,7 +871,10 @@ export type ServerDirectiveActive =
   | {
     type: 'directive_active';
     directiveId: string;
+    /** The name of the key, where keys are needed. */
     from: string;
+    /** In whose name, by the word of `from` alone. */
+    onBehalfOf?: string;
     action: string;
     value: string;
   };
@@ -1349,7 +1355,7 @@ export interface ClientPing {
   requestId?: string | number | null;
 }
 
-/** A key, for those who cannot send a header. */
+/** A key, for those who cannot send a header; a second one, or one beside a header, is refused. */
 export interface ClientAuth {
   type: 'auth';
   key: string;
@@ -1413,7 +1419,10 @@ export interface ClientDirective {
   content?: string | null;
   to?: string | null;
   target?: string | null;
+  /** Who says it; where keys are needed the key's name is, and this is `onBehalfOf`. */
   from?: string | null;
+  /** In whose name it is said. */
+  onBehalfOf?: string | null;
   priority?: string | null;
   ttl?: string | null;
   action?: string | null;

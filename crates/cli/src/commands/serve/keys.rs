@@ -48,11 +48,12 @@ pub(super) async fn follow(
 }
 
 fn change(access: &watch::Sender<Access>, keys: Vec<Key>) {
-    let changed = Access { keys, ..access.borrow().clone() };
-    if changed.is_open() {
-        tracing::error!("other machines could connect without a key: the keys stay as they were");
-        return;
+    let changed = access.borrow().with_keys(keys);
+    match changed {
+        Ok(changed) => {
+            tracing::info!(keys = changed.keys.len(), "the keys were read again");
+            access.send_replace(changed);
+        }
+        Err(reason) => tracing::error!(%reason, "the file has no keys: the keys stay as they were"),
     }
-    tracing::info!(keys = changed.keys.len(), "the keys were read again");
-    access.send_replace(changed);
 }

@@ -31,9 +31,30 @@ enum Meaning {
     Ask(Tier),
 }
 
+/// The author of a directive.
+struct Author {
+    from: String,
+    on_behalf_of: Option<String>,
+}
+
+/// Reads the author of a directive. A client that showed a key speaks under
+/// the key's name, whatever it calls itself: its own word is kept beside it.
+fn author(session: &Session, sent: &Sent) -> Result<Author, Problem> {
+    let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
+    let (said, other, name) = (text("from")?, text("onBehalfOf")?, session.pass.caller.0.clone());
+    if session.pass.has_key() {
+        let on_behalf_of = other.or(said).filter(|other| *other != name);
+        return Ok(Author { from: name, on_behalf_of });
+    }
+    Ok(Author { from: said.unwrap_or(name), on_behalf_of: other })
+}
+
 async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (site, caller) = (session.site.clone(), session.pass.caller.clone());
-    let outcome = given((&site, &caller), sent).await;
+    let outcome = match author(session, sent) {
+        Ok(author) => given((&site, &caller, &author), sent).await,
+        Err(problem) => Err(problem),
+    };
     // What the directive did is seen before the answer.
     session.catch_up().await;
     let fields = match &outcome {
@@ -49,8 +70,8 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 }
 
 /// Gives a directive to every run it is meant for; its id in the first of them.
-async fn given((site, caller): (&Site, &Caller), sent: &Sent) -> Result<String, Problem> {
-    let meaning = meaning((site, caller), sent)?;
+async fn given((site, caller, author): (&Site, &Caller, &Author), sent: &Sent) -> Result<String, Problem> {
+    let meaning = meaning((site, author), sent)?;
     let runs = match sent.optional_text("runId")? {
         Some(run) => vec![run.into()],
         None => active(site).await?,
@@ -64,18 +85,17 @@ async fn given((site, caller): (&Site, &Caller), sent: &Sent) -> Result<String, 
         outcome = outcome.or(told);
     }
     if let (Meaning::Ask(_), Ok(id)) = (&meaning, &outcome) {
-        announce((site, caller), sent, id)?;
+        announce((site, author), sent, id);
     }
     outcome
 }
 
-fn meaning((site, caller): (&Site, &Caller), sent: &Sent) -> Result<Meaning, Problem> {
-    let (name, now) = (caller.0.clone(), site.engine().seams().clock.now());
+fn meaning((site, author): (&Site, &Author), sent: &Sent) -> Result<Meaning, Problem> {
     let Some(action) = sent.optional_text("action")? else {
-        let from = sent.optional_text("from")?.map_or(name, str::to_owned);
-        let directive = steer::directive(sent, from, now)?;
+        let directive = steer::directive(sent, author.from.clone(), site.now())?;
         let target = directive.target.clone().or(addressee(site, sent)?);
-        return Ok(Meaning::Say(Directive { target, ..directive }));
+        let on_behalf_of = author.on_behalf_of.clone();
+        return Ok(Meaning::Say(Directive { target, on_behalf_of, ..directive }));
     };
     steer::ttl(sent)?;
     if !action.trim().eq_ignore_ascii_case(SET_MODEL_TIER) {
@@ -108,10 +128,11 @@ async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) 
 }
 
 /// A control directive is no event of a run: everybody is told beside them.
-fn announce((site, caller): (&Site, &Caller), sent: &Sent, id: &str) -> Result<(), Problem> {
-    let from = sent.optional_text("from")?.unwrap_or(&caller.0);
-    let frame = json!({ "type": "directive_active", "directiveId": id, "from": from,
+fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
+    let mut frame = json!({ "type": "directive_active", "directiveId": id, "from": author.from,
         "action": sent.0.get("action"), "value": sent.0.get("value") });
+    if let (Value::Object(frame), Some(other)) = (&mut frame, &author.on_behalf_of) {
+        frame.insert("onBehalfOf".to_owned(), other.as_str().into());
+    }
     let _nobody_listens = site.notices.send(frame.to_string().into());
-    Ok(())
 }

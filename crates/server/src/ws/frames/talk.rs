@@ -1,5 +1,6 @@
 //! Frames about the connection itself: `ping`, `auth`, `subscribe`.
 
+use axum::http::StatusCode;
 use consort_runtime::log::Seq;
 use serde_json::{Value, json};
 
@@ -23,11 +24,17 @@ async fn ping(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A key shown later replaces the one before.
+/// A socket belongs to one client: what it follows and may do was decided for
+/// the first identity, so another one needs another socket.
 async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let pass = session.site.terms.access.borrow().pass(Some(sent.text("key")?))?;
-    session.admit(pass);
-    session.tell(answer("auth_ack", sent, json!({ "name": session.pass.caller.0 })));
+    sent.text("key")?;
+    let name = session.pass.caller.0.clone();
+    if std::mem::replace(&mut session.is_known, true) {
+        let message = format!("this socket is '{name}' already: open another one for another key");
+        return Err(Problem::new(StatusCode::CONFLICT, "ALREADY_AUTHENTICATED", message));
+    }
+    // No key was needed when the socket was opened; any is as good as none.
+    session.tell(answer("auth_ack", sent, json!({ "name": name })));
     Ok(())
 }
 
