@@ -38,6 +38,7 @@ pub mod chat;
 pub mod chore;
 pub mod compile;
 pub mod dag;
+pub mod damaged;
 pub mod decide;
 pub mod delegation;
 pub mod draft;

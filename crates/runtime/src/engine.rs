@@ -3,15 +3,18 @@
 //! where it is, and the log knows where that was.
 
 mod drain;
+mod erase;
 mod export;
 mod fork;
+mod inspect;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
-use consort_core::event::{CancelMode, Event, Fact};
+use consort_core::event::{Event, Fact};
 use consort_core::queue::Priority;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
@@ -19,7 +22,10 @@ use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+pub use self::erase::Removal;
+
 use crate::admission::{Admission, Keep, Load, Place, Pools};
+use crate::damage::Damage;
 use crate::effects::Seams;
 use crate::feed::{Feed, Press};
 use crate::log::{self, Order, Page, Query, Seq};
@@ -29,7 +35,7 @@ use crate::runner::{Request, Runner, Window};
 use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
-use crate::watcher::{Purpose, Source, Watcher, history, load, page};
+use crate::watcher::{Purpose, Source, Watcher, history, load, lost, page};
 
 /// Commands waiting for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
@@ -67,15 +73,10 @@ struct Inner {
     suspects: OnceLock<Suspects>,
     /// Whether nothing new is begun any more.
     draining: watch::Sender<bool>,
-}
-
-/// What came of getting rid of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// It is being stopped.
-    Cancelling,
-    /// It is gone.
-    Erased,
+    /// The runs that cannot be read.
+    damage: Damage,
+    /// True once every stored run has been read.
+    inspected: AtomicBool,
 }
 
 /// A run that is to begin.
@@ -162,6 +163,8 @@ impl Engine {
                 telemetry: OnceLock::new(),
                 suspects: OnceLock::new(),
                 draining: watch::Sender::new(false),
+                damage: Damage::default(),
+                inspected: AtomicBool::new(false),
             }),
             Sight::All,
         )
@@ -261,7 +264,11 @@ impl Engine {
         let ring = self.live().get(run).map(|live| live.window.ring.subscribe());
         let source = match ring {
             Some(listener) => Source::Ring(listener),
-            None => self.row(run).await.map(|_exists| Source::Log(log.commits()))?,
+            None => {
+                self.row(run).await?;
+                self.check_damage(run)?;
+                Source::Log(log.commits())
+            }
         };
         Ok(Watcher::new(run.into(), log, source, from, self.0.meters.clone()).frames())
     }
@@ -287,15 +294,21 @@ impl Engine {
     /// The run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
         self.check_sight(run)?;
-        let (state, len) = load(&*self.0.seams.log, run, Purpose::Look).await?;
-        if len == 0 { Err(Error::NotFound(run.to_owned())) } else { Ok(state) }
+        let (state, len) = self.0.damage.note(load(&*self.0.seams.log, run, Purpose::Look).await)?;
+        if len == 0 { self.without_events(run).await } else { Ok(state) }
     }
 
     /// Everything that is stored of a run.
     pub async fn history(&self, run: &str) -> Result<Vec<Event>, Error> {
         self.check_sight(run)?;
-        let events = history(&*self.0.seams.log, run).await?;
-        if events.is_empty() { Err(Error::NotFound(run.to_owned())) } else { Ok(events) }
+        let events = self.0.damage.note(history(&*self.0.seams.log, run).await)?;
+        if events.is_empty() { self.without_events(run).await } else { Ok(events) }
+    }
+
+    /// Says what a run without events is: none, or one whose events are lost.
+    async fn without_events<T>(&self, run: &str) -> Result<T, Error> {
+        self.row(run).await?;
+        Ok(self.0.damage.note(Err(lost(run)))?)
     }
 
     /// Returns when the run is over and has left its traces, or is not owned here.
@@ -372,7 +385,7 @@ impl Engine {
         if self.live().contains_key(id) {
             return;
         }
-        match load(&*self.0.seams.log, id, Purpose::GoOn).await {
+        match self.0.damage.note(load(&*self.0.seams.log, id, Purpose::GoOn).await) {
             // Its owner was faster.
             Ok((run, _)) if run.ended() => {}
             Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
@@ -399,6 +412,10 @@ impl Engine {
             }
             Err(error) => {
                 tracing::error!(run = %id, %error, "cannot go on with a run");
+                if let log::Error::Damaged { .. } = &error {
+                    // Also where another stream is damaged that it cannot do without.
+                    self.0.damage.mark(id, &error);
+                }
                 recovery.damaged.push((id.to_string(), error.to_string()));
             }
         }
@@ -415,45 +432,10 @@ impl Engine {
         }
     }
 
-    /// Erases ended runs of a kind beyond the newest `keep`; says how many.
-    pub async fn retain(&self, kind: Kind, keep: usize) -> Result<usize, Error> {
-        let ended = |limit| Query {
-            kind: Some(kind.word().to_owned()),
-            ended: Some(true),
-            order: Order::OldestEnd,
-            limit,
-            ..Query::default()
-        };
-        let excess = self.list(ended(0)).await?.total.saturating_sub(keep);
-        if excess == 0 {
-            return Ok(0);
-        }
-        let streams = self.list(ended(excess)).await?.rows.into_iter().map(|(stream, _)| stream).collect();
-        self.0.seams.log.erase(streams).await?;
-        Ok(excess)
-    }
-
-    /// Erases an ended run.
-    pub async fn erase(&self, run: &str) -> Result<(), Error> {
-        if self.row(run).await?.ended_at.is_none() {
-            return Err(Error::NotOwned(run.to_owned()));
-        }
-        Ok(self.0.seams.log.erase(vec![run.into()]).await?)
-    }
-
-    /// Stops a run at once, or erases it when it has ended.
-    pub async fn remove(&self, run: &str, by: String) -> Result<Removal, Error> {
-        match self.command(run, Command::Cancel { mode: CancelMode::Now, by }).await {
-            Ok(_) => Ok(Removal::Cancelling),
-            Err(Error::Refused(Refused::Ended { .. })) => self.erase(run).await.map(|()| Removal::Erased),
-            Err(error) => Err(error),
-        }
-    }
-
     /// At most `max` stored frames from `from` on.
     pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Arc<str>>, Error> {
         self.row(run).await?;
-        Ok(page(&*self.0.seams.log, run, from, max).await?)
+        Ok(self.0.damage.note(page(&*self.0.seams.log, run, from, max).await)?)
     }
 
     /// The run that holds a key.

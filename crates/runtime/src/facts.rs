@@ -39,6 +39,17 @@ pub struct Fact {
     pub at: Millis,
 }
 
+/// A fact that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFact {
+    /// Its name among its owner's.
+    pub id: String,
+    /// When it was noted.
+    pub at: Millis,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
 /// The turn a fact is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -89,10 +100,16 @@ impl Facts {
         Ok(known.iter().take(FACTS_MAX).filter(|fact| fact.source == *source).count())
     }
 
-    /// The owner's facts, the newest first.
+    /// The owner's facts that can be read, the newest first.
     pub async fn list(&self, owner: &str) -> Result<Vec<Fact>, Error> {
+        Ok(self.all(owner).await?.into_iter().filter_map(Result::ok).collect())
+    }
+
+    /// All of the owner's facts, the newest first, those that cannot be read
+    /// included, so that they can be erased.
+    pub async fn all(&self, owner: &str) -> Result<Vec<Result<Fact, DamagedFact>>, Error> {
         let query = Query { limit: 2 * FACTS_MAX, ..of(owner) };
-        self.log.list(query).await?.rows.iter().map(|(stream, row)| fact(stream, row)).collect()
+        Ok(self.log.list(query).await?.rows.iter().map(|(stream, row)| fact(stream, row)).collect())
     }
 
     /// The facts that help with a query, at most `max`, the best first: those
@@ -162,12 +179,12 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
     Ok(Append { stream: stream(&fact.id), expected: 0, epoch: 0, records, row, claims: Vec::new() })
 }
 
-fn fact(stream: &str, row: &Row) -> Result<Fact, Error> {
-    let damaged =
-        |error: serde_json::Error| Error::Damaged { stream: stream.to_owned(), seq: 0, reason: error.to_string() };
-    let Stored { text, source } = serde_json::from_str(&row.body).map_err(damaged)?;
-    let id = stream.split_once('/').map_or(stream, |(_, id)| id).to_owned();
-    Ok(Fact { id, text, source, at: row.started_at })
+fn fact(stream: &str, row: &Row) -> Result<Fact, DamagedFact> {
+    let (id, at) = (stream.split_once('/').map_or(stream, |(_, id)| id).to_owned(), row.started_at);
+    match serde_json::from_str(&row.body) {
+        Ok(Stored { text, source }) => Ok(Fact { id, text, source, at }),
+        Err(error) => Err(DamagedFact { id, at, reason: format!("its row cannot be read: {error}") }),
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 //!   people who chat; `words`: how both are found; [`collections`]: documents to
 //!   be searched
 //! - [`workflows`]: task graphs that are saved, version by version
+//! - `damage`: which streams cannot be read, and why
 //! - [`engine`]: the only public handle
 
 pub mod admission;
@@ -31,6 +32,7 @@ pub mod chats;
 pub mod clock;
 mod codec;
 pub mod collections;
+mod damage;
 pub mod effects;
 pub mod engine;
 pub mod facts;

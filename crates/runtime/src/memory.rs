@@ -78,6 +78,17 @@ impl Size {
     }
 }
 
+/// A name under which something is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The name.
+    pub name: String,
+    /// Entries under it; 0 where that cannot be read.
+    pub entries: Seq,
+    /// Why it cannot be read, if it cannot.
+    pub damage: Option<String>,
+}
+
 /// Everything remembered in one log.
 #[derive(Clone)]
 pub struct Memory {
@@ -106,7 +117,7 @@ impl Memory {
     /// Adds a record where it is due; says whether it was.
     async fn add(&self, scope: &str, fact: &Fact, is_due: impl Fn(&[Fact]) -> bool) -> Result<bool, Error> {
         for _attempt in 0..TRIES_MAX {
-            let size = self.size(scope).await?;
+            let size = self.size(scope).await?.unwrap_or_default();
             if !is_due(&self.facts(scope, size).await?) {
                 return Ok(false);
             }
@@ -126,7 +137,7 @@ impl Memory {
 
     /// The newest entries of a name, oldest first.
     pub async fn entries(&self, scope: &str) -> Result<Vec<Entry>, Error> {
-        let facts = self.facts(scope, self.size(scope).await?).await?;
+        let facts = self.facts(scope, self.size(scope).await?.unwrap_or_default()).await?;
         Ok(left(&facts).cloned().collect())
     }
 
@@ -144,25 +155,44 @@ impl Memory {
         (from..).zip(&records).map(fact).collect()
     }
 
-    /// The names there are and how many entries each has, the newest first, and
-    /// how many names there are altogether.
-    pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<(String, Seq)>, usize), Error> {
+    /// The names there are, the newest first, and how many there are altogether.
+    pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<Scope>, usize), Error> {
         let (kind, status) = (Some(KIND.to_owned()), Some(OPEN.to_owned()));
         let page = self.log.list(Query { kind, status, offset, limit, ..Query::default() }).await?;
-        let scope = |row: Row| (row.tags.get("scope").cloned().unwrap_or_default(), size(&row).entries);
-        Ok((page.rows.into_iter().map(|(_, row)| scope(row)).collect(), page.total))
+        let mut scopes = Vec::with_capacity(page.rows.len());
+        for (stream, row) in page.rows {
+            let name = stream.strip_prefix(KIND).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&stream);
+            // A name has few entries, and its list is short: it is read.
+            let damage = match size(&stream, &row) {
+                Ok(_) => damage(self.entries(name).await)?,
+                Err(error) => Some(error.to_string()),
+            };
+            let entries = size(&stream, &row).map_or(0, |size| size.entries);
+            scopes.push(Scope { name: name.to_owned(), entries, damage });
+        }
+        Ok((scopes, page.total))
     }
 
     /// Erases everything under a name; says whether there was anything.
     pub async fn forget(&self, scope: &str) -> Result<bool, Error> {
-        let is_there = self.size(scope).await?.records > 0;
+        let query = Query { stream: Some(stream(scope)), limit: 0, ..Query::default() };
+        let is_there = self.log.list(query).await?.total > 0;
         self.log.erase(vec![stream(scope).into()]).await.map(|()| is_there)
     }
 
-    async fn size(&self, scope: &str) -> Result<Size, Error> {
+    async fn size(&self, scope: &str) -> Result<Option<Size>, Error> {
         let query = Query { stream: Some(stream(scope)), limit: 1, ..Query::default() };
         let page = self.log.list(query).await?;
-        Ok(page.rows.first().map(|(_, row)| size(row)).unwrap_or_default())
+        page.rows.first().map(|(stream, row)| size(stream, row)).transpose()
+    }
+}
+
+/// Why something cannot be read, if it cannot.
+fn damage<T>(read: Result<T, Error>) -> Result<Option<String>, Error> {
+    match read {
+        Ok(_) => Ok(None),
+        Err(error @ Error::Damaged { .. }) => Ok(Some(error.to_string())),
+        Err(error) => Err(error),
     }
 }
 
@@ -176,8 +206,12 @@ fn left(facts: &[Fact]) -> impl Iterator<Item = &Entry> {
     })
 }
 
-fn size(row: &Row) -> Size {
-    serde_json::from_str(&row.body).unwrap_or_default()
+fn size(stream: &str, row: &Row) -> Result<Size, Error> {
+    serde_json::from_str(&row.body).map_err(|error| Error::Damaged {
+        stream: stream.to_owned(),
+        seq: 0,
+        reason: format!("its row cannot be read: {error}"),
+    })
 }
 
 fn stream(scope: &str) -> String {
@@ -241,7 +275,8 @@ mod tests {
             texts(memory.entries("facts").await.unwrap()),
             ["the weather was fine", "bees make honey", "it rained"]
         );
-        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&("facts".to_owned(), 3)));
+        let facts = Scope { name: "facts".to_owned(), entries: 3, damage: None };
+        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&facts));
         memory.forget("facts").await.unwrap();
         assert!(memory.entries("facts").await.unwrap().is_empty());
         assert_eq!(memory.entries("other").await.unwrap().len(), 1);

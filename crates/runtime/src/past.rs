@@ -14,7 +14,7 @@ use consort_core::spec::Kind;
 use serde_json::Value;
 
 use crate::log::{Error, Log, Order, Query, Row};
-use crate::watcher::{Purpose, load};
+use crate::watcher::{Purpose, history, load};
 
 /// Threads kept at hand; the one used longest ago makes room.
 const THREADS_MAX: usize = 32;
@@ -73,7 +73,7 @@ impl Past {
         }
         let query = Query { limit: AT_ONCE_MAX, ..turns_of(thread) };
         let rows = log.list(query).await?.rows;
-        let turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+        let turns = turns(log, &rows).await?;
         Ok(turns.into_iter().max_by_key(|turn| turn.base))
     }
 
@@ -102,7 +102,7 @@ impl Past {
 /// All turns of a thread.
 async fn read(log: &dyn Log, thread: &str) -> Result<Turns, Error> {
     let rows = log.list(Query { order: Order::OldestStart, limit: usize::MAX, ..turns_of(thread) }).await?.rows;
-    let mut turns = rows.iter().map(|(id, row)| stored(id, row)).collect::<Result<Vec<_>, _>>()?;
+    let mut turns = turns(log, &rows).await?;
     // Several can begin in the same millisecond; their numbers do not lie.
     turns.sort_by_key(|turn| turn.base);
     let running = turns.pop_if(|turn| !is_over(turn));
@@ -117,7 +117,11 @@ async fn go_on(log: &dyn Log, thread: &str, mut ended: Ended) -> Result<Turns, E
     loop {
         let query = Query { claim: Some(claim(thread, ended.next())), limit: 1, ..Query::default() };
         let found = log.list(query).await?.rows;
-        match found.first().map(|(id, row)| stored(id, row)).transpose()? {
+        let running = match found.first() {
+            Some((id, row)) => Some(stored(log, id, row).await?),
+            None => None,
+        };
+        match running {
             Some(turn) if is_over(&turn) => ended.push(turn),
             running => return Ok(Turns { ended, running }),
         }
@@ -169,10 +173,30 @@ pub(crate) fn turns_of(thread: &str) -> Query {
     }
 }
 
-pub(crate) fn stored(id: &str, row: &Row) -> Result<Stored, Error> {
-    let damaged =
-        |error: serde_json::Error| Error::Damaged { stream: id.to_owned(), seq: 0, reason: error.to_string() };
-    serde_json::from_str(&row.body).map_err(damaged)
+/// Turns by their rows.
+async fn turns(log: &dyn Log, rows: &[(Arc<str>, Row)]) -> Result<Vec<Stored>, Error> {
+    let mut turns = Vec::with_capacity(rows.len());
+    for (id, row) in rows {
+        turns.push(stored(log, id, row).await?);
+    }
+    Ok(turns)
+}
+
+/// A turn by its row, or by its events where the row cannot be read: the row
+/// is made of them.
+pub(crate) async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error> {
+    if let Ok(turn) = serde_json::from_str(&row.body) {
+        return Ok(turn);
+    }
+    tracing::warn!(turn = id, "the row of a turn cannot be read: its events are read instead");
+    let run = Run::replay(&history(log, id).await?);
+    let body = serde_json::to_value(run.summary(id).row);
+    let damaged = |error: serde_json::Error| Error::Damaged {
+        stream: id.to_owned(),
+        seq: 0,
+        reason: format!("its row cannot be read: {error}"),
+    };
+    body.and_then(serde_json::from_value).map_err(damaged)
 }
 
 pub(crate) fn is_over(turn: &Stored) -> bool {

@@ -172,8 +172,42 @@ pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(R
             run.apply(&event);
             len += 1;
         }
+        if last && len == 0 && purpose == Purpose::GoOn {
+            return Err(lost(id));
+        }
         if last {
             return Ok((run, len));
+        }
+    }
+}
+
+/// Says that a run has a row and nothing else, which no run is written as.
+pub(crate) fn lost(id: &str) -> Error {
+    Error::Damaged { stream: id.to_owned(), seq: 0, reason: "all of its records are missing".to_owned() }
+}
+
+/// What the records of a stream are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Events of a run.
+    Events,
+    /// Something whose owner alone knows it.
+    Other,
+}
+
+/// Reads a stream to its end, to see whether that can be done.
+pub(crate) async fn check(log: &dyn Log, id: &str, content: Content) -> Result<(), Error> {
+    let mut len = 0;
+    loop {
+        let page = log.read(id, len, PAGE_MAX).await?;
+        for record in &page {
+            if content == Content::Events {
+                codec::decode(record, (id, len))?;
+            }
+            len += 1;
+        }
+        if page.len() < PAGE_MAX {
+            return if content == Content::Events && len == 0 { Err(lost(id)) } else { Ok(()) };
         }
     }
 }

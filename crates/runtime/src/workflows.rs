@@ -118,6 +118,19 @@ impl Saved {
 }
 
 impl Listed {
+    /// What is known of a workflow whose row cannot be read.
+    fn unread(row: &Row) -> Listed {
+        Listed {
+            name: String::new(),
+            description: None,
+            tasks: 0,
+            version: 1,
+            created_at: row.started_at,
+            updated_at: row.started_at,
+            updated_by: String::new(),
+        }
+    }
+
     fn view(&self, id: &str) -> Value {
         json!({ "id": id, "name": self.name, "description": self.description, "tasks": self.tasks, "version": self.version,
             "createdAt": iso(self.created_at), "updatedAt": iso(self.updated_at), "updatedBy": self.updated_by })
@@ -162,6 +175,15 @@ impl Workflows {
         }
     }
 
+    /// The number of the newest version; 0 where that cannot be read.
+    pub async fn newest(&self, id: &str) -> Result<u64, Error> {
+        match self.listed(id).await {
+            Ok(listed) => Ok(listed.version),
+            Err(Error::Log(log::Error::Damaged { .. })) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The newest version.
     pub async fn get(&self, id: &str) -> Result<Saved, Error> {
         let listed = self.listed(id).await?;
@@ -183,7 +205,16 @@ impl Workflows {
         let newest = listed.version.saturating_sub(offset);
         let mut versions = Vec::new();
         for version in (newest.saturating_sub(limit)..newest).rev().map(|before| before + 1) {
-            let Saved { entry: Entry { at, by, document }, .. } = self.saved(id, &listed, version).await?;
+            let Saved { entry: Entry { at, by, document }, .. } = match self.saved(id, &listed, version).await {
+                Ok(saved) => saved,
+                Err(Error::Log(error @ log::Error::Damaged { .. })) => {
+                    let unread = json!({ "version": version, "savedAt": iso(listed.created_at), "savedBy": "",
+                        "name": listed.name, "description": null, "tasks": 0 });
+                    versions.push(damaged_view(unread, &error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             versions.push(json!({ "version": version, "savedAt": iso(at), "savedBy": by, "name": document.name,
                 "description": document.description, "tasks": document.tasks.len() }));
         }
@@ -193,13 +224,35 @@ impl Workflows {
     /// The workflows, the one saved last first, and how many there are.
     pub async fn list(&self, offset: usize, limit: usize) -> Result<(Vec<Value>, usize), Error> {
         let page = self.log.list(Query { kind: Some(KIND.to_owned()), offset, limit, ..Query::default() }).await?;
-        let views = page.rows.iter().map(|(id, row)| Ok(parse::<Listed>(id, 0, &row.body)?.view(id)));
-        Ok((views.collect::<Result<_, log::Error>>()?, page.total))
+        let mut views = Vec::with_capacity(page.rows.len());
+        for (id, row) in &page.rows {
+            views.push(self.listed_view(id, row).await?);
+        }
+        Ok((views, page.total))
     }
 
-    /// Erases a workflow with all of its versions; its runs stay.
+    /// A workflow in the list; where its newest version cannot be read, with why.
+    async fn listed_view(&self, id: &str, row: &Row) -> Result<Value, Error> {
+        let listed = match parse::<Listed>(id, 0, &row.body) {
+            Ok(listed) => listed,
+            Err(error) => return Ok(damaged_view(Listed::unread(row).view(id), &error)),
+        };
+        match self.saved(id, &listed, listed.version).await {
+            Err(Error::Log(error @ log::Error::Damaged { .. })) => Ok(damaged_view(listed.view(id), &error)),
+            // Deleted meanwhile: it was there when it was listed.
+            Ok(_) | Err(Error::NotFound(_)) => Ok(listed.view(id)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Erases a workflow with all of its versions; its runs stay. Of one that
+    /// cannot be read nobody can know the version.
     pub async fn delete(&self, id: &str, expected: Expected) -> Result<(), Error> {
-        is_current(expected, &self.listed(id).await?)?;
+        match self.listed(id).await {
+            Ok(listed) => is_current(expected, &listed)?,
+            Err(Error::Log(log::Error::Damaged { .. })) => {}
+            Err(error) => return Err(error),
+        }
         Ok(self.log.erase(vec![id.into()]).await?)
     }
 
@@ -243,6 +296,15 @@ impl Workflows {
         let (stream, expected) = (id.as_str().into(), version.saturating_sub(1));
         self.log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
     }
+}
+
+/// A workflow or a version of it with why it cannot be read.
+fn damaged_view(mut view: Value, error: &log::Error) -> Value {
+    if let Value::Object(view) = &mut view {
+        view.insert("damaged".to_owned(), true.into());
+        view.insert("damagedReason".to_owned(), error.to_string().into());
+    }
+    view
 }
 
 fn is_current(expected: Expected, listed: &Listed) -> Result<(), Error> {

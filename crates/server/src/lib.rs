@@ -28,6 +28,7 @@ mod sse;
 mod wish;
 pub mod ws;
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,9 @@ const TOOL_PATIENCE: Duration = Duration::from_secs(30);
 /// Classes of tools that may be called directly, unless told.
 pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Permission::Network];
 
+/// How long a server that starts looks for runs that cannot be read before it
+/// answers; the rest is looked through meanwhile. Enough for some thousand runs.
+const INSPECTION: Duration = Duration::from_millis(500);
 /// Notices kept for sockets that are busy: there are a few in a minute.
 const NOTICES_MAX: usize = 64;
 
@@ -207,6 +211,11 @@ impl Server {
                 tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
             }
             chats.resume().await?;
+            // What cannot be read is known before anybody asks, unless there is much to read.
+            match tokio::time::timeout(INSPECTION, engine.inspect()).await {
+                Ok(inspected) => inspected?,
+                Err(_elapsed) => tracing::info!("stored runs are still looked through while the server answers"),
+            }
             Ok(network.dial())
         }
     }
@@ -245,6 +254,7 @@ impl Server {
         });
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
+        let inspecting = inspect(site.engine().clone());
         let ending = site.clone();
         let lingering = async move {
             tokio::select! {
@@ -260,10 +270,19 @@ impl Server {
             () = async { listen::listen(listener, router(site.clone()), open).await; site.talking.closed().await } => {}
             () = lingering => {}
             never = sweeping => match never {},
+            never = inspecting => match never {},
         }
         site.keys.stop();
         Ok(())
     }
+}
+
+/// Finds out which runs cannot be read, where that was not done before.
+async fn inspect(engine: Engine) -> Infallible {
+    if let Err(error) = engine.inspect().await {
+        tracing::warn!(%error, "cannot look through the stored runs");
+    }
+    std::future::pending().await
 }
 
 async fn closed(mut open: watch::Receiver<()>) {

@@ -195,7 +195,8 @@ impl From<engine::Error> for Problem {
                     .with("retryAfterMs", RETRY_AFTER_MS)
             }
             engine::Error::Log(log::Error::Damaged { .. }) => {
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "STORAGE_DAMAGED", message)
+                let message = format!("{message}: it can be looked at in lists and deleted, nothing else");
+                Problem::new(StatusCode::CONFLICT, "STORAGE_DAMAGED", message)
             }
         }
     }

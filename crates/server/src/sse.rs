@@ -87,9 +87,19 @@ fn chat_event(frame: Result<Numbered, log::Error>, filter: &Filter) -> Option<Ev
     filter.admits(kind).then_some(event)
 }
 
+/// The code for why frames cannot be read from the log.
+pub(crate) fn storage_code(error: &log::Error) -> &'static str {
+    match error {
+        log::Error::Damaged { .. } => "STORAGE_DAMAGED",
+        log::Error::Fenced | log::Error::Claimed { .. } | log::Error::Full(_) | log::Error::Unavailable(_) => {
+            "STORAGE_UNAVAILABLE"
+        }
+    }
+}
+
 /// Told when the log cannot be read any more.
 fn broken(error: &log::Error) -> Event {
-    let told = json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": error.to_string() });
+    let told = json!({ "type": "error", "code": storage_code(error), "message": error.to_string() });
     Event::default().event("error").data(told.to_string())
 }
 

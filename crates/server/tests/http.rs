@@ -9,6 +9,8 @@ mod chat;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod made_up;

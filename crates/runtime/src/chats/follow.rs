@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::watch;
 
+use super::damaged::unless_damaged;
 use super::live::Attachment;
 use super::{Chats, Error, Seat, Thread};
 use crate::log;
@@ -35,8 +36,19 @@ struct Follower {
     seat: Arc<Seat>,
     /// The first number not yet seen.
     next: u64,
-    /// The turn being followed: its first number, and what is left of it.
-    turn: Option<(u64, BoxStream<'static, Result<Frame, log::Error>>)>,
+    /// The turn being followed, and what is left of it.
+    turn: Option<(Bounds, BoxStream<'static, Result<Frame, log::Error>>)>,
+    /// The last turn that could not be read to its end.
+    lost: Option<String>,
+}
+
+/// A turn and its numbers in its thread.
+struct Bounds {
+    turn: String,
+    /// The first.
+    base: u64,
+    /// The one that follows the last, as far as was known when it was found.
+    next: u64,
 }
 
 /// What comes next in a thread.
@@ -61,7 +73,7 @@ impl Chats {
         id: &str,
         from: Start,
     ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
-        self.thread(owner, id).await?;
+        self.check_owner(owner, id).await?;
         let conversation = self.0.live.conversation(id);
         let (news, seat) = (conversation.news(), conversation.seat());
         let end = self.last(id).await?.map_or(0, |turn| turn.next);
@@ -72,7 +84,7 @@ impl Chats {
         };
         let (chats, thread, told) = (self.clone(), id.to_owned(), conversation.refused());
         let stays = conversation.attach(self, owner);
-        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None };
+        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -106,13 +118,14 @@ impl Chats {
 
     /// At most `max` stored frames of a thread from a number on.
     pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<Vec<Arc<str>>, Error> {
-        self.thread(owner, id).await?;
+        self.check_owner(owner, id).await?;
         let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
         let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
         let mut frames = Vec::new();
         for turn in turns.filter(|turn| turn.next > from) {
             let (first, left) = (from.saturating_sub(turn.base), max - frames.len());
-            frames.extend(self.0.engine.page(&turn.turn, first, left).await?);
+            let page = unless_damaged(self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from))?;
+            frames.extend(page.unwrap_or_default());
             if frames.len() >= max {
                 break;
             }
@@ -136,7 +149,7 @@ impl Chats {
 impl Follower {
     async fn frame(&mut self) -> Option<Result<Numbered, log::Error>> {
         loop {
-            let Some((base, frames)) = &mut self.turn else {
+            let Some((bounds, frames)) = &mut self.turn else {
                 match self.find().await {
                     Ok(Found::Turn) => continue,
                     Ok(Found::Refusal(text)) => return Some(Ok((None, text))),
@@ -146,12 +159,19 @@ impl Follower {
             };
             match frames.next().await {
                 Some(Ok(Frame::Event { seq, text })) => {
-                    let seq = *base + seq;
+                    let seq = bounds.base + seq;
                     self.next = seq + 1;
                     return Some(Ok((Some(seq), text)));
                 }
                 Some(Ok(Frame::Delta { text, .. })) => return Some(Ok((None, text))),
-                Some(Err(error)) => return Some(Err(error)),
+                Some(Err(error)) => {
+                    if matches!(error, log::Error::Damaged { .. }) {
+                        // It stays as it is: the thread goes on with the turn after it.
+                        self.next = self.next.max(bounds.next);
+                        self.lost = Some(bounds.turn.clone());
+                    }
+                    return Some(Err(error));
+                }
                 // The last event says that the turn is over.
                 Some(Ok(Frame::Result { .. })) | None => self.turn = None,
             }
@@ -163,10 +183,12 @@ impl Follower {
         self.news.mark_unchanged();
         let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
         let first = ended.turns.partition_point(|turn| turn.next <= self.next);
+        // A turn that runs and cannot be read has nothing more to show.
+        let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));
         if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
             let from = self.next.saturating_sub(turn.base);
             let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
-            self.turn = Some((turn.base, frames));
+            self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
             return Ok(Found::Turn);
         }
         if let Some(text) = self.stays.refusal(&mut self.told) {

@@ -10,11 +10,12 @@ use consort_core::run::Run;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 
+use super::damaged::unless_damaged;
 use super::thread::{Fact, Mined};
 use super::{Chats, Error, Thread};
 use crate::engine;
 use crate::facts::{Facts, Source};
-use crate::log::Query;
+use crate::log::{Query, Row};
 
 /// Facts a message is answered with.
 const RECALLED_MAX: usize = 8;
@@ -90,15 +91,30 @@ impl Chats {
             conversation.unmined();
             return Ok(Vein::Empty);
         };
-        let Some(ended) = self.stored_run(&turn).await? else {
-            let never = Mined::without(&turn, "SKIPPED", "the turn never began");
-            return self.cross_out(&mut thread, never).await;
+        let ended = match unless_damaged(self.stored_run(&turn).await)? {
+            Some(Some(ended)) => ended,
+            Some(None) => {
+                let never = Mined::without(&turn, "SKIPPED", "the turn never began");
+                return self.cross_out(&mut thread, never).await;
+            }
+            None => {
+                let lost = Mined::without(&turn, "SKIPPED", "the turn cannot be read");
+                return self.cross_out(&mut thread, lost).await;
+            }
         };
         if !ended.ended() {
             return Ok(Vein::Waits(turn.into()));
         }
         let mining = mining_id(&turn);
-        match self.stored_run(&mining).await? {
+        let known = match unless_damaged(self.stored_run(&mining).await)? {
+            Some(known) => known,
+            None => {
+                // It can be done again: nothing of it was kept yet.
+                self.0.engine.forget(vec![mining.clone()]).await?;
+                None
+            }
+        };
+        match known {
             Some(run) if run.ended() => self.keep(&mut thread, &turn, &run).await,
             Some(_) => {
                 // A process that does not go on with everything left this one.
@@ -170,8 +186,9 @@ impl Chats {
         Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Erases what a process before this one had not come to.
-    pub(super) async fn clear_mined(&self, threads: &[Thread]) -> Result<(), Error> {
+    /// Erases what a process before this one had not come to; nothing of the
+    /// threads that cannot be read.
+    pub(super) async fn clear_mined(&self, threads: &[Thread], damaged: &[String]) -> Result<(), Error> {
         let query = Query {
             kind: Some(Kind::Mining.word().to_owned()),
             ended: Some(true),
@@ -181,7 +198,9 @@ impl Chats {
         let waits =
             |id: &Arc<str>| threads.iter().flat_map(|thread| &thread.unmined).any(|turn| mining_id(turn) == *id);
         let rows = self.log().list(query).await?.rows;
-        let left: Vec<Arc<str>> = rows.into_iter().map(|(id, _)| id).filter(|id| !waits(id)).collect();
+        let is_of_damaged = |row: &Row| row.tags.get("thread").is_some_and(|thread| damaged.contains(thread));
+        let left = rows.into_iter().filter(|(id, row)| !waits(id) && !is_of_damaged(row));
+        let left: Vec<Arc<str>> = left.map(|(id, _)| id).collect();
         if !left.is_empty() {
             self.log().erase(left).await?;
         }

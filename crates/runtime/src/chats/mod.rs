@@ -2,6 +2,7 @@
 //! decides nothing about them: it says who is next. Whatever it knows it reads
 //! from the log, so that a restart changes nothing.
 
+mod damaged;
 mod flow;
 mod follow;
 mod line;
@@ -27,13 +28,14 @@ use tokio::task::JoinSet;
 pub use follow::{Numbered, Start};
 pub use live::Seat;
 pub use spent::Spent;
-pub use thread::{Mined, Thread, Waiting};
+pub use thread::{DamagedThread, Mined, Thread, Waiting};
 
 use crate::collections::{self, Collections, Hit};
 use crate::engine::{self, Engine, fresh_id};
 use crate::log::{self, Query};
 use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
 use crate::tool::{Hidden, SearchCollections, Workspace};
+use damaged::unless_damaged;
 use line::QUEUE_MAX;
 use live::Live;
 use thread::Fact;
@@ -159,8 +161,17 @@ impl Chats {
     /// Starts what waited when the process before this one ended, and goes on
     /// looking through what was said. Nobody attends a turn that went on.
     pub async fn resume(&self) -> Result<(), Error> {
-        let threads = Thread::list(self.log(), None).await?;
-        self.clear_mined(&threads).await?;
+        let (mut threads, mut damaged) = (Vec::new(), Vec::new());
+        for found in Thread::list(self.log(), None).await? {
+            match found {
+                Ok(thread) => threads.push(thread),
+                Err(lost) => {
+                    tracing::error!(thread = lost.id, reason = lost.reason, "a thread is left as it is");
+                    damaged.push(lost.id);
+                }
+            }
+        }
+        self.clear_mined(&threads, &damaged).await?;
         let mut running: HashMap<String, Stored> = self.all_running().await?.into_iter().collect();
         for thread in threads {
             if let Some(turn) = running.remove(&thread.id) {
@@ -186,9 +197,9 @@ impl Chats {
         Ok(thread)
     }
 
-    /// The owner's threads, the one with the newest event first.
+    /// The owner's threads that can be read, the one with the newest event first.
     pub async fn threads(&self, owner: &str) -> Result<Vec<Thread>, Error> {
-        Ok(Thread::list(self.log(), Some(owner)).await?)
+        self.readable(Some(owner)).await
     }
 
     /// One thread of the owner.
@@ -211,15 +222,18 @@ impl Chats {
     pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
-        let mut thread = self.thread(owner, id).await?;
-        self.interrupt(id, owner).await?;
-        self.stop_mining(&mut thread, owner).await?;
+        let found = Thread::find(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))?;
+        // What cannot be read does not run, and is erased with the rest.
+        unless_damaged(self.interrupt(id, owner).await)?;
+        if let Ok(mut thread) = found {
+            unless_damaged(self.stop_mining(&mut thread, owner).await)?;
+        }
         let minings = self.mining_ids(id).await?;
         for mining in &minings {
             self.0.engine.finished(mining).await;
         }
         let streams = self.turn_ids(id).await?.into_iter().chain(minings).chain([id.into()]).collect();
-        self.0.engine.seams().log.erase(streams).await?;
+        self.0.engine.forget(streams).await?;
         self.0.live.forget(id);
         self.0.past.forget(id);
         Ok(())
@@ -235,6 +249,8 @@ impl Chats {
             tracing::warn!(thread = id, odd, "a message is not what it could be");
         }
         let running = self.running(id).await?.map(|running| running.turn);
+        // Nobody goes on with a turn that cannot be read, so none can wait for it.
+        running.as_deref().map_or(Ok(()), |running| self.0.engine.check_damage(running))?;
         let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
         match say.if_busy.entry(running.as_deref(), waiting) {
             Entry::Begin => {}
@@ -262,12 +278,13 @@ impl Chats {
 
     /// Everything that was said, turn by turn.
     pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
-        self.thread(owner, id).await?;
+        self.check_owner(owner, id).await?;
         let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
         let mut all: Vec<(String, Vec<Row>)> =
             ended.turns.iter().map(|turn| (turn.turn.clone(), turn.rows.clone())).collect();
         if let Some(running) = running {
-            let rows = self.0.engine.run(&running.turn).await?.rows().to_vec();
+            let run = unless_damaged(self.0.engine.run(&running.turn).await.map_err(Error::from))?;
+            let rows = run.map_or(running.rows, |run| run.rows().to_vec());
             all.push((running.turn, rows));
         }
         Ok(all)
@@ -287,9 +304,11 @@ impl Chats {
     pub async fn approvals(&self, owner: &str) -> Result<Vec<Value>, Error> {
         let mut open = Vec::new();
         for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
-            if open_approvals > 0 && Thread::load(self.log(), &thread, owner).await?.is_some() {
-                open.extend(self.0.engine.run(&turn).await?.pending_approvals(&turn));
+            if open_approvals == 0 || !matches!(Thread::find(self.log(), &thread, owner).await?, Some(Ok(_))) {
+                continue;
             }
+            let run = unless_damaged(self.0.engine.run(&turn).await.map_err(Error::from))?;
+            open.extend(run.map(|run| run.pending_approvals(&turn)).unwrap_or_default());
         }
         Ok(open)
     }
@@ -303,10 +322,13 @@ impl Chats {
             ..Query::default()
         };
         let rows = self.log().list(query).await?.rows;
-        let turn = |(id, row): &(Arc<str>, log::Row)| {
-            Ok((row.tags.get("thread").cloned().unwrap_or_default(), stored(id, row)?))
-        };
-        rows.iter().map(turn).collect()
+        let mut running = Vec::with_capacity(rows.len());
+        for (id, row) in &rows {
+            let thread = row.tags.get("thread").cloned().unwrap_or_default();
+            let turn = unless_damaged(stored(self.log(), id, row).await.map_err(Error::from))?;
+            running.extend(turn.map(|turn| (thread, turn)));
+        }
+        Ok(running)
     }
 
     /// Answers a question for permission.

@@ -5,6 +5,7 @@ use consort_core::chat::Stored;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
 
+use super::damaged::unless_damaged;
 use super::{Chats, Error};
 use crate::log::Query;
 use crate::past::stored;
@@ -39,7 +40,10 @@ impl Chats {
         let mut turns = Vec::with_capacity(page.rows.len());
         for (id, row) in page.rows {
             let thread = row.tags.get("thread").cloned().unwrap_or_default();
-            let turn = stored(&id, &row)?;
+            let turn = unless_damaged(stored(self.log(), &id, &row).await.map_err(Error::from))?;
+            // Of a turn that cannot be read only its row's own columns are told.
+            let unread = || Stored { turn: id.to_string(), status: row.status.to_string(), ..Stored::default() };
+            let turn = turn.unwrap_or_else(unread);
             turns.push(Spent { thread, started_at: row.started_at, ended_at: row.ended_at, turn });
         }
         Ok((turns, page.total))

@@ -174,10 +174,19 @@ impl Thread {
 
     /// The thread of this id, if it belongs to the owner.
     pub(super) async fn load(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Thread>, Error> {
+        match Thread::find(log, id, owner).await? {
+            None => Ok(None),
+            Some(Ok(thread)) => Ok(Some(thread)),
+            Some(Err(damaged)) => Err(damaged.into()),
+        }
+    }
+
+    /// The same, also when it cannot be read.
+    pub(super) async fn find(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Found>, Error> {
         let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 1, ..Query::default() };
         let page = log.list(query).await?;
-        let thread = page.rows.first().map(|(id, row)| parse(id, row)).transpose()?;
-        Ok(thread.filter(|thread| thread.owner == owner))
+        let found = page.rows.first().map(|(id, row)| parse(id, row));
+        Ok(found.filter(|found| found.as_ref().map_or_else(|damaged| &damaged.owner, |thread| &thread.owner) == owner))
     }
 
     /// Whether there is such a thread, whoever it belongs to.
@@ -187,7 +196,7 @@ impl Thread {
     }
 
     /// Threads, the one with the newest event first; everybody's when no owner is given.
-    pub(super) async fn list(log: &dyn Log, owner: Option<&str>) -> Result<Vec<Thread>, Error> {
+    pub(super) async fn list(log: &dyn Log, owner: Option<&str>) -> Result<Vec<Found>, Error> {
         let tags = owner.map(|owner| ("owner".to_owned(), Some(owner.to_owned())));
         let query = Query {
             kind: Some(KIND.to_owned()),
@@ -195,15 +204,62 @@ impl Thread {
             limit: usize::MAX,
             ..Query::default()
         };
-        log.list(query).await?.rows.iter().map(|(id, row)| parse(id, row)).collect()
+        Ok(log.list(query).await?.rows.iter().map(|(id, row)| parse(id, row)).collect())
     }
 }
 
-fn parse(id: &Arc<str>, row: &Row) -> Result<Thread, Error> {
-    serde_json::from_str(&row.body).map_err(|error| Error::Damaged {
-        stream: id.to_string(),
-        seq: 0,
-        reason: error.to_string(),
+/// A thread, or one that cannot be read.
+pub(super) type Found = Result<Thread, DamagedThread>;
+
+/// A thread whose row cannot be read, as far as it can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedThread {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What it is called; its id where that is lost.
+    pub title: String,
+    /// When something happened in it last.
+    pub updated_at: Millis,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
+impl DamagedThread {
+    /// The thread as clients see it.
+    pub fn view(&self) -> Value {
+        let thread = Thread { id: self.id.clone(), ..Thread::new(&self.owner, Some(&self.title), self.updated_at) };
+        damaged_view(thread.view(None, None), &self.reason)
+    }
+}
+
+impl From<DamagedThread> for Error {
+    fn from(damaged: DamagedThread) -> Error {
+        Error::Damaged { stream: damaged.id, seq: 0, reason: damaged.reason }
+    }
+}
+
+/// A thread as clients see it, with why it cannot be read.
+pub(super) fn damaged_view(mut view: Value, reason: &str) -> Value {
+    if let Value::Object(view) = &mut view {
+        view.insert("damaged".to_owned(), true.into());
+        view.insert("damagedReason".to_owned(), reason.into());
+    }
+    view
+}
+
+fn parse(id: &Arc<str>, row: &Row) -> Found {
+    serde_json::from_str(&row.body).map_err(|error| {
+        // Perhaps only a word of it is unknown, and the rest says something.
+        let said: Value = serde_json::from_str(&row.body).unwrap_or_default();
+        DamagedThread {
+            id: id.to_string(),
+            owner: row.tags.get("owner").cloned().unwrap_or_default(),
+            title: said.get("title").and_then(Value::as_str).unwrap_or(id).to_owned(),
+            updated_at: row.started_at,
+            reason: format!("its row cannot be read: {error}"),
+        }
     })
 }
 

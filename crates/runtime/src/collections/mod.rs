@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use index::Hit;
 use index::{Entry, Index};
 
+use crate::damage::Damage;
 use crate::log::{self, Append, Log, Query, Record, Row, Seq};
 use crate::model::Embedder;
 
@@ -66,6 +67,8 @@ pub struct Collection {
     pub created_at: Millis,
     /// When something was last added.
     pub updated_at: Millis,
+    /// Why it cannot be read, if that is known.
+    pub damage: Option<String>,
 }
 
 /// What happened to a collection.
@@ -118,12 +121,15 @@ pub struct Collections {
     embedder: Option<Embedder>,
     /// Held by whoever gets vectors: two would pay for the same ones.
     embedding: Arc<tokio::sync::Mutex<()>>,
+    /// The collections that cannot be read.
+    damage: Damage,
 }
 
 impl Collections {
     /// The collections kept in a log, searched by their words.
     pub fn new(log: Arc<dyn Log>) -> Collections {
-        Collections { log, index: Arc::default(), embedder: None, embedding: Arc::default() }
+        let damage = Damage::default();
+        Collections { log, index: Arc::default(), embedder: None, embedding: Arc::default(), damage }
     }
 
     /// The same, searched by their meaning too.
@@ -136,7 +142,7 @@ impl Collections {
         check_name(name)?;
         let summary = Summary { length: 1, documents: 0, updated_at: now };
         match self.log.append(append(name, (now, summary), &Fact::Created)?).await {
-            Ok(()) => Ok(Collection { name: name.to_owned(), documents: 0, created_at: now, updated_at: now }),
+            Ok(()) => Ok(Collection { documents: 0, updated_at: now, ..Collection::unread(name, now, None) }),
             Err(log::Error::Fenced) => Err(Error::Exists(name.to_owned())),
             Err(error) => Err(error.into()),
         }
@@ -150,7 +156,7 @@ impl Collections {
     async fn all(&self) -> Result<Vec<Found>, Error> {
         let query = Query { kind: Some(KIND.to_owned()), limit: COLLECTIONS_MAX, ..Query::default() };
         let rows = self.log.list(query).await?.rows;
-        let mut found: Vec<Found> = rows.iter().filter_map(|(stream, row)| self::found(stream, row)).collect();
+        let mut found: Vec<Found> = rows.iter().filter_map(|(stream, row)| self.found(stream, row)).collect();
         found.sort_by(|one, other| one.collection.name.cmp(&other.collection.name));
         Ok(found)
     }
@@ -192,19 +198,52 @@ impl Collections {
         if let Some(name) = names.iter().find(|name| !known.iter().any(|found| found.collection.name == **name)) {
             return Err(unknown(name, known));
         }
+        let searches_all = names.is_empty();
         let wanted = known.iter().filter(|known| names.is_empty() || names.contains(&known.collection.name));
-        let names: Vec<&str> = wanted.clone().map(|found| found.collection.name.as_str()).collect();
+        let mut readable: Vec<&str> = Vec::new();
         for found in wanted {
-            self.catch_up(&found.collection.name, found.length).await?;
+            let name = found.collection.name.as_str();
+            match self.catch_up_with(found).await {
+                // Of all collections those are searched that can be read.
+                Err(Error::Log(error @ log::Error::Damaged { .. })) if searches_all => {
+                    tracing::warn!(%error, "a collection that cannot be read is not searched");
+                }
+                caught_up => caught_up.map(|()| readable.push(name))?,
+            }
         }
+        let names = readable;
         let vector = self.meaning(query, &names, now).await?;
         Ok(self.index().search((query, vector.as_ref()), &names, max)?)
     }
 
+    /// A collection something is to be done with.
     async fn find(&self, name: &str) -> Result<Found, Error> {
         let mut known = self.all().await?;
         let place = known.iter().position(|found| found.collection.name == name);
-        place.map(|place| known.swap_remove(place)).ok_or_else(|| unknown(name, known))
+        let found = place.map(|place| known.swap_remove(place)).ok_or_else(|| unknown(name, known))?;
+        found.check()?;
+        Ok(found)
+    }
+
+    fn found(&self, stream: &str, row: &Row) -> Option<Found> {
+        let name = stream.strip_prefix(KIND)?.strip_prefix('/')?;
+        let known = self.damage.reason(stream);
+        Some(match serde_json::from_str::<Summary>(&row.body) {
+            Ok(Summary { length, documents, updated_at }) => {
+                let unread = Collection::unread(name, row.started_at, known);
+                Found { collection: Collection { documents, updated_at, ..unread }, length }
+            }
+            Err(error) => {
+                let reason = Some(format!("its row cannot be read: {error}"));
+                Found { collection: Collection::unread(name, row.started_at, reason), length: 0 }
+            }
+        })
+    }
+
+    /// Reads what was added since the last search to a collection that was found.
+    async fn catch_up_with(&self, found: &Found) -> Result<(), Error> {
+        found.check()?;
+        self.catch_up(&found.collection.name, found.length).await
     }
 
     /// Reads what was added since the last search.
@@ -215,12 +254,12 @@ impl Collections {
                 return Ok(());
             }
             let stream = stream(name);
-            let records = self.log.read(&stream, from, PAGE).await?;
+            let records = self.damage.note(self.log.read(&stream, from, PAGE).await)?;
             if records.is_empty() {
                 return Ok(());
             }
             let facts = (from..).zip(&records).map(|(seq, record)| fact(&stream, seq, record));
-            let facts: Vec<Fact> = facts.collect::<Result<_, log::Error>>()?;
+            let facts: Vec<Fact> = self.damage.note(facts.collect::<Result<_, log::Error>>())?;
             let entries = facts.iter().map(|fact| self.entry(fact)).collect();
             self.index().add(name, from, entries)?;
         }
@@ -277,15 +316,19 @@ fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Fact) -> 
     Ok(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() })
 }
 
-fn found(stream: &str, row: &Row) -> Option<Found> {
-    let summary: Summary = serde_json::from_str(&row.body).ok()?;
-    let collection = Collection {
-        name: stream.strip_prefix(KIND)?.strip_prefix('/')?.to_owned(),
-        documents: summary.documents,
-        created_at: row.started_at,
-        updated_at: summary.updated_at,
-    };
-    Some(Found { collection, length: summary.length })
+impl Collection {
+    /// A collection of which nothing is known but its name and age.
+    fn unread(name: &str, created_at: Millis, damage: Option<String>) -> Collection {
+        Collection { name: name.to_owned(), documents: 0, created_at, updated_at: created_at, damage }
+    }
+}
+
+impl Found {
+    /// Refuses to work with a collection that cannot be read.
+    fn check(&self) -> Result<(), log::Error> {
+        let Collection { name, damage, .. } = &self.collection;
+        damage.clone().map_or(Ok(()), |reason| Err(log::Error::Damaged { stream: stream(name), seq: 0, reason }))
+    }
 }
 
 fn fact(stream: &str, seq: Seq, record: &Record) -> Result<Fact, log::Error> {
@@ -325,7 +368,8 @@ mod tests {
         let elsewhere = Collections::new(log).search("salt", &[], 5, 6).await.unwrap();
         assert_eq!(elsewhere.len(), 3, "the index is made anew from the log: {elsewhere:?}");
         let listed = collections.list().await.unwrap();
-        let kitchen = Collection { name: "kitchen".to_owned(), documents: 2, created_at: 1, updated_at: 3 };
+        let kitchen =
+            Collection { name: "kitchen".to_owned(), documents: 2, created_at: 1, updated_at: 3, damage: None };
         assert_eq!((listed.len(), &listed[1]), (2, &kitchen));
     }
 

@@ -34,6 +34,8 @@ use crate::wish::{Wish, accepts};
 const HEADER: &str = "idempotency-key";
 /// Bytes of a key at most; it is stored with the run.
 const KEY_MAX: usize = 255;
+/// The code for a request whose outcome is not known.
+const UNKNOWN: &str = "OUTCOME_UNKNOWN";
 /// The route whose runs hold the key themselves.
 const CLAIMING: &str = "/api/runs";
 /// Names the turn in which a key's run is submitted; no scope has a fourth line.
@@ -109,7 +111,11 @@ impl Once {
             Wish::Accepted => Some(site.keys.turn(&self.scope).await),
             Wish::Ended(_) | Wish::Stream => None,
         };
-        let kept = self.kept(site).await?;
+        let kept = match self.kept(site).await {
+            // A run that was made still holds the key, whatever became of the answer.
+            Err(problem) if problem.code() == UNKNOWN => None,
+            kept => kept?,
+        };
         match kept {
             // Who wants to wait or to watch gets the same run, as it is by now.
             Some(Kept { run: Some(run), .. }) if wish != Wish::Accepted => self.run = Some(run),
@@ -190,7 +196,13 @@ impl Once {
 
     /// What was kept for this key, which must have come with the same request.
     async fn kept(&self, site: &Site) -> Result<Option<Kept>, Problem> {
-        let kept = Kept::find(&*site.engine().seams().log, &self.scope).await?;
+        let kept = match Kept::find(&*site.engine().seams().log, &self.scope).await {
+            Err(error @ log::Error::Damaged { .. }) => {
+                tracing::error!(%error, "what is kept for an idempotency key cannot be read");
+                return Err(unknown());
+            }
+            found => found?,
+        };
         if kept.as_ref().is_some_and(|kept| kept.print != self.print) { Err(conflict()) } else { Ok(kept) }
     }
 
@@ -275,7 +287,7 @@ fn conflict() -> Problem {
 }
 
 fn unknown() -> Problem {
-    let message = "the server stopped while it did this, so what came of it is unknown: look before you ask for it \
-        again with another Idempotency-Key";
-    Problem::new(StatusCode::CONFLICT, "OUTCOME_UNKNOWN", message)
+    let message = "the server stopped while it did this, or cannot read what came of it, so that is unknown: look \
+        before you ask for it again with another Idempotency-Key";
+    Problem::new(StatusCode::CONFLICT, UNKNOWN, message)
 }

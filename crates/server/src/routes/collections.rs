@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use consort_core::time::iso;
-use consort_runtime::collections::{Added, Collection, Hit};
+use consort_runtime::collections::{Added, Collection, Hit, KIND};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -31,7 +31,12 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn list(State(site): State<Arc<Site>>) -> Result<Json<Value>, Problem> {
-    let collections: Vec<Value> = site.server.chats.collections().list().await?.iter().map(listed).collect();
+    let mut collections = site.server.chats.collections().list().await?;
+    for collection in &mut collections {
+        let known = site.engine().damage(&format!("{KIND}/{}", collection.name));
+        collection.damage = collection.damage.take().or(known);
+    }
+    let collections: Vec<Value> = collections.iter().map(listed).collect();
     Ok(Json(json!({ "collections": collections })))
 }
 
@@ -72,8 +77,14 @@ async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: 
 }
 
 fn listed(collection: &Collection) -> Value {
-    let Collection { name, documents, created_at, updated_at } = collection;
-    json!({ "name": name, "documents": documents, "createdAt": iso(*created_at), "updatedAt": iso(*updated_at) })
+    let Collection { name, documents, created_at, updated_at, damage } = collection;
+    let mut view =
+        json!({ "name": name, "documents": documents, "createdAt": iso(*created_at), "updatedAt": iso(*updated_at) });
+    if let (Value::Object(view), Some(reason)) = (&mut view, damage) {
+        view.insert("damaged".to_owned(), true.into());
+        view.insert("damagedReason".to_owned(), reason.as_str().into());
+    }
+    view
 }
 
 fn found(hit: &Hit) -> Value {

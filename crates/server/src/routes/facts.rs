@@ -9,7 +9,7 @@ use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
 use consort_core::time::iso;
 use consort_runtime::engine;
-use consort_runtime::facts::Fact;
+use consort_runtime::facts::{DamagedFact, Fact};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -27,7 +27,7 @@ async fn list(
     pairs: Pairs,
 ) -> Result<Json<Value>, Problem> {
     let (offset, limit) = pairs.page()?;
-    let facts = site.server.chats.facts().list(&caller.0).await.map_err(engine::Error::from)?;
+    let facts = site.server.chats.facts().all(&caller.0).await.map_err(engine::Error::from)?;
     let rows: Vec<Value> = facts.iter().skip(offset).take(limit).map(listed).collect();
     Ok(Json(json!({ "facts": rows, "total": facts.len() })))
 }
@@ -50,7 +50,12 @@ async fn forget_all(
     Ok(Json(json!({ "forgotten": forgotten })))
 }
 
-fn listed(fact: &Fact) -> Value {
-    json!({ "id": fact.id, "text": fact.text, "threadId": fact.source.thread, "turnId": fact.source.turn,
-        "createdAt": iso(fact.at) })
+fn listed(fact: &Result<Fact, DamagedFact>) -> Value {
+    match fact {
+        Ok(Fact { id, text, source, at }) => {
+            json!({ "id": id, "text": text, "threadId": source.thread, "turnId": source.turn, "createdAt": iso(*at) })
+        }
+        Err(DamagedFact { id, at, reason }) => json!({ "id": id, "text": "", "threadId": "", "turnId": "",
+            "createdAt": iso(*at), "damaged": true, "damagedReason": reason }),
+    }
 }

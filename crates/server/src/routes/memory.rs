@@ -9,8 +9,8 @@ use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
 use consort_core::chore;
 use consort_core::time::iso;
-use consort_runtime::engine;
-use consort_runtime::memory::{Entry, Memory};
+use consort_runtime::memory::{Entry, Memory, Scope};
+use consort_runtime::{engine, log};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -28,15 +28,27 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
     let (offset, limit) = pairs.page()?;
     let (scopes, total) = memory(&site).scopes(offset, limit).await.map_err(engine::Error::from)?;
-    let row = |(scope, entries): (String, u64)| json!({ "scope": scope, "type": kind(&scope), "entries": entries });
+    let row = |Scope { name, entries, damage }: Scope| {
+        with_damage(json!({ "scope": name, "type": kind(&name), "entries": entries }), damage)
+    };
     let rows: Vec<Value> = scopes.into_iter().map(row).collect();
     Ok(Json(json!({ "scopes": rows, "total": total })))
 }
 
+/// The same with why it cannot be read, if it cannot.
+fn with_damage(mut view: Value, damage: Option<String>) -> Value {
+    if let (Value::Object(view), Some(reason)) = (&mut view, damage) {
+        view.insert("damaged".to_owned(), true.into());
+        view.insert("damagedReason".to_owned(), reason.into());
+    }
+    view
+}
+
 async fn entries(State(site): State<Arc<Site>>, Path(scope): Path<String>) -> Result<Json<Value>, Problem> {
     let entry = |entry: Entry| json!({ "key": entry.key, "text": entry.text, "createdAt": iso(entry.at) });
-    let entries: Vec<Value> = known(&site, &scope).await?.into_iter().map(entry).collect();
-    Ok(Json(json!({ "scope": scope, "type": kind(&scope), "entries": entries })))
+    let (entries, damage) = known(&site, &scope).await?;
+    let entries: Vec<Value> = entries.into_iter().map(entry).collect();
+    Ok(Json(with_damage(json!({ "scope": scope, "type": kind(&scope), "entries": entries }), damage)))
 }
 
 async fn forget(
@@ -66,10 +78,15 @@ fn forgotten(name: &str, Caller(by): &Caller) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// The entries of a name, when anything is remembered under it.
-async fn known(site: &Site, scope: &str) -> Result<Vec<Entry>, Problem> {
-    let entries = memory(site).entries(scope).await.map_err(engine::Error::from)?;
-    Some(entries).filter(|entries| !entries.is_empty()).ok_or_else(|| nothing(scope))
+/// The entries of a name, when anything is remembered under it, or why they
+/// cannot be read.
+async fn known(site: &Site, scope: &str) -> Result<(Vec<Entry>, Option<String>), Problem> {
+    match memory(site).entries(scope).await {
+        Ok(entries) if entries.is_empty() => Err(nothing(scope)),
+        Ok(entries) => Ok((entries, None)),
+        Err(error @ log::Error::Damaged { .. }) => Ok((Vec::new(), Some(error.to_string()))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn nothing(name: &str) -> Problem {

@@ -12,7 +12,7 @@ use consort_core::frame::parse_review_id;
 use consort_core::gate::Standing;
 use consort_core::spec::Kind;
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::log::{Order, Query};
+use consort_runtime::log::{self, Order, Query};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -71,7 +71,12 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Valu
     for (run, row) in engine.list(query).await?.rows {
         let row: Value = serde_json::from_str(&row.body).unwrap_or_default();
         if row.get("openReviews").is_some() {
-            reviews.extend(engine.run(&run).await?.pending_reviews(&run));
+            match engine.run(&run).await {
+                Ok(state) => reviews.extend(state.pending_reviews(&run)),
+                // Erased meanwhile, or not to be read: nobody can decide there.
+                Err(engine::Error::NotFound(_) | engine::Error::Log(log::Error::Damaged { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     Ok(reviews)

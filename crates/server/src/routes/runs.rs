@@ -7,10 +7,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
+use consort_core::damaged::DamagedRun;
 use consort_core::id::Millis;
-use consort_runtime::engine::Removal;
-use consort_runtime::log::Query;
-use serde_json::{Value, json};
+use consort_runtime::engine::{self, Removal};
+use consort_runtime::log::{self, Query, Row};
+use serde_json::{Map, Value, json};
 
 use crate::Site;
 use crate::access::Caller;
@@ -31,11 +32,24 @@ async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>
 /// The runs that match.
 pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem> {
     let page = site.engine().list(query(pairs)?).await?;
-    let row = |(run, row): &(Arc<str>, consort_runtime::log::Row)| {
-        placed(site, (run, row.started_at), serde_json::from_str(&row.body).unwrap_or_default())
-    };
-    let runs: Vec<Value> = page.rows.iter().map(row).collect();
+    let runs: Vec<Value> = page.rows.iter().map(|(run, row)| view(site, run, row)).collect();
     Ok(json!({ "runs": runs, "total": page.total }))
+}
+
+/// A run as it is listed; one that cannot be read says so.
+fn view(site: &Site, run: &str, row: &Row) -> Value {
+    let stored: Result<Map<String, Value>, _> = serde_json::from_str(&row.body);
+    let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
+    match (site.engine().damage(run).or(reason), stored) {
+        (None, Ok(stored)) => placed(site, (run, row.started_at), stored.into()),
+        (reason, _) => damaged(run, row, &reason.unwrap_or_default()).listed(),
+    }
+}
+
+/// What the row of a run that cannot be read still says.
+fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
+    let Row { status, started_at, tags, body, .. } = row;
+    DamagedRun { run, row: body, status, started_at: *started_at, tags, reason }
 }
 
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
@@ -63,9 +77,16 @@ async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Resul
     Ok(Json(detailed(&site, &run).await?))
 }
 
-/// Everything about a run.
+/// Everything about a run; of one that cannot be read what its row says.
 pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
-    let state = site.engine().run(run).await?;
+    let state = match site.engine().run(run).await {
+        Ok(state) => state,
+        Err(error @ engine::Error::Log(log::Error::Damaged { .. })) => {
+            let (row, reason) = site.engine().damaged(run).await?.ok_or(error)?;
+            return Ok(damaged(run, &row, &reason).detail());
+        }
+        Err(error) => return Err(error.into()),
+    };
     Ok(placed(site, (run, state.summary(run).started_at), state.detail(run)))
 }
 

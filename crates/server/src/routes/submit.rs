@@ -14,7 +14,7 @@ use consort_core::compile::Compiled;
 use consort_core::run::Run;
 use consort_core::spec::{Spec, Task};
 use consort_core::submission::{self, Submission};
-use consort_runtime::{busy, trace};
+use consort_runtime::{busy, engine, log, trace};
 use serde_json::{Map, Value, json};
 
 use crate::Site;
@@ -65,11 +65,16 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
     let read = compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
     // A run that was made before counts, whatever has been configured since.
     if let Some(run) = first(site, from.once.as_ref()).await? {
-        let warnings = match read {
-            Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => compiled.warnings,
-            Err(_since) => Vec::new(),
+        let (spec, warnings) = match read {
+            Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => (Some(compiled.spec), compiled.warnings),
+            Err(_since) => (None, Vec::new()),
         };
-        let accepted = accepted(server.engine.run(&run).await?.spec(), &warnings);
+        let accepted = match (server.engine.run(&run).await, spec) {
+            (Ok(first), _) => accepted(first.spec(), &warnings),
+            // It cannot be read any more, but what was asked for can.
+            (Err(engine::Error::Log(log::Error::Damaged { .. })), Some(spec)) => accepted(&spec, &warnings),
+            (Err(error), _) => return Err(error.into()),
+        };
         return Ok(Taken::Run { run, accepted });
     }
     let mut compiled = match read? {

@@ -35,10 +35,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
 
 /// A thread as clients see it.
 pub(crate) async fn view(site: &Site, thread: &Thread) -> Result<Value, Problem> {
-    let last = site.server.chats.last(&thread.id).await?;
-    let running = site.server.chats.running(&thread.id).await?;
-    let last_seq = last.and_then(|turn| turn.next.checked_sub(1));
-    Ok(thread.view(running.as_ref().map(|turn| turn.turn.as_str()), last_seq))
+    Ok(site.server.chats.view(thread).await?)
 }
 
 async fn create(
@@ -58,26 +55,8 @@ async fn list(
     pairs: Pairs,
 ) -> Result<Json<Value>, Problem> {
     let wanted = pairs.first("q").map(str::to_lowercase).filter(|wanted| !wanted.trim().is_empty());
-    let mut threads = Vec::new();
-    for thread in site.server.chats.threads(&caller.0).await? {
-        let matches = match &wanted {
-            Some(wanted) => mentions(&site, &caller, &thread, wanted).await?,
-            None => true,
-        };
-        if matches {
-            threads.push(view(&site, &thread).await?);
-        }
-    }
+    let threads = site.server.chats.views(&caller.0, wanted.as_deref()).await?;
     Ok(Json(json!({ "total": threads.len(), "threads": threads })))
-}
-
-/// Whether a thread's title or anything said in it holds the words.
-async fn mentions(site: &Site, caller: &Caller, thread: &Thread, wanted: &str) -> Result<bool, Problem> {
-    if thread.title.to_lowercase().contains(wanted) {
-        return Ok(true);
-    }
-    let turns = site.server.chats.rows(&caller.0, &thread.id).await?;
-    Ok(turns.iter().flat_map(|(_, rows)| rows).any(|row| row.content.as_str().to_lowercase().contains(wanted)))
 }
 
 async fn one(
@@ -85,8 +64,7 @@ async fn one(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let thread = site.server.chats.thread(&caller.0, &id).await?;
-    Ok(Json(view(&site, &thread).await?))
+    Ok(Json(site.server.chats.view_of(&caller.0, &id).await?))
 }
 
 /// Calls a thread something else, or changes what it may do without asking.

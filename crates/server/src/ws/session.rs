@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite;
 use crate::Site;
 use crate::access::Pass;
 use crate::problem::Problem;
-use crate::sse::kind;
+use crate::sse::{kind, storage_code};
 use crate::ws::POLICY;
 use crate::ws::frames::{self, Said};
 use crate::ws::hello::Hello;
@@ -345,7 +345,8 @@ impl Session {
             }
             Err(error) => {
                 let message = error.to_string();
-                self.tell(json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": message, "runId": run }));
+                let code = storage_code(&error);
+                self.tell(json!({ "type": "error", "code": code, "message": message, "runId": run }));
                 self.places.set(run, Place::Over);
             }
         }
@@ -356,10 +357,8 @@ impl Session {
         match spoken {
             Some((_, Some(Ok((_, text))))) => self.outbox.push(vec![Item { text, position: None }]),
             Some((thread, Some(Err(error)))) => {
-                let message = error.to_string();
-                self.tell(
-                    json!({ "type": "error", "code": "STORAGE_UNAVAILABLE", "message": message, "thread_id": thread }),
-                );
+                let (code, message) = (storage_code(&error), error.to_string());
+                self.tell(json!({ "type": "error", "code": code, "message": message, "thread_id": thread }));
             }
             Some((_, None)) | None => {}
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consort_runtime::engine;
-use consort_runtime::log::Seq;
+use consort_runtime::log::{self, Seq};
 use serde_json::Value;
 
 use crate::Site;
@@ -168,14 +168,14 @@ fn index(frame: &Value) -> Option<u64> {
 pub(crate) struct Traces(Mutex<HashMap<Arc<str>, Arc<Trace>>>);
 
 impl Traces {
-    /// The trace of a run; none when it has just been erased.
+    /// The trace of a run; none when it has just been erased or cannot be read.
     pub(super) async fn of(&self, site: &Site, run: &Arc<str>) -> Result<Option<Arc<Trace>>, engine::Error> {
         if let Some(trace) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(run) {
             return Ok(Some(trace.clone()));
         }
         let frames = match site.engine().page(run, 0, usize::MAX).await {
             Ok(frames) => frames,
-            Err(engine::Error::NotFound(_)) => return Ok(None),
+            Err(engine::Error::NotFound(_) | engine::Error::Log(log::Error::Damaged { .. })) => return Ok(None),
             Err(error) => return Err(error),
         };
         let trace = Arc::new(Trace::of(&frames, site.server.sockets.snapshot_iterations));

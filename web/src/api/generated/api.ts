@@ -80,6 +80,10 @@ export interface Problem {
 
 /** A run in a list. */
 export interface Run {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   runId: string;
   ensemble: string;
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
@@ -515,6 +519,10 @@ export interface Health {
 
 /** A conversation. */
 export interface Thread {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   id: string;
   title: string;
   model: string | null;
@@ -570,6 +578,10 @@ export interface Mined {
 
 /** Something that is remembered about the caller. */
 export interface RememberedFact {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   id: string;
   text: string;
   /** Where it was said. */
@@ -651,6 +663,10 @@ export interface Approval {
 
 /** Documents to be searched. */
 export interface Collection {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   name: string;
   documents: number;
   createdAt: string;
@@ -720,6 +736,10 @@ export interface TaskTrace {
 
 /** A name runs remember under. */
 export interface Scope {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   scope: string;
   type: 'memory' | 'reflection';
   entries: number;
@@ -760,6 +780,10 @@ export interface Workflow {
 
 /** A saved workflow in a list. */
 export interface ListedWorkflow {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   id: string;
   name: string;
   description: string | null;
@@ -772,6 +796,10 @@ export interface ListedWorkflow {
 
 /** A version in the history of a workflow. */
 export interface WorkflowVersion {
+  /** True where it cannot be read: then only its row is told. */
+  damaged?: boolean;
+  /** Why it cannot be read. */
+  damagedReason?: string;
   version: number;
   savedAt: string;
   savedBy: string;
@@ -850,6 +878,8 @@ export interface Requests {
       priority?: string | null;
       /** How long it matters, as in `PT10M`. */
       ttl?: string | null;
+      /** In whose name it is said. */
+      onBehalfOf?: string | null;
     };
     answer: {
       directiveId: string;
@@ -878,8 +908,6 @@ export interface Requests {
   };
   /** What waits for a person */
   'GET /api/reviews': {
-      /** In whose name it is said. */
-      onBehalfOf?: string | null;
     answer: {
       total: number;
       reviews: Review[];
@@ -1068,6 +1096,10 @@ export interface Requests {
   /** What is remembered under a name */
   'GET /api/memory/{scope}': {
     answer: {
+      /** True where it cannot be read: then only its row is told. */
+      damaged?: boolean;
+      /** Why it cannot be read. */
+      damagedReason?: string;
       scope: string;
       type: 'memory' | 'reflection';
       entries: {

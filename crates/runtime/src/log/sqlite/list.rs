@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use crate::log::{Order, Page, Query, Row};
@@ -57,19 +57,37 @@ fn order(order: Order) -> &'static str {
     }
 }
 
+/// One row as far as it can be read: whatever is damaged in it must not take
+/// the others of the list with it.
 fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>, Row)> {
     let row = Row {
-        kind: found.get(2)?,
-        status: found.get(3)?,
-        started_at: found.get(4)?,
-        ended_at: found.get(5)?,
+        kind: text(found, 2)?.into(),
+        status: text(found, 3)?.into(),
+        started_at: number(found, 4)?.unwrap_or_default(),
+        ended_at: number(found, 5)?,
         tags: tags(db, found.get(1)?)?,
-        body: found.get(6)?,
+        body: text(found, 6)?.into(),
     };
-    Ok((found.get(0)?, row))
+    Ok((text(found, 0)?.into(), row))
 }
 
 fn tags(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<String, String>> {
     let mut tags = db.prepare_cached("SELECT key, value FROM tags WHERE stream = ?")?;
-    tags.query_map([stream], |tag| Ok((tag.get(0)?, tag.get(1)?)))?.collect()
+    tags.query_map([stream], |tag| Ok((text(tag, 0)?, text(tag, 1)?)))?.collect()
+}
+
+/// A text, with marks in place of bytes that are none.
+fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(match found.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),
+    })
+}
+
+/// A moment; what cannot be one is the first.
+fn number(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(match found.get_ref(column)? {
+        ValueRef::Integer(number) => Some(u64::try_from(number).unwrap_or_default()),
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => None,
+    })
 }

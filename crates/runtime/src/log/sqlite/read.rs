@@ -13,8 +13,12 @@ use super::{Error, Record, Seq, failure};
 /// At most `max` records of the stream from `from` on.
 pub(super) fn records(db: &Connection, name: &str, from: Seq, max: usize) -> Result<Vec<Record>, Error> {
     let mut stream = db.prepare_cached("SELECT id, length FROM streams WHERE name = ?").map_err(failure)?;
-    let stream = stream.query_row([name], |row| Ok((row.get(0)?, row.get::<_, Seq>(1)?)));
+    let stream = stream.query_row([name], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)));
     let Some((stream, length)) = stream.optional().map_err(failure)? else { return Ok(Vec::new()) };
+    let length = Seq::try_from(length).map_err(|_negative| {
+        let reason = format!("its stream cannot have {length} records");
+        Error::Damaged { stream: name.into(), seq: from, reason }
+    })?;
     let from = from.min(length);
     let until = length.min(from.saturating_add(max as Seq));
     let mut records = Vec::new();

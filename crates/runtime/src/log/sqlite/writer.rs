@@ -4,7 +4,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::seal::Sealed;
@@ -76,11 +76,11 @@ impl Writer {
     }
 
     fn write(&mut self, group: &[Job]) -> Vec<Result<(), Error>> {
-        let one = |result: rusqlite::Result<Vec<_>>| result.unwrap_or_else(|error| vec![Err(failure(error))]);
         match self.commit(group) {
+            Ok(results) => results,
             // A job that cannot be written must not take the others with it.
-            Err(_) if group.len() > 1 => group.iter().flat_map(|job| one(self.commit(slice::from_ref(job)))).collect(),
-            result => one(result),
+            Err(_) if group.len() > 1 => group.iter().flat_map(|job| self.write(slice::from_ref(job))).collect(),
+            Err(error) => group.first().map(|job| Err(cause(job, error))).into_iter().collect(),
         }
     }
 
@@ -121,6 +121,24 @@ impl Writer {
             tracing::warn!(%error, "the log could not be compacted");
             COMPACT_MIN
         });
+    }
+}
+
+/// Why a job could not be written: what is stored of a stream may contradict
+/// itself, which is damage, or SQLite failed.
+fn cause(job: &Job, error: rusqlite::Error) -> Error {
+    let contradicts = matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+    ) || error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation);
+    match &job.work {
+        Work::Append(Sealed { append, .. }) if contradicts => {
+            let (stream, seq, reason) = (append.stream.to_string(), append.expected, error.to_string());
+            Error::Damaged { stream, seq, reason }
+        }
+        Work::Append(_) | Work::Erase(_) => failure(error),
     }
 }
 

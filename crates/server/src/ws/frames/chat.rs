@@ -97,11 +97,9 @@ fn after(last: &Value) -> Result<u64, Problem> {
 async fn turns(session: &mut Session) -> Result<(), Problem> {
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
     let mut running = Vec::new();
-    for thread in chats.threads(&caller.0).await? {
-        if let Some(turn) = chats.running(&thread.id).await? {
-            running.push(json!({ "thread_id": thread.id, "turn_id": turn.turn, "status": "running",
-                "last_seq": turn.next.checked_sub(1) }));
-        }
+    for (thread, turn) in chats.running_turns(&caller.0).await? {
+        running.push(json!({ "thread_id": thread.id, "turn_id": turn.turn, "status": "running",
+            "last_seq": turn.next.checked_sub(1) }));
     }
     session.tell(json!({ "type": "chat_turns", "turns": running }));
     Ok(())

@@ -1,0 +1,66 @@
+//! Looking for runs that cannot be read, so that lists can say so.
+
+use std::sync::atomic::Ordering;
+
+use consort_core::spec::Kind;
+
+use super::{Engine, Error};
+use crate::collections;
+use crate::log::{self, Order, Query, Row};
+use crate::watcher::{Content, check};
+
+/// Runs listed at once while they are looked through.
+const INSPECTED_PAGE: usize = 500;
+
+impl Engine {
+    /// Why a run, or another stream, cannot be read, as far as that is known.
+    pub fn damage(&self, stream: &str) -> Option<String> {
+        self.0.damage.reason(stream)
+    }
+
+    /// Refuses a stream that is known to be damaged.
+    pub(crate) fn check_damage(&self, stream: &str) -> Result<(), Error> {
+        Ok(self.0.damage.check(stream)?)
+    }
+
+    /// A run's row, and why the run cannot be read, for who must do without
+    /// its events.
+    pub async fn damaged(&self, run: &str) -> Result<Option<(Row, String)>, Error> {
+        let row = self.row(run).await?;
+        Ok(self.damage(run).map(|reason| (row, reason)))
+    }
+
+    /// Reads every stored run and collection once and remembers which cannot be
+    /// read, the newest first. Once that is done, a second call does nothing.
+    pub async fn inspect(&self) -> Result<(), Error> {
+        if self.0.inspected.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        for kind in Kind::ALL {
+            self.inspect_kind(kind.word(), Content::Events).await?;
+        }
+        self.inspect_kind(collections::KIND, Content::Other).await?;
+        self.0.inspected.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn inspect_kind(&self, kind: &str, content: Content) -> Result<(), Error> {
+        let log = &*self.0.seams.log;
+        let mut offset = 0;
+        loop {
+            let kind = Some(kind.to_owned());
+            let query = Query { kind, order: Order::NewestStart, offset, limit: INSPECTED_PAGE, ..Query::default() };
+            let rows = log.list(query).await?.rows;
+            for (stream, _) in &rows {
+                match self.0.damage.note(check(log, stream, content).await) {
+                    Ok(()) | Err(log::Error::Damaged { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            offset += rows.len();
+            if rows.len() < INSPECTED_PAGE {
+                return Ok(());
+            }
+        }
+    }
+}
