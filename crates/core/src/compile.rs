@@ -155,6 +155,7 @@ impl Compiler<'_> {
         let first = self.catalog.models.first().map(|model| model.alias.clone()).unwrap_or_default();
         let mut review = ensemble.review;
         review.policy = request.options.review_policy.unwrap_or(review.policy);
+        review.on_timeout = request.options.on_timeout.or(review.on_timeout);
         let count = u32::try_from(drafts.len()).unwrap_or(u32::MAX);
         let usual = count.saturating_mul(DELEGATIONS_PER_TASK);
         let max_delegations = ensemble.max_delegations.unwrap_or(usual);

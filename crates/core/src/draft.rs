@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::budget::Limits;
 use crate::id::Millis;
 use crate::model_options::ModelOptions;
-use crate::spec::{CaptureMode, OnError, Review, ReviewPolicy, ReviewRule, Workflow};
+use crate::spec::{CaptureMode, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule, Workflow};
 
 /// An ensemble: the template every run of it starts from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,7 +122,7 @@ pub struct Override {
     pub remove_tools: Vec<String>,
 }
 
-/// The six options of a request; absent ones keep what the ensemble says.
+/// The options of a request; absent ones keep what the ensemble says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestOptions {
     /// Characters of a tool's output the model is shown; -1 = all.
@@ -135,6 +135,8 @@ pub struct RequestOptions {
     pub verbose: Option<bool>,
     /// Whose output is looked at.
     pub review_policy: Option<ReviewPolicy>,
+    /// What happens when nobody answers a review in time.
+    pub on_timeout: Option<OnTimeout>,
     /// What an exported trace holds.
     pub capture_mode: Option<CaptureMode>,
 }

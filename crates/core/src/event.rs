@@ -106,8 +106,16 @@ pub enum Fact {
     ToolReturned { call: Id, outcome: Outcome, duration_ms: u64 },
     /// A call changed a file.
     FileChanged { call: Id, change: FileChange },
-    /// Something waits for a person.
-    ReviewOpened { review: u32, turn: Id, timing: Timing, due: Option<Millis>, on_timeout: OnTimeout },
+    /// Something waits for a person: until `due`, when `on_timeout` happens, or
+    /// for as long as it takes.
+    ReviewOpened {
+        review: u32,
+        turn: Id,
+        timing: Timing,
+        due: Option<Millis>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_timeout: Option<OnTimeout>,
+    },
     /// A person's decision: the first one holds.
     ReviewDecided { review: u32, decision: Decision, by: String },
     /// Nobody decided in time.
@@ -388,6 +396,32 @@ impl Fact {
                 | Fact::ReviewDecided { .. }
                 | Fact::ReviewTimedOut { .. }
                 | Fact::ReviewClosed { .. }
+        )
+    }
+
+    /// Whether work begins or goes on with it, which takes a slot. Everything
+    /// else settles what has happened and can be recorded without one.
+    pub(crate) fn needs_slot(&self) -> bool {
+        matches!(
+            self,
+            Fact::RunStarted
+                | Fact::BeltComposed { .. }
+                | Fact::TaskStarted { .. }
+                | Fact::PromptBuilt { .. }
+                | Fact::ChoreBegun { .. }
+                | Fact::ReflectionBegun { .. }
+                | Fact::ModelAsked { .. }
+                | Fact::ModelRetried { .. }
+                | Fact::HistoryDropped { .. }
+                | Fact::OutputRejected { .. }
+                | Fact::LastRoundBegun { .. }
+                | Fact::LoopNoticed { .. }
+                | Fact::ToolDispatched { .. }
+                | Fact::SubtaskStarted { .. }
+                | Fact::FinishDemanded { .. }
+                | Fact::DelegationStarted { .. }
+                | Fact::DirectiveDelivered { .. }
+                | Fact::Chat(_)
         )
     }
 

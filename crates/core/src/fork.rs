@@ -259,7 +259,7 @@ impl Run {
         self.lent.clear();
         self.errands.clear();
         (self.accepted_at, self.began_at, self.epoch) = (self.at, None, 0);
-        (self.paused, self.cancel, self.stop) = (false, None, None);
+        (self.paused, self.parked, self.cancel, self.stop) = (false, false, None, None);
         self.graph = self.graph_left();
         let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
         self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();

@@ -356,7 +356,7 @@ impl Run {
         let output = self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default();
         let timeout_ms = state.due.map_or(0, |due| due.saturating_sub(state.opened_at));
         let fields = json!({ "reviewId": review_id(run, review), "taskOutput": output, "timing": state.timing,
-            "timeoutMs": timeout_ms, "onTimeout": state.on_timeout, "createdAt": iso(state.opened_at), "expiresAt": state.due.map(iso) });
+            "timeoutMs": timeout_ms, "onTimeout": state.action(), "createdAt": iso(state.opened_at), "expiresAt": state.due.map(iso) });
         let mut place = self.at_task(&state.turn, fields);
         if let Some(Question { question, options }) = question {
             merge(&mut place, json!({ "taskDescription": question, "prompt": question, "options": options }));

@@ -2,12 +2,12 @@
 //! over or ends there by the first word of a person or of the clock.
 
 use crate::calls::Slot;
-use crate::event::{CancelMode, Decision, End, Exit, Timing};
+use crate::event::{CancelMode, Decision, End, Exit, Fact, Timing};
 use crate::human;
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::run::{Run, Timer};
-use crate::spec::OnTimeout;
+use crate::spec::{OnTimeout, Review, ReviewRule, Task};
 use crate::text::Text;
 use crate::turn::{Phase, Turn};
 
@@ -18,15 +18,44 @@ pub(crate) struct ReviewState {
     pub(crate) timing: Timing,
     pub(crate) opened_at: Millis,
     pub(crate) due: Option<Millis>,
-    pub(crate) on_timeout: OnTimeout,
+    pub(crate) on_timeout: Option<OnTimeout>,
     /// The word that holds; absent while open.
     pub(crate) verdict: Option<&'static str>,
 }
 
 impl ReviewState {
-    pub(crate) fn new((turn, timing): (&Id, Timing), at: Millis, due: Option<Millis>, on_timeout: OnTimeout) -> Self {
+    pub(crate) fn new(
+        (turn, timing): (&Id, Timing),
+        at: Millis,
+        due: Option<Millis>,
+        on_timeout: Option<OnTimeout>,
+    ) -> Self {
         ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None }
     }
+
+    /// The action that ends the review at `due`; none while it waits for a person.
+    pub(crate) fn action(&self) -> Option<OnTimeout> {
+        // Reviews of earlier versions name an action although they never expire.
+        self.on_timeout.filter(|_| self.due.is_some())
+    }
+}
+
+/// How long a review of `task` waits, and what happens then; none: it waits for
+/// a person. Silence approves what a task demands only where that was written.
+pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(Millis, OnTimeout)> {
+    let demanded = match timing {
+        Timing::BeforeExecution => true,
+        Timing::AfterExecution => task.review == Some(ReviewRule::Required),
+        // A question is no approval: unanswered, the agent is told so.
+        Timing::DuringExecution => false,
+    };
+    let usual = task.review_timeout_ms.unwrap_or(review.timeout_ms);
+    let (timeout, then) = match (review.on_timeout, demanded) {
+        (Some(written), _) => (usual, written),
+        (None, true) => (task.review_timeout_ms.unwrap_or(0), OnTimeout::ExitEarly),
+        (None, false) => (usual, OnTimeout::Continue),
+    };
+    (timeout > 0).then_some((timeout, then))
 }
 
 /// Where a review stands.
@@ -43,6 +72,24 @@ impl Run {
     pub fn review_standing(&self, review: u32) -> Option<Standing> {
         let state = self.reviews.get(review as usize)?;
         Some(state.verdict.map_or(Standing::Open, Standing::Decided))
+    }
+
+    /// Whether the run holds no slot, or is about to give it back, because
+    /// nothing but reviews was open; until its work goes on, it stays so.
+    pub fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    /// Notes after each fact whether the run is parked.
+    pub(crate) fn park(&mut self, fact: &Fact) {
+        let stays = self.parked && !fact.needs_slot();
+        self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
+    }
+
+    /// Whether reviews are open and nothing else could go on.
+    pub(crate) fn waits_for_reviews(&self) -> bool {
+        let begins_another = self.stop.is_none() && self.graph.ready().next().is_some();
+        !self.open_reviews.is_empty() && self.waits_for_people() && !begins_another
     }
 
     pub(crate) fn opened(&mut self, review: u32, state: ReviewState) {

@@ -14,13 +14,14 @@ use crate::chat;
 use crate::chore::Chore;
 use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
 use crate::finish;
+use crate::gate::{self, ReviewState};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome};
 use crate::model_options::ModelOptions;
 use crate::output;
 use crate::prompt::{self, Input, Opening, Revision};
 use crate::run::{How, Run, Timer};
-use crate::spec::{OnTimeout, ReviewPolicy, ReviewRule, Task, Workflow};
+use crate::spec::{ReviewPolicy, ReviewRule, Task, Workflow};
 use crate::subtask;
 use crate::turn::{Phase, Turn};
 
@@ -106,6 +107,8 @@ pub struct Needs {
     pub locks: BTreeSet<String>,
     /// Names of tools to look up.
     pub belts: BTreeSet<String>,
+    /// Whether a parked run has work to go on with, for which it needs a slot again.
+    pub slot: bool,
 }
 
 /// What the run holds: slots not yet used, locks not yet used.
@@ -117,6 +120,9 @@ pub struct Grants {
     pub locks: BTreeSet<String>,
     /// What names stand for that were looked up.
     pub belts: BTreeMap<String, Vec<Arc<ToolInfo>>>,
+    /// Whether it holds a slot among the runs of its kind; only a parked run
+    /// goes without.
+    pub slot: bool,
 }
 
 /// Steps being collected. Claims made in one pass count against each other.
@@ -172,6 +178,16 @@ impl Plan {
     }
 }
 
+impl Next {
+    /// Keeps what can be recorded without a slot; for the rest one is needed.
+    fn without_slot(self) -> Next {
+        let (work, steps): (Vec<Step>, Vec<Step>) =
+            self.steps.into_iter().partition(|step| step.event.fact.needs_slot());
+        let slot = !work.is_empty() || self.needs != Needs::default();
+        Next { steps, timer: self.timer, needs: Needs { slot, ..Needs::default() } }
+    }
+}
+
 impl Run {
     /// What should happen now, with what is granted. Changes nothing; ask again
     /// after applying it.
@@ -197,7 +213,8 @@ impl Run {
             plan.steps.clear();
             plan.record(Fact::BudgetExceeded { breach });
         }
-        Next { steps: plan.steps, timer: self.timer(plan.at), needs: plan.needs }
+        let next = Next { steps: plan.steps, timer: self.timer(plan.at), needs: plan.needs };
+        if self.parked && !grants.slot { next.without_slot() } else { next }
     }
 
     fn timer(&self, now: Millis) -> Option<Millis> {
@@ -264,7 +281,7 @@ impl Run {
         for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
             match timer {
                 Timer::Review(review) => {
-                    let action = self.reviews.get(*review as usize).map(|state| state.on_timeout);
+                    let action = self.reviews.get(*review as usize).and_then(ReviewState::action);
                     action.into_iter().for_each(|action| plan.record(Fact::ReviewTimedOut { review: *review, action }));
                 }
                 Timer::Approval(approval) => {
@@ -316,10 +333,11 @@ impl Run {
 
     pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
         let opened = plan.recorded(|fact| matches!(fact, Fact::ReviewOpened { .. }));
-        let timeout = task.review_timeout_ms.unwrap_or(self.spec.review.timeout_ms);
-        let due = (timeout > 0).then(|| plan.at.saturating_add(timeout));
         let review = u32::try_from(self.reviews.len() + opened).unwrap_or(u32::MAX);
-        let on_timeout: OnTimeout = self.spec.review.on_timeout;
+        let (due, on_timeout) = match gate::deadline(&self.spec.review, task, timing) {
+            Some((timeout, then)) => (Some(plan.at.saturating_add(timeout)), Some(then)),
+            None => (None, None),
+        };
         plan.record(Fact::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
     }
 

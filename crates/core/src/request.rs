@@ -10,7 +10,7 @@ use crate::draft::{Draft, Override, Request, RequestOptions};
 use crate::edit::Edits;
 use crate::mistake::{Code, Mistake};
 use crate::model_options::{ModelOptions, REASONING_EFFORTS};
-use crate::spec::{CaptureMode, ReviewPolicy, ReviewRule, Workflow};
+use crate::spec::{CaptureMode, OnTimeout, ReviewPolicy, ReviewRule, Workflow};
 
 /// Tasks in one request; more would only be a mistake or an attack.
 const TASKS_MAX: usize = 20_000;
@@ -151,6 +151,7 @@ fn options(fields: &mut Fields<'_>) -> RequestOptions {
         workflow: fields.word("workflow", WORKFLOWS),
         verbose: fields.flag("verbose"),
         review_policy: fields.word("reviewPolicy", REVIEW_POLICIES),
+        on_timeout: fields.word("onTimeout", ON_TIMEOUT),
         capture_mode: fields.word("captureMode", CAPTURE_MODES),
     };
     fields.finish();
@@ -168,6 +169,9 @@ pub const REVIEW_POLICIES: &[(&str, ReviewPolicy)] = &[
 ];
 /// Words for a task's own say on reviews.
 pub const REVIEW_RULES: &[(&str, ReviewRule)] = &[("required", ReviewRule::Required), ("skip", ReviewRule::Skip)];
+/// Words for what happens when nobody answers a review in time.
+pub const ON_TIMEOUT: &[(&str, OnTimeout)] =
+    &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
 const CAPTURE_MODES: &[(&str, CaptureMode)] = &[
     ("OFF", CaptureMode::Off),
     ("STANDARD", CaptureMode::Standard),

@@ -55,6 +55,8 @@ pub struct Run {
     /// Reviews, open and decided.
     pub(crate) reviews: Vec<ReviewState>,
     pub(crate) open_reviews: BTreeSet<u32>,
+    /// Whether its slot is somebody else's while only reviews are open.
+    pub(crate) parked: bool,
     pub(crate) directives: Vec<Directive>,
     pub(crate) budget: Budget,
     pub(crate) totals: Used,
@@ -195,6 +197,7 @@ impl Run {
             Fact::RunEnded { end } => self.end = Some(end.clone()),
         }
         self.note(event);
+        self.park(&event.fact);
         let working = self.works();
         self.clock.set(working, self.at);
     }
@@ -250,13 +253,18 @@ impl Run {
         &self.turns
     }
 
-    /// Whether time counts: not while the run is paused or only people are waited for.
+    /// Whether time counts: not while the run is paused, has no slot, or only
+    /// people are waited for.
     fn works(&self) -> bool {
-        let only_people = self.in_flight == 0
+        self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
+    }
+
+    /// Whether people were asked and no turn can go on without them.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.in_flight == 0
             && self.wants.is_empty()
             && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
-            && !(self.open_reviews.is_empty() && self.chat.open.is_empty());
-        self.epoch > 0 && !self.ended() && !self.paused && !only_people
+            && !(self.open_reviews.is_empty() && self.chat.open.is_empty())
     }
 
     fn accepted(&mut self, ensemble_id: &str, spec: &Arc<Spec>, models: &Models, belt: &Belt) {

@@ -181,7 +181,7 @@ pub struct Task {
     /// Whether a person is asked before it starts.
     #[serde(default)]
     pub review_before: bool,
-    /// How long reviews of this task wait; the run's when absent.
+    /// How long reviews of this task wait, 0 = for ever; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_timeout_ms: Option<Millis>,
     /// What its texts were made from, where that holds variables: a fork may
@@ -248,13 +248,16 @@ pub struct Review {
     pub policy: ReviewPolicy,
     /// How long a review waits; 0 = for ever.
     pub timeout_ms: Millis,
-    /// What happens when nobody answers in time.
-    pub on_timeout: OnTimeout,
+    /// What happens when nobody answers in time, where somebody wrote it down.
+    /// Unwritten, reviews that a task demands wait for a person. Runs of earlier
+    /// versions always have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<OnTimeout>,
 }
 
 impl Default for Review {
     fn default() -> Review {
-        Review { policy: ReviewPolicy::Never, timeout_ms: 300_000, on_timeout: OnTimeout::Continue }
+        Review { policy: ReviewPolicy::Never, timeout_ms: 300_000, on_timeout: None }
     }
 }
 

@@ -304,6 +304,7 @@ impl Run {
         let reasons = [
             (self.epoch == 0, "queue"),
             (self.paused, "resume"),
+            (self.parked && !self.waits_for_reviews(), "queue"),
             (!self.wants.models.is_empty(), "model"),
             (!self.wants.locks.is_empty(), "lock"),
             (retrying, "retry"),

@@ -12,6 +12,9 @@ use crate::clock::Clock;
 
 /// After so long a run that waits counts as one level more urgent.
 const AGING_MS: Millis = 60_000;
+/// Parked runs of a kind at most: each stays in memory with all it has said.
+/// Beyond that a run keeps its slot while it waits for a person.
+const PARKED_MAX: usize = 5_000;
 
 /// How many runs there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub(crate) struct Admission(Arc<Mutex<State>>);
 struct State {
     capacity: Capacity,
     active: usize,
+    /// Runs that gave their slot back while they wait for a person.
+    parked: usize,
     waiting: Queue<Arc<Waiter>>,
     clock: Clock,
 }
@@ -115,6 +120,9 @@ impl Waiter {
 /// A run's permission to work; dropping it is another run's turn.
 pub(crate) struct Slot(Admission);
 
+/// A run's place among those that wait for a person; dropping it makes room.
+pub(crate) struct Parked(Admission);
+
 /// What a run gets that comes in.
 pub(crate) enum Place {
     /// It may work at once.
@@ -125,7 +133,7 @@ pub(crate) enum Place {
 
 impl Admission {
     pub(crate) fn new(capacity: Capacity, clock: Clock) -> Admission {
-        Admission(Arc::new(Mutex::new(State { capacity, active: 0, waiting: Queue::new(AGING_MS), clock })))
+        Admission(Arc::new(Mutex::new(State { capacity, active: 0, parked: 0, waiting: Queue::new(AGING_MS), clock })))
     }
 
     /// A place for a new run; none when everything is taken.
@@ -138,8 +146,8 @@ impl Admission {
         Some(self.place(&mut state, run, priority))
     }
 
-    /// A place for a run that was accepted before and has not begun: it waits,
-    /// however many do.
+    /// A place for a run that was accepted before and has no slot now: it
+    /// waits, however many do.
     pub(crate) fn rejoin(&self, run: &Arc<str>, priority: Priority) -> Place {
         let mut state = self.state();
         self.place(&mut state, run, priority)
@@ -149,6 +157,26 @@ impl Admission {
     pub(crate) fn resume(&self) -> Slot {
         self.state().active += 1;
         Slot(self.clone())
+    }
+
+    /// Takes a run's slot while it waits for a person; gives it back when too
+    /// many do already.
+    pub(crate) fn park(&self, slot: Slot) -> Result<Parked, Slot> {
+        let mut state = self.state();
+        if state.parked >= PARKED_MAX {
+            return Err(slot);
+        }
+        state.parked += 1;
+        // Dropping the slot locks the state again.
+        drop(state);
+        drop(slot);
+        Ok(Parked(self.clone()))
+    }
+
+    /// The same for a run that waited for a person before: it does, however many do.
+    pub(crate) fn resume_parked(&self) -> Parked {
+        self.state().parked += 1;
+        Parked(self.clone())
     }
 
     fn place(&self, state: &mut State, run: &Arc<str>, priority: Priority) -> Place {
@@ -211,6 +239,13 @@ impl Drop for Slot {
     }
 }
 
+impl Drop for Parked {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.parked = state.parked.saturating_sub(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +270,21 @@ mod tests {
         let slot = d.try_recv().unwrap();
         assert_eq!(admission.load(), Load { active: 1, queued: 0 });
         drop(slot);
+        assert_eq!(admission.load(), Load::default());
+    }
+
+    #[test]
+    fn a_parked_run_lets_another_one_work_and_beyond_the_limit_a_run_keeps_its_slot() {
+        let admission = Admission::new(Capacity { running: 1, queued: 1 }, Clock::system());
+        let Some(Place::Slot(first)) = admission.enter(&"a".into(), Priority::Normal) else { panic!("there is room") };
+        let mut second = waits(admission.enter(&"b".into(), Priority::Normal));
+        let parked = admission.park(first).ok().unwrap();
+        let slot = second.try_recv().unwrap();
+        admission.state().parked = PARKED_MAX;
+        let kept = admission.park(slot).err().unwrap();
+        assert_eq!(admission.load(), Load { active: 1, queued: 0 });
+        drop(parked);
+        assert!(admission.park(kept).is_ok(), "there is room again");
         assert_eq!(admission.load(), Load::default());
     }
 

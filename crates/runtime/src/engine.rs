@@ -9,7 +9,7 @@ mod fork;
 mod inspect;
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use consort_core::compile::Compiled;
@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 
 pub use self::erase::Removal;
 
-use crate::admission::{Admission, Keep, Load, Place, Pools};
+use crate::admission::{Admission, Keep, Load, Pools};
 use crate::damage::Damage;
 use crate::effects::Seams;
 use crate::feed::{Feed, Press};
@@ -32,6 +32,7 @@ use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
+use crate::seat::Seat;
 use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
@@ -86,6 +87,14 @@ struct New<'a> {
     priority: Priority,
     /// Where it will be shown.
     ring: Ring,
+}
+
+/// An unfinished run that nobody here owns.
+struct Found {
+    id: Arc<str>,
+    run: Run,
+    /// Length of its stream.
+    len: Seq,
 }
 
 /// A run owned here.
@@ -229,13 +238,13 @@ impl Engine {
         self.check_open()?;
         let New { id, kind, priority, ring } = new;
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
-        let place = self.0.admission(kind).enter(id, priority).ok_or_else(busy)?;
+        let seat = Seat::enter(self.0.admission(kind), id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
-        self.start((id, ring), kind, |mut runner| async move {
-            let accepted = runner.accept(&events, claims, &place).await;
+        self.start((id, ring), (kind, seat), |mut runner| async move {
+            let accepted = runner.accept(&events, claims).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
-            if began { work(runner, place).await } else { Ok(()) }
+            if began { runner.work_in_turn().await } else { Ok(()) }
         });
         done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
         Ok(())
@@ -338,6 +347,11 @@ impl Engine {
         self.live().get(run).and_then(|live| live.window.stalled.borrow().clone())
     }
 
+    /// Whether a run that is owned here can only go on when a review is decided.
+    pub fn is_parked(&self, run: &str) -> bool {
+        self.live().get(run).is_some_and(|live| live.window.parked.load(Ordering::Acquire))
+    }
+
     /// The rows that match.
     pub async fn list(&self, query: Query) -> Result<Page, Error> {
         Ok(self.0.seams.log.list(query).await?)
@@ -355,12 +369,14 @@ impl Engine {
     /// Goes on with one run that a process before this one left unfinished.
     pub async fn take_up(&self, run: &str) -> Recovery {
         let mut recovery = Recovery::default();
-        self.take_over(&run.into(), &mut recovery).await;
+        if let Some(found) = self.find(&run.into(), &mut recovery).await {
+            self.go_on(found);
+        }
         recovery
     }
 
     async fn recover_kind(&self, kind: Kind, recovery: &mut Recovery) -> Result<(), Error> {
-        let mut offset = 0;
+        let (mut offset, mut parked) = (0, Vec::new());
         loop {
             let query = Query {
                 kind: Some(kind.word().to_owned()),
@@ -372,43 +388,41 @@ impl Engine {
             };
             let page = self.0.seams.log.list(query).await?;
             for (id, _) in &page.rows {
-                self.take_over(id, recovery).await;
+                match self.find(id, recovery).await {
+                    Some(found) if found.run.is_parked() => parked.push(found),
+                    Some(found) => self.go_on(found),
+                    None => {}
+                }
             }
             offset += page.rows.len();
             if page.rows.len() < RECOVER_PAGE {
-                return Ok(());
+                break;
             }
         }
+        // Runs that had a slot have it again before those without ask for one.
+        parked.into_iter().for_each(|found| self.go_on(found));
+        Ok(())
     }
 
-    async fn take_over(&self, id: &Arc<str>, recovery: &mut Recovery) {
+    /// Loads a run that has not ended, unless it is owned here.
+    async fn find(&self, id: &Arc<str>, recovery: &mut Recovery) -> Option<Found> {
         if self.live().contains_key(id) {
-            return;
+            return None;
         }
         match self.0.damage.note(load(&*self.0.seams.log, id, Purpose::GoOn).await) {
             // Its owner was faster.
-            Ok((run, _)) if run.ended() => {}
+            Ok((run, _)) if run.ended() => None,
             Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
                 tracing::error!(run = %id, "three processes died over this run; it is not tried again");
                 let kind = run.spec().kind;
-                self.start((id, self.ring(id, kind)), kind, move |runner| runner.resume(run, len).give_up());
+                let seat = Seat::without_slot(self.0.admission(kind), id, run.spec().priority());
+                let (ring, place) = (self.ring(id, kind), (kind, seat));
+                self.start((id, ring), place, move |runner| runner.resume(run, len).give_up());
+                None
             }
             Ok((run, len)) => {
                 recovery.resumed += 1;
-                let kind = run.spec().kind;
-                let admission = self.0.admission(kind);
-                let place = if run.epoch() > 0 {
-                    Place::Slot(admission.resume())
-                } else {
-                    admission.rejoin(id, run.spec().priority())
-                };
-                self.start((id, self.ring(id, kind)), kind, move |runner| async move {
-                    let mut runner = runner.resume(run, len);
-                    if matches!(place, Place::Slot(_)) {
-                        runner.adopt().await?;
-                    }
-                    work(runner, place).await
-                });
+                Some(Found { id: id.clone(), run, len })
             }
             Err(error) => {
                 tracing::error!(run = %id, %error, "cannot go on with a run");
@@ -417,8 +431,28 @@ impl Engine {
                     self.0.damage.mark(id, &error);
                 }
                 recovery.damaged.push((id.to_string(), error.to_string()));
+                None
             }
         }
+    }
+
+    /// Gives a run that was found an owner and the place it had.
+    fn go_on(&self, Found { id, run, len }: Found) {
+        let kind = run.spec().kind;
+        let (admission, priority) = (self.0.admission(kind), run.spec().priority());
+        let seat = match run.epoch() {
+            0 => Seat::rejoin(admission, &id, priority),
+            _ if run.is_parked() => Seat::without_slot(admission, &id, priority),
+            _ => Seat::resume(admission, &id, priority),
+        };
+        let waits = seat.is_queued();
+        self.start((&id, self.ring(&id, kind)), (kind, seat), move |runner| async move {
+            let mut runner = runner.resume(run, len);
+            if !waits {
+                runner.adopt().await?;
+            }
+            runner.work_in_turn().await
+        });
     }
 
     /// Stops every runner where it is; returns when nothing of them is left. The
@@ -471,17 +505,17 @@ impl Engine {
     }
 
     /// Gives a run an owner: a task that works it and then forgets it.
-    fn start<W>(&self, (id, ring): (&Arc<str>, Ring), kind: Kind, work: impl FnOnce(Runner) -> W)
+    fn start<W>(&self, (id, ring): (&Arc<str>, Ring), (kind, seat): (Kind, Seat), work: impl FnOnce(Runner) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
         let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
         let suspects = self.0.suspects.get().cloned();
-        let stalled = watch::Sender::new(None);
-        let window = Window { ring, stalled, meters, telemetry, suspects, end: Arc::default() };
+        let (stalled, parked) = (watch::Sender::new(None), Arc::default());
+        let window = Window { ring, stalled, parked, meters, telemetry, suspects, end: Arc::default() };
         let draining = self.0.draining.subscribe();
-        let runner = Runner::new(id.clone(), self.0.seams.clone(), window.clone(), waiting, draining);
+        let runner = Runner::new((id.clone(), seat), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());
         let (work, own_id, engine) = (work(runner), id.clone(), Arc::downgrade(&self.0));
         let mut live = self.live();
@@ -540,15 +574,6 @@ async fn ask(requests: &mpsc::Sender<Request>, command: Command) -> Option<Resul
     let (ack, answer) = oneshot::channel();
     requests.send(Request { command, ack }).await.ok()?;
     answer.await.ok()
-}
-
-/// Works a run once it is its turn.
-async fn work(mut runner: Runner, place: Place) -> Result<(), log::Error> {
-    let _slot = match place {
-        Place::Slot(slot) => Some(slot),
-        Place::Queue(turn) => runner.queue(turn).await?,
-    };
-    runner.work().await
 }
 
 /// Works a run and forgets it. A runner whose log refused simply stops: the

@@ -49,6 +49,7 @@ mod permits;
 pub mod ring;
 mod runner;
 pub mod script;
+mod seat;
 mod speech;
 pub mod suspects;
 pub mod telemetry;

@@ -45,7 +45,7 @@ impl Permits {
         Grants {
             models: self.slots.iter().map(|(alias, slots)| (alias.clone(), slots.len())).collect(),
             locks: self.locks.keys().cloned().collect(),
-            belts: BTreeMap::new(),
+            ..Grants::default()
         }
     }
 

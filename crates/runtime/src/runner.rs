@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,7 +22,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::admission::{Place, Slot as Permission};
 use crate::busy;
 use crate::codec;
 use crate::effects::{self, Seams, Stage};
@@ -29,6 +29,7 @@ use crate::log::{Append, Error, Record, Row, Seq};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
+use crate::seat::Seat;
 use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
 
@@ -47,6 +48,8 @@ pub(crate) struct Window {
     pub(crate) ring: Ring,
     /// Why nothing can be stored just now.
     pub(crate) stalled: watch::Sender<Option<String>>,
+    /// Whether the run holds no slot because only reviews are open.
+    pub(crate) parked: Arc<AtomicBool>,
     /// What happened, counted.
     pub(crate) meters: Meters,
     /// Who is told what took how long, if anybody.
@@ -70,6 +73,7 @@ pub(crate) struct Runner {
     /// What each effect is done for, and how it may be stopped.
     under_way: HashMap<task::Id, UnderWay>,
     permits: Permits,
+    seat: Seat,
     /// The decision being made.
     batch: Batch,
     timer: Option<Millis>,
@@ -116,6 +120,8 @@ enum Wake {
     Reports(Vec<Report>),
     Request(Request),
     Granted(Granted),
+    /// A parked run has a slot again.
+    Turn,
     Timer,
     /// Nothing new is to be begun.
     Drain,
@@ -125,7 +131,7 @@ enum Wake {
 
 impl Runner {
     pub(crate) fn new(
-        id: Arc<str>,
+        (id, seat): (Arc<str>, Seat),
         seams: Arc<Seams>,
         window: Window,
         requests: mpsc::Receiver<Request>,
@@ -137,6 +143,7 @@ impl Runner {
             run: Run::default(),
             len: 0,
             permits: Permits::new(seams.limits.clone()),
+            seat,
             seams,
             window,
             requests,
@@ -161,31 +168,33 @@ impl Runner {
 
     /// Stores a new run, begins it in the same append if it may work at once,
     /// and says when that is done.
-    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>, place: &Place) -> Result<(), Error> {
+    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>) -> Result<(), Error> {
         self.batch.claims = claims;
         for event in events {
             self.take(event)?;
         }
         // What a fork brings along has ended elsewhere.
         self.recorder.forget();
-        match place {
-            Place::Slot(_) => self.adopt().await,
-            Place::Queue(_) => self.commit().await,
+        if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
+    }
+
+    /// Works once it is the run's turn.
+    pub(crate) async fn work_in_turn(&mut self) -> Result<(), Error> {
+        if self.run.epoch() == 0 && self.seat.is_queued() {
+            self.queue().await?;
         }
+        self.work().await
     }
 
     /// Waits for the run's turn. A run that is to stop needs none.
-    pub(crate) async fn queue(&mut self, mut turn: oneshot::Receiver<Permission>) -> Result<Option<Permission>, Error> {
+    async fn queue(&mut self) -> Result<(), Error> {
         loop {
             let request = tokio::select! {
-                slot = &mut turn => {
-                    self.adopt().await?;
-                    return Ok(slot.ok());
-                }
+                () = self.seat.turn() => return self.adopt().await,
                 request = self.requests.recv() => request,
-                () = told(&mut self.draining) => return Ok(None),
+                () = told(&mut self.draining) => return Ok(()),
             };
-            let Some(Request { command, ack }) = request else { return Ok(None) };
+            let Some(Request { command, ack }) = request else { return Ok(()) };
             let answer = self.decide(command)?;
             let stops = self.run.stopping();
             if stops {
@@ -195,7 +204,7 @@ impl Runner {
             }
             let _gone = ack.send(answer);
             if stops {
-                return Ok(None);
+                return Ok(());
             }
         }
     }
@@ -219,11 +228,11 @@ impl Runner {
 
     /// Works until the run ends, the log refuses, or nothing is under way and
     /// nothing is to be begun. Dropping the runner drops every effect with it.
-    pub(crate) async fn work(&mut self) -> Result<(), Error> {
+    async fn work(&mut self) -> Result<(), Error> {
         while !self.run.ended() && !self.is_drained() {
             match self.wake().await {
                 Wake::Drain => {}
-                Wake::Timer => self.commit().await?,
+                Wake::Timer | Wake::Turn => self.commit().await?,
                 Wake::Abandoned => return Ok(()),
                 Wake::Granted(granted) => {
                     self.permits.note(Some(granted));
@@ -255,6 +264,7 @@ impl Runner {
             Some(ended) = self.effects.join_next_with_id() => Wake::Reports(self.reports(ended)),
             request = self.requests.recv() => request.map_or(Wake::Abandoned, Wake::Request),
             granted = self.permits.granted() => Wake::Granted(granted),
+            () = self.seat.turn() => Wake::Turn,
             () = told(&mut self.draining), if drains => Wake::Drain,
             () = self.seams.clock.until(due) => Wake::Timer,
         }
@@ -377,8 +387,18 @@ impl Runner {
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
         }
         self.permits.give_back();
+        self.park();
         self.stop();
         Ok(())
+    }
+
+    /// A run that only people can help on leaves its slot to another one.
+    fn park(&mut self) {
+        let parked = self.run.is_parked();
+        if parked && !self.seat.is_queued() {
+            self.seat.park();
+        }
+        self.window.parked.store(parked, Ordering::Release);
     }
 
     fn is_draining(&self) -> bool {
@@ -397,7 +417,7 @@ impl Runner {
         }
         let ready = self.permits.ready();
         self.permits.note(ready);
-        let mut grants = self.permits.grants();
+        let mut grants = Grants { slot: self.seat.has_slot(), ..self.permits.grants() };
         loop {
             let next = self.run.next(self.seams.clock.now(), &grants);
             self.timer = next.timer;
@@ -410,13 +430,27 @@ impl Runner {
                 self.batch.effects.extend(step.then);
             }
             let looked_up = self.look_up(&next.needs, &mut grants.belts);
-            if waits && !looked_up && !self.permits.take(&next.needs) {
+            let seated = self.take_seat(&next.needs);
+            if waits && !looked_up && !seated && !self.permits.take(&next.needs) {
                 return Ok(());
             }
+            grants.slot = self.seat.has_slot();
             if waits {
-                grants = Grants { belts: grants.belts, ..self.unused() };
+                grants = Grants { belts: grants.belts, slot: grants.slot, ..self.unused() };
             }
         }
+    }
+
+    /// Gets a parked run that has work again a slot or a turn in the queue, and
+    /// takes it out of there when it has none; says whether it got a slot.
+    fn take_seat(&mut self, needs: &Needs) -> bool {
+        if needs.slot {
+            return self.seat.take();
+        }
+        if self.run.is_parked() && self.seat.is_queued() {
+            self.seat.park();
+        }
+        false
     }
 
     /// Looks names up that stand for tools of others; says whether any were new.

@@ -21,6 +21,8 @@ mod operations;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod silence;
+#[cfg(test)]
 mod traces;
 #[cfg(test)]
 mod tracing;
@@ -78,6 +80,15 @@ async fn reviewed() -> (Here, String, String) {
             return (here, run, reviews["reviews"][0]["reviewId"].as_str().unwrap().to_owned());
         }
     }
+}
+
+/// A server with room for one run, which never ends, and one that waits.
+#[cfg(test)]
+async fn busy() -> (Here, String) {
+    let model = ScriptedModel::new().otherwise(Line::new().hangs());
+    let here = start(server(engine(model, Capacity { running: 1, queued: 1 }), vec![task("a")])).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"].clone();
+    (here, run.as_str().unwrap().to_owned())
 }
 
 #[tokio::test]
@@ -251,7 +262,7 @@ async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
 
 #[tokio::test]
 async fn a_full_server_queues_then_refuses_and_the_next_one_starts_when_there_is_room() {
-    let (here, first, _) = reviewed().await;
+    let (here, first) = busy().await;
     let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "y" } }));
     let queued = submit().await.json();
     assert_eq!(queued["queuePosition"], 0);
@@ -268,14 +279,14 @@ async fn a_full_server_queues_then_refuses_and_the_next_one_starts_when_there_is
     let next = submit().await.json()["runId"].as_str().unwrap().to_owned();
     let head = format!("DELETE /api/runs/{first} HTTP/1.1\r\nHost: localhost");
     assert_eq!(here.send(&head, b"").await.json()["status"], "CANCELLING");
-    while here.get(&format!("/api/reviews?runId={next}")).await.json()["total"] == 0 {}
+    while here.get(&format!("/api/runs/{next}")).await.json()["status"] != "RUNNING" {}
     let begun = here.get(&format!("/api/runs/{next}")).await.json();
     assert!(begun["queuedMs"].is_u64() && begun.get("queuePosition").is_none(), "{begun}");
 }
 
 #[tokio::test]
 async fn a_request_sent_again_with_its_key_gets_the_first_run_even_on_a_full_server() {
-    let (here, _, _) = reviewed().await;
+    let (here, _) = busy().await;
     let send = |topic: &str| {
         let body = json!({ "inputs": { "topic": topic } });
         here.post_with("/api/runs", "Idempotency-Key: k-1", body)
@@ -290,15 +301,14 @@ async fn a_request_sent_again_with_its_key_gets_the_first_run_even_on_a_full_ser
 #[tokio::test]
 async fn a_queued_run_keeps_its_place_when_the_server_starts_again() {
     let log = Arc::new(MemoryLog::default());
-    let (small, careful) =
-        (Capacity { running: 1, queued: 1 }, Draft { review: Some(ReviewRule::Required), ..task("a") });
-    let first = engine_over(log.clone(), says("draft"), small);
-    let here = start(server(first.clone(), vec![careful])).await;
+    let (small, silent) = (Capacity { running: 1, queued: 1 }, ScriptedModel::new().otherwise(Line::new().hangs()));
+    let first = engine_over(log.clone(), silent.clone(), small);
+    let here = start(server(first.clone(), vec![task("a")])).await;
     let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "x" } }));
     let (_, queued) = (submit().await, submit().await.json()["runId"].as_str().unwrap().to_owned());
     drop(here);
     first.stop().await;
-    let second = engine_over(log, says("draft"), small);
+    let second = engine_over(log, silent, small);
     assert_eq!(second.recover().await.unwrap().resumed, 2);
     assert_eq!((second.load(Kind::Run), second.queue_position(&queued)), (Load { active: 1, queued: 1 }, Some(0)));
 }

@@ -421,7 +421,7 @@ fn again() -> Scenario {
 
 fn unattended(on_timeout: OnTimeout, (status, outputs): (&'static str, &[&'static str])) -> Scenario {
     let mut scenario = review(afterwards(), outputs).ends(status).shows("review_timed_out");
-    scenario.ensemble.review.on_timeout = on_timeout;
+    scenario.ensemble.review.on_timeout = Some(on_timeout);
     scenario
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use consort_core::request::ON_TIMEOUT;
 use consort_core::spec::OnTimeout;
 use consort_server::access::{Key, Scope};
 use consort_server::ws::Sockets;
@@ -32,8 +33,8 @@ pub(crate) struct Server {
     pub(crate) max_snapshot_iterations: usize,
     /// How long a review waits; zero = for ever.
     pub(crate) review_timeout: Duration,
-    /// What happens when nobody answers a review in time.
-    pub(crate) on_timeout: OnTimeout,
+    /// What happens when nobody answers a review in time, where that is written.
+    pub(crate) on_timeout: Option<OnTimeout>,
     /// The folder of the workspace tools; without it there are none.
     pub(crate) workspace: Option<PathBuf>,
     /// Where traces are written, if anywhere.
@@ -61,9 +62,6 @@ const SCOPES: &[(&str, Scope)] = &[
     ("admin", Scope::Admin),
 ];
 
-const ON_TIMEOUT: &[(&str, OnTimeout)] =
-    &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
-
 impl Server {
     /// True when other machines could connect and nothing would stop them.
     pub(crate) fn is_open(&self) -> bool {
@@ -89,7 +87,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
             .read("max_snapshot_iterations", at_least(0))
             .unwrap_or(sockets.snapshot_iterations),
         review_timeout: fields.read("review_timeout", duration_or_zero).unwrap_or(Duration::from_mins(5)),
-        on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)).unwrap_or_default(),
+        on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)),
         workspace: fields.path("workspace"),
         trace_dir: fields.path("trace_dir"),
         allowed_origins: fields.each("allowed_origins", origin).unwrap_or_default(),

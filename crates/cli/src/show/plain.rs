@@ -58,7 +58,7 @@ fn happened(view: &View, frame: &Frame) -> Option<String> {
         }
         "review_requested" => match frame.span("timeoutMs").filter(|wait| !wait.is_zero()) {
             Some(wait) => format!("waits for a review; in {} {}", until(wait), view.reviews.last()?.then),
-            None => "waits for a review, for ever".to_owned(),
+            None => "waits for a review".to_owned(),
         },
         "task_completed" => completed(view, frame),
         "task_failed" if frame.value("cancelled").is_some() => "cancelled".to_owned(),

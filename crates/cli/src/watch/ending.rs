@@ -61,7 +61,26 @@ pub(crate) fn ending(watched: Watched, view: &View, kept: &Kept, run: &str) -> E
         (Watched::ToTheEnd | Watched::AsAsked | Watched::Stopped, _) => {
             words(Exit::Failed, format!("The run stopped, because it could not be stored{}.", unfinished(kept, run)))
         }
+        (Watched::Undecided, _) => words(Exit::Failed, undecided(view, kept, run)),
         (Watched::Left, _) => words(Exit::Interrupted, format!("Left at once{}.", unfinished(kept, run))),
+    }
+}
+
+/// Which reviews stay open, and how to decide them.
+fn undecided(view: &View, kept: &Kept, run: &str) -> String {
+    let ids: Vec<&str> = view.reviews.iter().map(|review| review.id.as_str()).collect();
+    let stays = match ids.len() {
+        1 => "A review stays open".to_owned(),
+        count => format!("{count} reviews stay open"),
+    };
+    let commands: String = ids.iter().map(|id| format!("\n  consort reviews decide {id} approve")).collect();
+    match kept {
+        Kept::Nowhere => format!("{stays}; nothing is kept here, so the run is over with this process."),
+        Kept::Folder(folder) => format!(
+            "{stays}; the run waits in {} ({run}). `consort serve` goes on with it, and there:{commands}",
+            folder.display()
+        ),
+        Kept::Server(url) => format!("{stays}; the run waits at {url} ({run}). To decide:{commands}"),
     }
 }
 
@@ -112,7 +131,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::show::view::Task;
+    use crate::show::view::{About, Review, Task};
 
     fn view(status: Status, finished: usize) -> View {
         let result = RunResult {
@@ -177,6 +196,26 @@ mod tests {
         let left = told(Watched::Left);
         assert_eq!(left.words.as_deref(), Some("Left at once; the run stays unfinished in consort-data (run-1)."));
         assert_eq!((left.exit, told(Watched::Stopped).exit), (Exit::Interrupted, Exit::Failed));
+    }
+
+    #[test]
+    fn a_review_that_nobody_here_decides_is_named_with_what_decides_it() {
+        let review = |id: &str| Review {
+            id: id.to_owned(),
+            turn: String::new(),
+            name: String::new(),
+            about: About::Beginning,
+            due: None,
+            then: "",
+        };
+        let view = |ids: &[&str]| View { reviews: ids.iter().map(|id| review(id)).collect(), ..View::default() };
+        let told = |ids: &[&str], kept: &Kept| ending(Watched::Undecided, &view(ids), kept, "run-1");
+        let one = told(&["run-1-review-0"], &Kept::Folder("consort-data".into()));
+        let words = "A review stays open; the run waits in consort-data (run-1). `consort serve` goes on with it, \
+            and there:\n  consort reviews decide run-1-review-0 approve";
+        assert_eq!((one.words.as_deref(), one.exit), (Some(words), Exit::Failed));
+        let two = told(&["run-1-review-0", "run-1-review-1"], &Kept::Nowhere).words.unwrap();
+        assert_eq!(two, "2 reviews stay open; nothing is kept here, so the run is over with this process.");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::events::{Heard, Hearing};
 use crate::client::{Call, Client, Failure};
+use crate::show::view::Review;
 
 /// Who acts here, as the run's events name them.
 const LOCAL: &str = "local";
@@ -17,8 +18,8 @@ const LOCAL: &str = "local";
 /// A run and where it takes place.
 #[derive(Clone, Copy)]
 pub(crate) enum Host<'a> {
-    /// In this process.
-    Here(&'a Engine, &'a str),
+    /// In this process; with an address, others can steer it there.
+    Here(&'a Engine, &'a str, Option<&'a str>),
     /// On a server.
     There(&'a Client, &'a str),
 }
@@ -36,7 +37,7 @@ impl Host<'_> {
     /// Everything that happens in the run, from its beginning.
     pub(super) async fn hear(self) -> anyhow::Result<Hearing<anyhow::Error>> {
         Ok(match self {
-            Host::Here(engine, run) => engine.tail(run, 0).await?.map_ok(Heard::Frame).err_into().boxed(),
+            Host::Here(engine, run, _) => engine.tail(run, 0).await?.map_ok(Heard::Frame).err_into().boxed(),
             Host::There(client, run) => client.follow(run).await?.err_into().boxed(),
         })
     }
@@ -44,7 +45,7 @@ impl Host<'_> {
     /// Asks the run to stop at once; one that is over already has.
     pub(super) async fn cancel(self) -> anyhow::Result<()> {
         match self {
-            Host::Here(engine, run) => match engine.command(run, cancel_now()).await {
+            Host::Here(engine, run, _) => match engine.command(run, cancel_now()).await {
                 Ok(_) | Err(Error::Refused(Refused::Ended { .. }) | Error::NotOwned(_)) => Ok(()),
                 Err(error) => Err(error.into()),
             },
@@ -68,7 +69,7 @@ impl Host<'_> {
     /// Decides a review, named by its public id.
     pub(super) async fn decide(self, id: &str, decision: Decision) -> anyhow::Result<Decided> {
         match self {
-            Host::Here(engine, run) => {
+            Host::Here(engine, run, _) => {
                 let Some((_, review)) = parse_review_id(id) else {
                     return Ok(Decided::No("no such review".to_owned()));
                 };
@@ -89,7 +90,7 @@ impl Host<'_> {
     /// Why nothing can be stored just now, as far as that is known here.
     pub(super) fn stalled(self) -> Option<String> {
         match self {
-            Host::Here(engine, run) => engine.stalled(run),
+            Host::Here(engine, run, _) => engine.stalled(run),
             Host::There(..) => None,
         }
     }
@@ -98,7 +99,7 @@ impl Host<'_> {
     /// the server's business.
     pub(super) async fn let_go(self) {
         match self {
-            Host::Here(engine, run) => engine.finished(run).await,
+            Host::Here(engine, run, _) => engine.finished(run).await,
             Host::There(..) => std::future::pending().await,
         }
     }
@@ -106,16 +107,31 @@ impl Host<'_> {
     /// Whether the run has an end.
     pub(super) async fn has_ended(self) -> anyhow::Result<bool> {
         match self {
-            Host::Here(engine, run) => Ok(engine.run(run).await?.end().is_some()),
+            Host::Here(engine, run, _) => Ok(engine.run(run).await?.end().is_some()),
             Host::There(..) => Ok(true),
         }
     }
 
-    /// What somebody can do about a review where nobody can be asked.
-    pub(super) fn review_hint(self, review: &str) -> String {
-        match self {
-            Host::Here(..) => "Nobody can be asked here, so reviews wait until their time is up.".to_owned(),
-            Host::There(..) => format!("`consort reviews decide {review} approve` lets it pass."),
+    /// Whether the run can only go on when a review is decided, and nobody but
+    /// the person in front of this process could do that.
+    pub(super) fn needs_person(self) -> bool {
+        matches!(self, Host::Here(engine, run, None) if engine.is_parked(run))
+    }
+
+    /// A sentence on what becomes of a review that nobody here decides.
+    pub(super) fn review_hint(self, review: &Review) -> String {
+        let id = &review.id;
+        match (self, review.due) {
+            (Host::Here(_, _, None), Some(_)) => {
+                "Nobody can be asked here, so reviews wait until their time is up.".to_owned()
+            }
+            (Host::Here(_, _, None), None) => format!("Nobody can be asked here, so the review {id} stays open."),
+            (Host::Here(_, _, Some(url)), _) => {
+                format!("The review stays open: `consort reviews decide {id} approve --url {url}` lets it pass.")
+            }
+            (Host::There(..), _) => {
+                format!("The review stays open: `consort reviews decide {id} approve` lets it pass.")
+            }
         }
     }
 }

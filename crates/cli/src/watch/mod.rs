@@ -36,6 +36,8 @@ pub(crate) enum Watched {
     AsAsked,
     /// Somebody would not wait for that.
     Left,
+    /// The run waits for a review that nobody here decides.
+    Undecided,
     /// The run stopped in the middle, because it could not be stored.
     Stopped,
 }
@@ -142,7 +144,18 @@ impl<'a, 'b> Watch<'a, 'b> {
                 }
             }
             self.ask()?;
+            if self.is_undecided() {
+                return Ok(Watched::Undecided);
+            }
         }
+    }
+
+    /// Whether waiting here is in vain: nobody can be asked, and no open review
+    /// has an end of its own.
+    fn is_undecided(&self) -> bool {
+        let reviews = &self.screen.view().reviews;
+        let endless = !reviews.is_empty() && reviews.iter().all(|review| review.due.is_none());
+        self.person.is_none() && endless && self.host.needs_person()
     }
 
     fn over(&self) -> Watched {
@@ -222,7 +235,7 @@ impl<'a, 'b> Watch<'a, 'b> {
 
     /// Says once what can be done about a review that nobody here can decide.
     fn hint(&mut self) -> io::Result<()> {
-        let hints = self.screen.view().reviews.iter().map(|review| self.host.review_hint(&review.id));
+        let hints = self.screen.view().reviews.iter().map(|review| self.host.review_hint(review));
         let Some(hint) = hints.into_iter().find(|hint| !self.hints.contains(hint)) else { return Ok(()) };
         self.screen.say(&hint)?;
         self.hints.push(hint);
@@ -233,8 +246,9 @@ impl<'a, 'b> Watch<'a, 'b> {
     async fn typed(&mut self, line: Option<String>) -> anyhow::Result<()> {
         let Some(question) = &mut self.question else { return Ok(()) };
         let Some(line) = line else {
-            // Nobody types any more: the review waits for its time to pass.
+            // Whoever leaves decides nothing: the review stays open.
             (self.question, self.person) = (None, None);
+            self.screen.ask("\n")?;
             return Ok(self.screen.answered()?);
         };
         match question.hear(&line) {

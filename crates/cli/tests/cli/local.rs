@@ -8,6 +8,7 @@ use crate::binary::{ended, interrupt, run, start};
 use crate::model::Model;
 use crate::served::Served;
 use crate::slow_model::SlowModel;
+use crate::terminal::Terminal;
 
 /// A configuration with a demo model, another one and two tasks in a row.
 fn two_models(other: &str) -> String {
@@ -176,6 +177,65 @@ fn a_review_that_nobody_can_decide_waits_for_its_time_and_says_so() {
     assert_eq!((status, answer.is_empty()), (Some(0), false), "{words}");
     let waits = "s only: waits for a review; in 1s the run goes on\nNobody can be asked here, so reviews wait until their time is up.\n";
     assert!(words.contains(waits) && words.contains("s one: nobody reviewed in time: CONTINUE\n"), "{words}");
+}
+
+/// One task whose output a person must look at.
+const REVIEWED: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
+    [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\nreview = 'required'\n";
+
+/// The id of the only review named in some words.
+fn review_in(words: &str) -> String {
+    let command = words.rsplit_once("consort reviews decide ").unwrap_or_else(|| panic!("no command in {words}")).1;
+    command.split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_review_that_nobody_can_decide_here_stays_open_for_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("consort.toml"), REVIEWED).unwrap();
+    let (status, answer, words) = run(folder.path(), &["run"]);
+    assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
+    assert!(words.contains("s only: waits for a review\n"), "{words}");
+    let review = review_in(&words);
+    let stays = format!("Nobody can be asked here, so the review {review} stays open.\n");
+    assert!(
+        words.contains(&stays) && words.contains("A review stays open; the run waits in consort-data (run-"),
+        "{words}"
+    );
+
+    let server = Served::start_in(folder);
+    let open = server.json(&["reviews", "list"]);
+    assert_eq!((&open["total"], open["reviews"][0]["reviewId"].as_str()), (&1.into(), Some(review.as_str())));
+    server.said(&["reviews", "decide", &review, "approve"]);
+    let run = review.split_once("-review-").unwrap().0;
+    assert_eq!(server.consort(&["runs", "watch", run]).0, Some(0));
+}
+
+#[test]
+fn ctrl_d_at_a_review_decides_nothing_and_says_how_to_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("consort.toml"), REVIEWED).unwrap();
+    let mut terminal = Terminal::start(folder.path(), &["run"]);
+    terminal.until("[x] exit early: ");
+    terminal.press("\u{4}");
+    terminal.until("A review stays open; the run waits in consort-data (run-");
+    let words = terminal.until(" approve");
+    assert_eq!(terminal.ended(), Some(1));
+    let server = Served::start_in(folder);
+    let review = review_in(&words);
+    assert_eq!(server.json(&["reviews", "list"])["reviews"][0]["reviewId"], review.as_str(), "it is open still");
+}
+
+#[test]
+fn ctrl_d_at_a_review_of_a_server_leaves_it_open_there() {
+    let server = Served::start(Some(REVIEWED));
+    let mut terminal = Terminal::start(server.folder.path(), &["run", "--url", &server.url]);
+    terminal.until("[x] exit early: ");
+    terminal.press("\u{4}");
+    terminal.until("The review stays open: `consort reviews decide ");
+    let review = server.json(&["reviews", "list"])["reviews"][0]["reviewId"].as_str().unwrap().to_owned();
+    server.said(&["reviews", "decide", &review, "approve"]);
+    assert_eq!(terminal.ended(), Some(0));
 }
 
 #[test]

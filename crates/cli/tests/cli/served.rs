@@ -24,6 +24,11 @@ impl Served {
         if let Some(config) = config {
             std::fs::write(folder.path().join("consort.toml"), config).unwrap();
         }
+        Served::start_in(folder)
+    }
+
+    /// Starts one with the configuration and the data of a folder.
+    pub(crate) fn start_in(folder: TempDir) -> Served {
         let (process, url) = listening(&folder, "0");
         Served { folder, url, process }
     }

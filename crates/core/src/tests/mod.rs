@@ -10,6 +10,7 @@ mod flows;
 mod made_up;
 mod model_options;
 mod properties;
+mod silence;
 mod spans;
 mod steering;
 mod subtasks;

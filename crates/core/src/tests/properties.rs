@@ -113,7 +113,8 @@ fn everything(on_error: OnError) -> Ensemble {
             ..task("c", &["a", "b"])
         },
     ];
-    let review = Review { policy: ReviewPolicy::AfterLastTask, timeout_ms: 5_000, on_timeout: OnTimeout::Continue };
+    let on_timeout = Some(OnTimeout::Continue);
+    let review = Review { policy: ReviewPolicy::AfterLastTask, timeout_ms: 5_000, on_timeout };
     Ensemble { limits: LIMITS, review, on_error, ..ensemble(drafts) }
 }
 
@@ -138,6 +139,10 @@ impl World {
             20..23 => return self.pass(u64::from(by) * 10),
             23 if self.run.spec.kind == Kind::Run => {
                 return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64)));
+            }
+            24..32 => {
+                self.grants.slot = choice % 64 > 24;
+                return self.settle();
             }
             _ => return self.finish_one(by),
         };
@@ -191,6 +196,8 @@ impl World {
 
     /// Lets everything under way end well, and time pass.
     pub(super) fn finish(&mut self) {
+        self.grants.slot = true;
+        self.settle();
         for _step in 0..10_000 {
             if self.run.ended() {
                 return;

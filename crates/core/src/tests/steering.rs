@@ -260,7 +260,8 @@ fn a_review_nobody_answers_does_what_was_announced() {
         (OnTimeout::Fail, "FAILED", Some(End::Failed { error: "task 'a' failed: nobody reviewed it in time".into() })),
     ];
     for (on_timeout, status, end) in cases {
-        let mut world = reviewed(required(), Review { policy: ReviewPolicy::Never, timeout_ms: 100, on_timeout });
+        let mut world =
+            reviewed(required(), Review { policy: ReviewPolicy::Never, timeout_ms: 100, on_timeout: Some(on_timeout) });
         world.answers("1", "draft");
         world.crash();
         world.pass(99);

@@ -130,7 +130,7 @@ impl World {
             waiting: Vec::new(),
             dispatched: HashMap::new(),
             now: 1000,
-            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared() },
+            grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared(), slot: true },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
         let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt };
@@ -168,6 +168,8 @@ impl World {
                 return self.drop_stopped();
             }
             for step in steps {
+                let may_work = self.grants.slot || !self.run.is_parked();
+                assert!(may_work || !step.event.fact.needs_slot(), "without a slot nothing begins: {step:?}");
                 self.take(step.event);
                 if let Some(Effect::Call { id, tool, .. }) = &step.then {
                     let times = self.dispatched.entry(id.clone()).or_default();

@@ -101,13 +101,13 @@ async fn remove(
     })
 }
 
-/// A run with its place in the queue, if it is in one, and how long it has
-/// been there.
+/// A run with its place in the queue, if it is in one, and, before it has
+/// begun, how long it has been there.
 fn placed(site: &Site, (run, started_at): (&str, Millis), mut view: Value) -> Value {
     if let (Some(position), Value::Object(fields)) = (site.engine().queue_position(run), &mut view) {
         let waited = site.engine().seams().clock.now().saturating_sub(started_at);
         fields.insert("queuePosition".to_owned(), position.into());
-        fields.insert("queuedMs".to_owned(), waited.into());
+        fields.entry("queuedMs").or_insert_with(|| waited.into());
     }
     view
 }

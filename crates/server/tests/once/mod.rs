@@ -8,6 +8,7 @@ use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
 use consort_runtime::log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::{ScriptedTool, What};
 use consort_server::Server;
 use futures::FutureExt;
@@ -125,7 +126,8 @@ async fn what_a_stopped_server_had_begun_is_not_done_again_on_a_guess() {
 
 #[tokio::test]
 async fn a_refusal_for_lack_of_room_is_not_kept() {
-    let here = start(server(engine(says("draft"), Capacity { running: 1, queued: 0 }), vec![careful()])).await;
+    let silent = ScriptedModel::new().otherwise(Line::new().hangs());
+    let here = start(server(engine(silent, Capacity { running: 1, queued: 0 }), vec![task("a")])).await;
     let body = || json!({ "inputs": { "topic": "x" } });
     let first = here.post("/api/runs", body()).await.json()["runId"].as_str().unwrap().to_owned();
     assert_eq!(keyed(&here, "k", "/api/runs", body()).await.problem(), (429, "CONCURRENCY_LIMIT".to_owned()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::draft::Draft;
-use consort_core::message::Usage;
+use consort_core::message::{Message, Usage};
 use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_runtime::model::{Line, ScriptedModel};
@@ -28,19 +28,23 @@ fn value(text: &str, series: &str) -> f64 {
 #[tokio::test]
 async fn what_happened_can_be_read_as_metrics_by_route_model_tool_and_state() {
     let usage = Usage { input: 7, output: 3, ..Usage::default() };
+    let is_slow = |message: &Message| matches!(message, Message::User { text } if text.as_str().contains("about y"));
     let model = ScriptedModel::new()
-        .in_task("a", 0, Line::new().calls("calculator", &json!({ "input": "1 + 1" })).uses(usage))
+        .when(move |ask| ask.messages.iter().any(is_slow), Line::new().hangs())
+        .when(|ask| ask.round == 0, Line::new().calls("calculator", &json!({ "input": "1 + 1" })).uses(usage))
         .otherwise(Line::new().says("draft").uses(usage));
     let careful = Draft { review: Some(ReviewRule::Required), tools: vec!["calculator".to_owned()], ..task("a") };
     let here = start(server(engine(model, Capacity { running: 1, queued: 5 }), vec![careful])).await;
-    let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "x" } }));
-    let run = submit().await.json()["runId"].as_str().unwrap().to_owned();
+    let submit = |topic: &str| here.post("/api/runs", json!({ "inputs": { "topic": topic } }));
+    let run = submit("x").await.json()["runId"].as_str().unwrap().to_owned();
     while here.get("/api/reviews").await.json()["total"] == 0 {}
-    submit().await;
+    // The first one waits for a person and has no slot, the third one for the second.
+    let _two = (submit("y").await, submit("y").await);
     let waiting = here.get("/metrics").await;
     assert_eq!(waiting.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     assert_eq!(value(&waiting.body, r#"consort_queue_depth{kind="run"}"#), 1.0);
-    assert_eq!(value(&waiting.body, r#"consort_runs{status="RUNNING"}"#), 1.0);
+    assert_eq!(value(&waiting.body, r#"consort_runs_active{kind="run"}"#), 1.0);
+    assert_eq!(value(&waiting.body, r#"consort_runs{status="RUNNING"}"#), 2.0);
     assert_eq!(value(&waiting.body, r#"consort_model_tokens_total{model="main",direction="input"}"#), 14.0);
     let calls = r#"consort_tool_call_seconds_count{tool="calculator",outcome="done"}"#;
     assert_eq!(value(&waiting.body, calls), 1.0);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::peers::sharing;
 use super::{assert_dense, kinds, request, seqs};
 use crate::client::start;
-use crate::{ended, reviewed, says, talking};
+use crate::{busy, ended, reviewed, says, talking};
 
 #[tokio::test]
 async fn a_submitter_hears_the_ack_first_then_every_event_in_order_then_the_result() {
@@ -40,7 +40,7 @@ async fn a_submitter_hears_the_ack_first_then_every_event_in_order_then_the_resu
 
 #[tokio::test]
 async fn what_cannot_run_is_rejected_with_a_reason_and_nothing_is_stored() {
-    let (here, _, _) = reviewed().await;
+    let (here, _) = busy().await;
     let (mut socket, _) = here.greeted().await;
     let rejected = |frame: Value| (frame["status"].clone(), frame["error"].clone(), frame["tasks"].clone());
     let cases = [

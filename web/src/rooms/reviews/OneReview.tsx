@@ -51,14 +51,14 @@ const TIMINGS: Record<Review['timing'], string> = {
 
 function Head({ review }: { review: Review }) {
   const now = useNow();
-  const { expiresAt } = review;
+  const { expiresAt, onTimeout } = review;
   return (
     <header className={css.head}>
       <h2>{review.taskName ?? 'A task'}</h2>
       <span>{TIMINGS[review.timing]}</span>
-      {expiresAt ? (
-        <span className={css.deadline} data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined} title={`Without a decision ${timeoutText(review.onTimeout)}`}>
-          <IconClock size={15} aria-hidden /><span><Countdown to={expiresAt} />, then {timeoutText(review.onTimeout)}</span>
+      {expiresAt && onTimeout ? (
+        <span className={css.deadline} data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined} title={`Without a decision ${timeoutText(onTimeout)}`}>
+          <IconClock size={15} aria-hidden /><span><Countdown to={expiresAt} />, then {timeoutText(onTimeout)}</span>
         </span>
       ) : null}
       <p>{review.agentRole} · <Link to={`/runs/${review.runId}/conversation?turn=${review.turnId?.split('.')[0] ?? review.taskIndex}`}>run {shortId(review.runId)}</Link> · asked <Ago at={review.createdAt} /></p>

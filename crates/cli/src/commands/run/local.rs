@@ -121,10 +121,11 @@ impl Job {
         };
         let run = self.engine.submit(run).await?;
         let mut screen = Screen::new(self.look, output.lend());
-        let host = Host::Here(&self.engine, &run);
+        let host = Host::Here(&self.engine, &run, showing.as_ref().map(|showing| showing.url.as_str()));
         let watched = Watch::new(host, &mut screen, person, (interrupts, CtrlC::Stops)).follow().await;
-        if watched.is_err() {
-            // Nobody can see it any more, so it does not go on.
+        if watched.is_err() && !self.engine.is_parked(&run) {
+            // Nobody can see it any more, so it does not go on. One that waits
+            // for a review does nothing; a terminal that is gone decides nothing.
             host.stop().await;
         }
         let watched = watched?;

@@ -26,6 +26,8 @@ pub(super) struct Shown {
 pub(super) struct Showing {
     /// Dropped or used, it ends the serving.
     stop: oneshot::Sender<()>,
+    /// Its address.
+    pub(super) url: String,
     serving: JoinHandle<io::Result<()>>,
 }
 
@@ -48,12 +50,13 @@ impl Shown {
         let refused = |error: io::Error| format!("cannot listen on {HOST}:{}: {error}", self.port);
         let listener = bind((HOST, self.port)).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        writeln!(err, "consort listening on http://{address} while the run lasts").map_err(refused)?;
+        let url = format!("http://{address}");
+        writeln!(err, "consort listening on {url} while the run lasts").map_err(refused)?;
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(self.server.serve(listener, async {
             let _either_way = stopped.await;
         }));
-        Ok(Showing { stop, serving })
+        Ok(Showing { stop, url, serving })
     }
 }
 

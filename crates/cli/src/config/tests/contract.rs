@@ -11,7 +11,7 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_core::schema::Schema;
-use consort_core::spec::{ReviewRule, Workflow};
+use consort_core::spec::{OnTimeout, Review, ReviewRule, Workflow};
 use consort_runtime::headers::Headers;
 use consort_runtime::model::{BodyShape, Extra};
 use consort_runtime::tool::{HttpEndpoint, HttpMethod};
@@ -45,6 +45,7 @@ fn server(default: Server) -> Server {
         *byte = u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     }
     Server {
+        on_timeout: Some(OnTimeout::Continue),
         workspace: Some("home/./workspace".into()),
         trace_dir: Some("home/./traces".into()),
         api_keys: vec![Key { name: "ci".to_owned(), sha256, scopes: vec![Scope::Read, Scope::Run] }],
@@ -202,6 +203,7 @@ fn template() -> Template {
     };
     let ensemble = Ensemble {
         name: "research".to_owned(),
+        review: Review { on_timeout: Some(OnTimeout::Continue), ..Review::default() },
         model: Some("sonnet".to_owned()),
         workflow: Some(Workflow::Sequential),
         max_delegation_depth: Some(3),

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use consort_core::spec::OnTimeout;
+
 use super::{CONTRACT, SECRET};
 use crate::config::server::Server;
 use crate::config::typed::{self, Table};
@@ -37,8 +39,9 @@ fn every_setting_of_the_starter_is_known_and_those_of_the_server_are_defaults() 
     let demo = Config::demo();
     assert_eq!((on.chat.limits, on.run_limits), (demo.chat.limits, demo.run_limits));
     assert_eq!((on.models.len(), on.mcp.len(), on.network.peers.len()), (4, 2, 2));
-    let Server { workspace, trace_dir, api_keys, .. } = on.server.clone();
-    assert_eq!(on.server, Server { workspace, trace_dir, api_keys, ..demo.server });
+    let Server { on_timeout, workspace, trace_dir, api_keys, .. } = on.server.clone();
+    assert_eq!((demo.server.on_timeout, on_timeout), (None, Some(OnTimeout::Continue)), "silence approves if written");
+    assert_eq!(on.server, Server { on_timeout, workspace, trace_dir, api_keys, ..demo.server });
 }
 
 #[test]
