@@ -9,7 +9,7 @@ use crate::budget::Limits;
 use crate::catalog::{NanoUsd, Price};
 use crate::chat;
 use crate::event::{End, Origin};
-use crate::frame::review_id;
+use crate::frame::{merge, review_id};
 use crate::id::{Id, Millis};
 use crate::run::{Ended, How, Run, Timer};
 use crate::spec::Workflow;
@@ -194,6 +194,7 @@ impl Run {
             detail.insert("limits".to_owned(), self.spec.limits.view());
             detail.insert("metrics".to_owned(), self.metrics());
             detail.insert("pendingReviews".to_owned(), self.pending_reviews(run).into());
+            detail.extend(self.final_output());
             detail.extend(ended_at.map(|at| ("completedAt".to_owned(), iso(at).into())));
         }
         detail
@@ -216,16 +217,32 @@ impl Run {
     pub fn result(&self, run: &str) -> Value {
         let output = |index: &usize| {
             let (task, ended) = (self.spec.tasks.get(*index)?, self.tasks.get(index)?);
-            let How::Completed { output, .. } = &ended.how else { return None };
-            Some(json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() }))
+            let How::Completed { output, parsed } = &ended.how else { return None };
+            let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
+            parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
+            Some(entry)
         };
         let outputs: Vec<Value> = self.outputs.iter().filter_map(output).collect();
         let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
             "durationMs": self.duration_ms(self.at), "metrics": self.metrics() });
-        if let (Value::Object(result), Some(error)) = (&mut result, self.error()) {
-            result.insert("error".to_owned(), error.into());
+        if let Value::Object(result) = &mut result {
+            result.extend(self.final_output());
+            result.extend(self.error().map(|error| ("error".to_owned(), error.into())));
         }
         result
+    }
+
+    /// The fields for what came out of the run as a whole: `output`, null unless
+    /// the run completed, and `parsedOutput` where that has a schema.
+    fn final_output(&self) -> impl Iterator<Item = (String, Value)> {
+        let completed = matches!(self.end, Some(End::Completed { .. }));
+        let last = self.outputs.last().and_then(|task| self.tasks.get(task)).filter(|_| completed);
+        let (output, parsed) = match last.map(|ended| &ended.how) {
+            Some(How::Completed { output, parsed }) => (json!(output), parsed.clone()),
+            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (Value::Null, None),
+        };
+        let parsed = parsed.map(|parsed| ("parsedOutput".to_owned(), parsed));
+        std::iter::once(("output".to_owned(), output)).chain(parsed)
     }
 
     /// The output of the task that completed last.

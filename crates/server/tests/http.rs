@@ -19,6 +19,8 @@ mod once;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
+mod outcome;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod silence;

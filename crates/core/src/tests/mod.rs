@@ -9,6 +9,7 @@ mod described;
 mod flows;
 mod made_up;
 mod model_options;
+mod outputs;
 mod properties;
 mod silence;
 mod spans;
