@@ -45,6 +45,7 @@ pub(crate) fn apply(
     let tags = std::mem::take(&mut request.tags);
     request.tags = before.tags.clone().into_iter().chain(tags).collect();
     let Compiled { mut spec, models, belt, warnings } = compile(&ensemble, request, catalog)?;
+    spec.traceparent.clone_from(&before.traceparent);
     for (index, (task, old)) in spec.tasks.iter_mut().zip(&before.tasks).enumerate() {
         if run.has_begun(index) {
             task.clone_from(old);

@@ -31,7 +31,15 @@ pub struct Event {
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Fact {
     /// The run exists. What it may use is stored, so an upgrade does not change it.
-    RunAccepted { ensemble_id: String, spec: Arc<Spec>, models: Models, belt: Belt },
+    /// `copied` is how many events from this one on are another run's.
+    RunAccepted {
+        ensemble_id: String,
+        spec: Arc<Spec>,
+        models: Models,
+        belt: Belt,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        copied: u64,
+    },
     /// Somebody took the run; whatever the owner before had under way is orphaned.
     RunAdopted { epoch: u64 },
     /// What stands before this is the record of another run; from here on it is
@@ -146,6 +154,11 @@ pub enum Fact {
     Chat(chat::Fact),
     /// Nothing of this run happens any more.
     RunEnded { end: End },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Where a run's first events were taken from.

@@ -119,8 +119,10 @@ struct New {
 impl New {
     /// The record under a name of its own, in a trace of its own.
     fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
-        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, spec, .. }, .. }) = events.first_mut() {
-            *name = ensemble_id;
+        let count = events.len() as u64;
+        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) = events.first_mut()
+        {
+            (*name, *copied) = (ensemble_id, count);
             if spec.traceparent.as_deref() != traceparent {
                 Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
             }
@@ -259,11 +261,24 @@ impl Run {
         self.lent.clear();
         self.errands.clear();
         (self.accepted_at, self.began_at, self.epoch) = (self.at, None, 0);
+        self.started_at = self.started_at.map(|_before| self.at);
+        self.inherit();
         (self.paused, self.parked, self.cancel, self.stop) = (false, false, None, None);
         self.graph = self.graph_left();
         let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
         self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();
         self.reopen_reviews();
+    }
+
+    /// Tells what was done before from what is done here: what ended stays as
+    /// it was, what is under way counts anew.
+    fn inherit(&mut self) {
+        // Events of earlier versions do not say how many of them are copies.
+        self.copied = self.copied.max(self.events.saturating_sub(1));
+        self.inherited = self.tasks.keys().copied().collect();
+        for turn in self.turns.values_mut() {
+            turn.used = Used { started_at: self.at, ..Used::default() };
+        }
     }
 
     /// The order of the tasks, as far as they have come.

@@ -36,6 +36,9 @@ impl Run {
         if let Value::Object(fields) = fields {
             frame.extend(fields.into_iter().filter(|(name, value)| !is_absent(name, value)));
         }
+        if seq < self.copied {
+            frame.insert("inherited".to_owned(), true.into());
+        }
         frame.insert("at".to_owned(), iso(event.at).into());
         Value::Object(frame)
     }

@@ -86,6 +86,20 @@ impl Run {
         self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }
 
+    /// Whether time counts: not while the run is paused, has no slot, or only
+    /// people are waited for.
+    pub(crate) fn works(&self) -> bool {
+        self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
+    }
+
+    /// Whether people were asked and no turn can go on without them.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.in_flight == 0
+            && self.wants.is_empty()
+            && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
+            && !(self.open_reviews.is_empty() && self.chat.open.is_empty())
+    }
+
     /// Whether reviews are open and nothing else could go on.
     pub(crate) fn waits_for_reviews(&self) -> bool {
         let begins_another = self.stop.is_none() && self.graph.ready().next().is_some();

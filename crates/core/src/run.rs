@@ -30,6 +30,10 @@ pub struct Run {
     pub(crate) ensemble_id: String,
     /// Where its first events were taken from.
     pub(crate) origin: Option<Origin>,
+    /// How many of its first events are copies.
+    pub(crate) copied: u64,
+    /// Tasks that ended in the run its first events were taken from.
+    pub(crate) inherited: BTreeSet<usize>,
     pub(crate) spec: Arc<Spec>,
     pub(crate) models: Models,
     pub(crate) belt: Belt,
@@ -136,7 +140,7 @@ impl Run {
         self.at = event.at;
         self.events += 1;
         match &event.fact {
-            Fact::RunAccepted { ensemble_id, spec, models, belt } => self.accepted(ensemble_id, spec, models, belt),
+            Fact::RunAccepted { .. } => self.accepted(&event.fact),
             Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
             Fact::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
             Fact::RunStarted => self.started_at = Some(event.at),
@@ -253,21 +257,9 @@ impl Run {
         &self.turns
     }
 
-    /// Whether time counts: not while the run is paused, has no slot, or only
-    /// people are waited for.
-    fn works(&self) -> bool {
-        self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
-    }
-
-    /// Whether people were asked and no turn can go on without them.
-    pub(crate) fn waits_for_people(&self) -> bool {
-        self.in_flight == 0
-            && self.wants.is_empty()
-            && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
-            && !(self.open_reviews.is_empty() && self.chat.open.is_empty())
-    }
-
-    fn accepted(&mut self, ensemble_id: &str, spec: &Arc<Spec>, models: &Models, belt: &Belt) {
+    fn accepted(&mut self, fact: &Fact) {
+        let Fact::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
+        self.copied = *copied;
         ensemble_id.clone_into(&mut self.ensemble_id);
         self.spec = spec.clone();
         self.models = models.clone();
@@ -388,6 +380,7 @@ impl Run {
         let ended = Ended { how, at: self.at, used: turn.used, model: turn.model.clone() };
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(turn.worker);
+            self.inherited.remove(&turn.worker);
             self.tasks.insert(turn.worker, ended);
         }
     }

@@ -37,6 +37,7 @@ struct Failed {
     turn: Id,
     at: Millis,
     message: String,
+    inherited: bool,
 }
 
 /// One conversation.
@@ -56,6 +57,8 @@ struct Talk {
     output: Option<Text>,
     parsed: Option<Value>,
     succeeded: bool,
+    /// Whether it ended in the run that this one goes on from.
+    inherited: bool,
 }
 
 /// One question to a model.
@@ -65,6 +68,7 @@ struct Round {
     messages: Vec<Message>,
     answer: Option<Answered>,
     calls: Vec<Called>,
+    inherited: bool,
 }
 
 struct Answered {
@@ -82,6 +86,7 @@ struct Called {
     result: String,
     ended_at: Millis,
     duration_ms: u64,
+    inherited: bool,
 }
 
 impl Tracer {
@@ -101,7 +106,8 @@ impl Tracer {
             }
             Fact::ModelAsked { turn, round, .. } => {
                 let messages = self.run.turns.get(turn).map(|turn| turn.messages.to_vec()).unwrap_or_default();
-                let round = Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new() };
+                let round =
+                    Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
                 self.change(turn, |talk| talk.rounds.push(round));
             }
             Fact::ModelReplied { turn, reply, usage, latency_ms } => {
@@ -119,9 +125,9 @@ impl Tracer {
                 self.fail(turn, at, reason);
                 self.change(turn, |talk| talk.ended_at = Some(at));
             }
+            Fact::RunForked { .. } => self.inherit(at),
             Fact::RunAccepted { .. }
             | Fact::RunAdopted { .. }
-            | Fact::RunForked { .. }
             | Fact::RunStarted
             | Fact::BeltComposed { .. }
             | Fact::ChoreBegun { .. }
@@ -155,6 +161,22 @@ impl Tracer {
         }
     }
 
+    /// What came before is another run's; what is under way counts anew.
+    fn inherit(&mut self, at: Millis) {
+        self.errors.iter_mut().for_each(|failed| failed.inherited = true);
+        for talk in self.talks.values_mut() {
+            for round in &mut talk.rounds {
+                round.inherited = true;
+                round.calls.iter_mut().for_each(|called| called.inherited = true);
+            }
+            talk.chores.iter_mut().for_each(|called| called.inherited = true);
+            talk.inherited = talk.ended_at.is_some();
+            if !talk.inherited {
+                (talk.started_at, talk.used) = (at, Used::default());
+            }
+        }
+    }
+
     fn begin(&mut self, id: &Id, at: Millis) {
         let worker = self.run.turns.get(id).map_or(id.task_index(), |turn| turn.worker);
         let title = self.run.turns.get(id).map(|turn| turn.title.clone()).unwrap_or_default();
@@ -176,7 +198,7 @@ impl Tracer {
     }
 
     fn fail(&mut self, turn: &Id, at: Millis, message: &str) {
-        self.errors.push(Failed { turn: turn.clone(), at, message: message.to_owned() });
+        self.errors.push(Failed { turn: turn.clone(), at, message: message.to_owned(), inherited: false });
     }
 
     fn returned(&mut self, call: &Id, outcome: &Outcome, (at, duration_ms): (Millis, u64)) {
@@ -186,7 +208,8 @@ impl Tracer {
             (talk.ended_at, talk.succeeded) = (Some(at), succeeded);
             talk.output = Some(result.clone().into());
         });
-        let called = Called { name, args, outcome: outcome.clone(), result, ended_at: at, duration_ms };
+        let called =
+            Called { name, args, outcome: outcome.clone(), result, ended_at: at, duration_ms, inherited: false };
         self.change(&turn_of(call), |talk| match talk.rounds.last_mut() {
             Some(round) if !call.is_chore() => round.calls.push(called),
             Some(_) | None => talk.chores.push(called),

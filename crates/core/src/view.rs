@@ -220,6 +220,7 @@ impl Run {
             let How::Completed { output, parsed } = &ended.how else { return None };
             let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
             parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
+            self.mark(*index, &mut entry);
             Some(entry)
         };
         let outputs: Vec<Value> = self.outputs.iter().filter_map(output).collect();
@@ -336,6 +337,7 @@ impl Run {
         let turn = self.turns.get(&Id::task(index));
         let mut view = json!({ "name": task.name, "description": task.description, "taskDescription": task.description,
             "agentRole": task.agent.role, "status": self.task_status(turn, self.tasks.get(&index)) });
+        self.mark(index, &mut view);
         let fields = match (self.tasks.get(&index), turn) {
             (Some(ended), _) => ended.fields(),
             (None, Some(turn)) => json!({ "model": turn.model, "tokenCount": turn.used.tokens(),
@@ -346,6 +348,13 @@ impl Run {
             view.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         }
         view
+    }
+
+    /// Marks what is said about a task that ended in the run this one goes on from.
+    fn mark(&self, task: usize, view: &mut Value) {
+        if self.inherited.contains(&task) {
+            merge(view, json!({ "inherited": true }));
+        }
     }
 
     /// The subtasks under way below a turn.

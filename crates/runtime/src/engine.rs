@@ -228,7 +228,7 @@ impl Engine {
     ) -> Result<(), Error> {
         let Compiled { spec, models, belt, .. } = compiled;
         let new = New { id, kind: spec.kind, priority: spec.priority(), ring };
-        let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt };
+        let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt, copied: 0 };
         self.accept(new, vec![Event { at: self.0.seams.clock.now(), fact }], claims).await
     }
 

@@ -173,8 +173,9 @@ impl Runner {
         for event in events {
             self.take(event)?;
         }
-        // What a fork brings along has ended elsewhere.
+        // What a fork brings along has ended, and was said, elsewhere.
         self.recorder.forget();
+        self.batch.aloud.clear();
         if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
     }
 

@@ -25,6 +25,11 @@ impl Frame {
         self.0.pointer(&format!("/{pointer}"))
     }
 
+    /// Whether it is another run's, from which this one goes on.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.value("inherited").is_some_and(|value| *value == Value::Bool(true))
+    }
+
     /// A text, empty when there is none.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         self.value(pointer).and_then(Value::as_str).unwrap_or_default()

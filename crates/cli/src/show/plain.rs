@@ -16,6 +16,11 @@ pub(crate) fn line(view: &View, frame: &Frame) -> Option<String> {
             let count = counted(view.declared.len() as u64, "task");
             Some(format!("{ensemble}: {} started, {count}", frame.text("runId")))
         }
+        "run_forked" => {
+            let origin = [frame.text("retryOf"), frame.text("forkedFrom/runId")].concat();
+            let done = format!("{} of {}", view.finished(), counted(view.declared.len() as u64, "task"));
+            Some(format!("{ensemble}: {} goes on from {origin}, {done} done there", frame.text("runId")))
+        }
         "cancel_requested" => Some(format!("{ensemble}: stopping")),
         "run_paused" => Some(format!("{ensemble}: paused")),
         "run_resumed" => Some(format!("{ensemble}: resumed")),

@@ -32,7 +32,7 @@ pub(crate) struct Screen<'a> {
     look: Look,
     view: View,
     began: Instant,
-    /// When the run's first event happened, in milliseconds since 1970.
+    /// When the first event of the run's own happened, in milliseconds since 1970.
     first: Option<u64>,
     /// When the last one happened, since the first.
     last: Duration,
@@ -69,6 +69,13 @@ impl<'a> Screen<'a> {
             // The result has no time of its own: it follows the last event.
             ring::Frame::Event { .. } | ring::Frame::Result { .. } => {}
         }
+        if frame.is_inherited() {
+            return Duration::ZERO;
+        }
+        if frame.kind() == "run_forked" {
+            // The run's own clock begins here.
+            self.first = None;
+        }
         if let Some(at) = frame.at() {
             self.last = Duration::from_millis(at.saturating_sub(*self.first.get_or_insert(at)));
             self.ahead += self.last.saturating_sub(self.now());
@@ -88,6 +95,7 @@ impl<'a> Screen<'a> {
         let moment = self.moment(told, &frame);
         self.view.apply(&frame, moment);
         match self.look {
+            Look::Lines if frame.is_inherited() => Ok(()),
             Look::Lines => match plain::line(&self.view, &frame) {
                 Some(line) => writeln!(self.output.err, "{} {line}", span(moment)),
                 None => Ok(()),

@@ -202,6 +202,7 @@ impl View {
     pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) {
         match frame.kind() {
             "run_accepted" => self.accepted(frame),
+            "run_forked" => self.forked(now),
             "task_started" => self.change(frame, |turn| {
                 turn.began.get_or_insert(now);
                 turn.state = State::Ready;
@@ -323,6 +324,18 @@ impl View {
     fn position(&self, id: &str) -> Option<usize> {
         let number: usize = id.split('.').next()?.parse().ok()?;
         number.checked_sub(self.first)
+    }
+
+    /// What was done so far was done by another run: it took no time of this
+    /// one and cost it nothing.
+    fn forked(&mut self, now: Duration) {
+        for task in &mut self.tasks {
+            for turn in std::iter::once(&mut task.turn).chain(&mut task.subtasks) {
+                let under_way = turn.began.is_some() && !turn.state.has_ended();
+                turn.began = under_way.then_some(now);
+                (turn.took, turn.tokens, turn.cost) = (None, None, None);
+            }
+        }
     }
 
     /// A call became a turn of its own.

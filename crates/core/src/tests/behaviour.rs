@@ -418,6 +418,7 @@ fn fan(n: usize) -> Duration {
         spec: compiled.spec.into(),
         models: compiled.models,
         belt: compiled.belt,
+        copied: 0,
     };
     run.apply(&crate::event::Event { at: 0, fact });
     let mut waiting = Vec::new();

@@ -7,6 +7,7 @@ mod chats;
 mod chores;
 mod described;
 mod flows;
+mod inherited;
 mod made_up;
 mod model_options;
 mod outputs;

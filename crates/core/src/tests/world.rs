@@ -133,7 +133,7 @@ impl World {
             grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared(), slot: true },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
-        let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt };
+        let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt, copied: 0 };
         world.take(Event { at: world.now, fact });
         world.command(Command::Adopt).unwrap();
         world

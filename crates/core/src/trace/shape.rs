@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Answered, Called, Failed, Round, Talk, Tracer};
 use crate::agent::Agent;
 use crate::chore;
-use crate::frame::quote;
+use crate::frame::{merge, quote};
 use crate::id::Id;
 use crate::message::Outcome;
 use crate::spec::{CaptureMode, Task};
@@ -47,14 +47,16 @@ impl Tracer {
         let rounds = talk.rounds.iter().filter_map(|round| self.round(round));
         let delegations = talk.children.iter().filter_map(|child| self.delegation(task, child));
         let chores: Vec<Value> = talk.chores.iter().map(|called| self.called(called)).collect();
-        Some(json!({
+        let mut trace = json!({
             "taskDescription": title, "expectedOutput": task.expected_output, "agentRole": task.agent.role,
             "startedAt": iso(talk.started_at), "completedAt": talk.ended_at.map(iso),
             "duration": iso_span(ended.saturating_sub(talk.started_at)), "prompts": prompts,
             "llmInteractions": rounds.collect::<Vec<_>>(), "delegations": delegations.collect::<Vec<_>>(),
             "finalOutput": talk.output, "parsedOutput": talk.parsed, "metrics": self.metrics(&talk.used, Some(talk)),
             "metadata": { "taskName": task.name, "turnId": id, "chores": chores },
-        }))
+        });
+        mark(talk.inherited, &mut trace);
+        Some(trace)
     }
 
     /// A question that was answered; the others are among the errors.
@@ -66,12 +68,14 @@ impl Tracer {
             CaptureMode::Standard | CaptureMode::Full => round.messages.iter().map(quote).collect(),
         };
         let calls: Vec<Value> = round.calls.iter().map(|called| self.called(called)).collect();
-        Some(json!({
+        let mut interaction = json!({
             "iterationIndex": round.index, "startedAt": iso(round.asked_at), "completedAt": iso(*at),
             "latency": iso_span(*latency_ms), "inputTokens": usage.map_or(-1, |usage| usage.input.cast_signed()),
             "outputTokens": usage.map_or(-1, |usage| usage.output.cast_signed()), "responseType": kind,
             "responseText": reply.text(), "toolCalls": calls, "messages": messages,
-        }))
+        });
+        mark(round.inherited, &mut interaction);
+        Some(interaction)
     }
 
     fn called(&self, called: &Called) -> Value {
@@ -86,9 +90,11 @@ impl Tracer {
             CaptureMode::Full => serde_json::from_str(&called.args).ok(),
         };
         let began = called.ended_at.saturating_sub(called.duration_ms);
-        json!({ "toolName": called.name, "arguments": called.args, "result": called.result, "structuredOutput": data,
+        let mut call = json!({ "toolName": called.name, "arguments": called.args, "result": called.result, "structuredOutput": data,
             "startedAt": iso(began), "completedAt": iso(called.ended_at), "duration": iso_span(called.duration_ms),
-            "outcome": outcome, "parsedInput": parsed, "metadata": {} })
+            "outcome": outcome, "parsedInput": parsed, "metadata": {} });
+        mark(called.inherited, &mut call);
+        call
     }
 
     fn delegation(&self, by: &Task, child: &Id) -> Option<Value> {
@@ -104,8 +110,10 @@ impl Tracer {
     fn metrics(&self, used: &Used, talk: Option<&Talk>) -> Value {
         let count = |tokens: u64| if used.unknown { -1 } else { tokens.cast_signed() };
         let calls = |tool: &str| talk.map_or(0, |talk| talk.chores.iter().filter(|call| call.name == tool).count());
-        let delegations = talk
-            .map_or_else(|| self.talks.keys().filter(|id| id.parent().is_some()).count(), |talk| talk.children.len());
+        let delegations = talk.map_or_else(
+            || self.talks.iter().filter(|(id, talk)| id.parent().is_some() && !talk.inherited).count(),
+            |talk| talk.children.len(),
+        );
         json!({ "inputTokens": count(used.usage.input), "outputTokens": count(used.usage.output),
             "totalTokens": used.tokens(), "llmLatency": iso_span(used.llm_ms), "toolExecutionTime": iso_span(used.tool_ms),
             "memoryRetrievalTime": iso_span(0), "promptBuildTime": iso_span(0), "llmCallCount": used.llm_calls,
@@ -126,8 +134,18 @@ impl Tracer {
     fn error(&self, failed: &Failed) -> Value {
         let worker = self.talks.get(&failed.turn).map_or(failed.turn.task_index(), |talk| talk.worker);
         let task = self.run.spec.tasks.get(worker);
-        json!({ "taskDescription": task.map(|task| &task.description), "agentRole": task.map(|task| &task.agent.role),
-            "turnId": failed.turn, "message": failed.message, "at": iso(failed.at) })
+        let role = task.map(|task| &task.agent.role);
+        let mut error = json!({ "taskDescription": task.map(|task| &task.description), "agentRole": role,
+            "turnId": failed.turn, "message": failed.message, "at": iso(failed.at) });
+        mark(failed.inherited, &mut error);
+        error
+    }
+}
+
+/// Marks what was taken from the run that this one goes on from.
+fn mark(inherited: bool, view: &mut Value) {
+    if inherited {
+        merge(view, json!({ "inherited": true }));
     }
 }
 

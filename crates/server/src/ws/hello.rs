@@ -180,9 +180,9 @@ fn size(frames: &[Told]) -> usize {
 /// when it started: what was over by then is history.
 fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
     let newest = traces.iter().find(|trace| trace.started.is_some());
-    let began = newest.and_then(|trace| trace.kept.first()).map(|told| &told.at);
+    let began = newest.and_then(|trace| trace.started.as_ref()?.1.as_str());
     let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, began) {
-        (Some(ended), Some(began)) => ended > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
+        (Some(ended), Some(began)) => ended.as_str() > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
         (None, _) | (_, None) => true,
     };
     let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();

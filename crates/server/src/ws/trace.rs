@@ -87,6 +87,11 @@ impl Trace {
                 let field = |name| frame.get(name).cloned().unwrap_or_default();
                 self.started = Some((field("ensembleId"), field("startedAt")));
             }
+            // What comes before is another run's, and began when that did.
+            "run_forked" => {
+                let at = frame.get("at").cloned().unwrap_or_default();
+                self.started.iter_mut().for_each(|(_, started)| started.clone_from(&at));
+            }
             "ensemble_completed" => self.ended_at = Some(told.at.clone()),
             "llm_iteration_started" => self.begin(frame, &told),
             "llm_iteration_completed" => self.complete(frame, &told, iterations_max),

@@ -77,6 +77,22 @@ async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
     assert_eq!(done["metrics"]["llmCalls"], 1, "only its own work counts");
     assert_eq!(tool.ledger().iter().filter(|line| line.starts_with("began")).count(), 1);
 
+    let (task, own) = (&done["tasks"][0], &done["tasks"][1]);
+    assert_eq!((&task["inherited"], own.get("inherited")), (&json!(true), None), "{done}");
+    assert!(own["startedAt"].as_str() >= done["startedAt"].as_str(), "{done}");
+    let head = format!("GET {place}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+    let events = here.send(&head, b"").await.json();
+    let events = events["events"].as_array().unwrap();
+    let copied = events.iter().position(|frame| frame["type"] == "run_forked").unwrap();
+    let marked = |frame: &&Value| frame["inherited"] == true;
+    assert_eq!((events.iter().take_while(marked).count(), events.iter().filter(marked).count()), (copied, copied));
+    let trace = here.get(&format!("{place}/trace")).await.json();
+    assert_eq!((&trace["startedAt"], &trace["metrics"]["llmCallCount"]), (&done["startedAt"], &json!(1)));
+    let traced = |task: usize| trace["taskTraces"][task].get("inherited");
+    assert_eq!((traced(0), traced(1)), (Some(&json!(true)), None));
+    let (_, hello) = here.greeted().await;
+    assert_eq!(hello["startedAt"], done["startedAt"], "a late client is told the time of the new run");
+
     let listed = here.get("/api/runs?limit=1").await.json();
     assert_eq!(listed["runs"][0]["retryOf"], *old);
     let again = format!("/api/runs/{}/retry", done["runId"].as_str().unwrap());

@@ -52,13 +52,17 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
         ("WHY", Column::Text),
     ]);
     for task in run.list("tasks") {
-        let took = task.span("durationMs").or_else(|| task.since("startedAt", page));
-        let calls = task.count("toolCallCount").filter(|calls| *calls > 0);
+        // What another run did took no time of this one.
+        let inherited = task.has("inherited");
+        let own = |count: Option<u64>| count.filter(|count| *count > 0 && !inherited);
+        let took = task.span("durationMs").or_else(|| task.since("startedAt", page)).filter(|_| !inherited);
+        let calls = own(task.count("toolCallCount"));
+        let mark = if inherited { ", inherited" } else { "" };
         table.row([
             task.line("name"),
-            task.line("status").to_lowercase(),
+            format!("{}{mark}", task.line("status").to_lowercase()),
             took.map(span).unwrap_or_default(),
-            task.count("tokenCount").filter(|tokens| *tokens > 0).map(grouped).unwrap_or_default(),
+            own(task.count("tokenCount")).map(grouped).unwrap_or_default(),
             calls.map(grouped).unwrap_or_default(),
             [task.line("error"), task.line("reason")].join(""),
         ]);
@@ -75,6 +79,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_task_that_another_run_did_has_no_time_of_this_one() {
+        let answer = json!({ "tasks": [
+            { "name": "a", "status": "COMPLETED", "durationMs": 32_000, "tokenCount": 99, "toolCallCount": 1, "inherited": true },
+            { "name": "b", "status": "COMPLETED", "durationMs": 1400, "tokenCount": 7, "toolCallCount": 0 } ] });
+        let expected = "\
+TASK  STATUS                TOOK  TOKENS
+a     completed, inherited
+b     completed             1.4s       7
+";
+        assert_eq!(tasks(Record(&answer), &Page { now: 0, room: None }), expected);
+    }
 
     #[test]
     fn a_run_reads_from_where_it_stands_to_what_came_out() {
