@@ -66,7 +66,7 @@ impl Life<'_> {
             Some((old, before)) => {
                 let (edits, catalog) = (Edits::default(), Catalog::default());
                 let wanted =
-                    Wanted { keep: before.keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
+                    Wanted { keep: before.keep.clone(), edits: &edits, catalog: &catalog, by: "me", traceparent: None };
                 self.engine.fork(old, &wanted).await.unwrap().0
             }
         };

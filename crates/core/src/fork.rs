@@ -15,23 +15,25 @@ use crate::event::{Edited, Event, Fact, Origin};
 use crate::graph::Graph;
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
-use crate::mistake::Mistake;
+use crate::mistake::{Code, Mistake, listed};
 use crate::run::{How, Run};
-use crate::spec::Kind;
+use crate::spec::{Kind, Task};
 use crate::stopwatch::Stopwatch;
 use crate::turn::Used;
 
 /// How much of a record is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// What belongs to completed tasks.
     Completed,
     /// What was recorded before this seq; everything when absent.
     Before(Option<u64>),
+    /// What was recorded before the task of this name began.
+    BeforeTask(String),
 }
 
 /// What to make a new run of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted<'a> {
     /// How much of the old one is kept.
     pub keep: Keep,
@@ -96,7 +98,7 @@ pub fn fork(
     ensemble_id: String,
     now: Millis,
 ) -> Result<Forked, Refused> {
-    let (kept, origin) = kept(run, events, wanted.keep)?;
+    let (kept, origin) = kept(run, events, &wanted.keep)?;
     let mut new = New::begin(kept, (ensemble_id, wanted.traceparent), now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
     let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
@@ -138,24 +140,38 @@ impl New {
     }
 }
 
-fn kept(run: &str, events: &[Event], keep: Keep) -> Result<(Vec<Event>, Origin), Refused> {
+fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin), Refused> {
     if !matches!(events.first(), Some(Event { fact: Fact::RunAccepted { spec, .. }, .. }) if spec.kind == Kind::Run) {
         return Err(Refused::NoRun);
     }
-    let run = run.to_owned();
-    match keep {
-        Keep::Completed => Ok((completed(events)?, Origin::Retry { run })),
-        Keep::Before(seq) => {
-            let done =
-                events.len() - usize::from(matches!(events.last(), Some(Event { fact: Fact::RunEnded { .. }, .. })));
-            let most = done as u64;
-            let seq = seq.unwrap_or(most);
-            let too_far = Refused::TooFar { given: seq, most };
-            // The first event says what the run is; without it there is none.
-            let length = usize::try_from(seq).ok().filter(|length| *length <= done).ok_or(too_far)?.max(1);
-            Ok((before(events, length), Origin::Fork { run, seq }))
-        }
-    }
+    let seq = match keep {
+        Keep::Completed => return Ok((completed(events)?, Origin::Retry { run: run.to_owned() })),
+        Keep::Before(seq) => *seq,
+        Keep::BeforeTask(name) => Some(beginning_of(events, name).map_err(|mistake| Refused::Mistakes(vec![mistake]))?),
+    };
+    let done = events.len() - usize::from(matches!(events.last(), Some(Event { fact: Fact::RunEnded { .. }, .. })));
+    let most = done as u64;
+    let seq = seq.unwrap_or(most);
+    let too_far = Refused::TooFar { given: seq, most };
+    // The first event says what the run is; without it there is none.
+    let length = usize::try_from(seq).ok().filter(|length| *length <= done).ok_or(too_far)?.max(1);
+    Ok((before(events, length), Origin::Fork { run: run.to_owned(), seq }))
+}
+
+/// The seq of the first event of a task, by its name in any case.
+fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
+    let wrong = |message: String| Mistake::new(Code::BadRequest, "task", message);
+    let run = Run::replay(events);
+    let begins =
+        |(index, task): &(usize, &Task)| task.name.eq_ignore_ascii_case(name) && run.spec.is_begun_by_run(*index);
+    let Some((task, _)) = run.spec.tasks.iter().enumerate().find(begins) else {
+        let known = run.spec.tasks.iter().enumerate().filter(|(index, _)| run.spec.is_begun_by_run(*index));
+        let known = listed(known.map(|(_, task)| task.name.as_str()));
+        return Err(wrong(format!("Unknown task '{name}'. Available: {known}")));
+    };
+    let first = events.iter().position(|event| task_of(&event.fact) == Some(task));
+    let first = first.ok_or_else(|| wrong(format!("'{name}' has not begun in that run")))?;
+    Ok(first as u64)
 }
 
 /// Everything about the tasks that have completed, and about the run.
@@ -176,10 +192,14 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
     Ok(events.iter().filter_map(copy).collect())
 }
 
+/// The task a fact is about, if it is about one.
+fn task_of(fact: &Fact) -> Option<usize> {
+    if let Fact::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
+}
+
 /// A fact as it stands in the copy, where reviews are numbered anew.
 fn copied(fact: &Fact, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<Fact> {
-    let task = if let Fact::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) };
-    if task.is_some_and(|task| !done.contains(&task)) {
+    if task_of(fact).is_some_and(|task| !done.contains(&task)) {
         return None;
     }
     let mut fact = fact.clone();

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::agent::Agent;
 use crate::draft::{Draft, Override, Request, RequestOptions};
 use crate::edit::Edits;
+use crate::fork::Keep;
 use crate::mistake::{Code, Mistake};
 use crate::model_options::{ModelOptions, REASONING_EFFORTS};
 use crate::spec::{CaptureMode, OnTimeout, ReviewPolicy, ReviewRule, Workflow};
@@ -28,22 +29,26 @@ pub fn parse(json: &Value) -> Result<(Request, Vec<String>), Vec<Mistake>> {
 }
 
 /// Reads what is to be different in a run that goes on from another one's
-/// record, and from which seq. Returns it with warnings about unknown fields.
-pub fn parse_edits(json: &Value) -> Result<(Edits, Option<u64>, Vec<String>), Vec<Mistake>> {
+/// record, and where that record ends. Returns it with warnings about unknown fields.
+pub fn parse_edits(json: &Value) -> Result<(Edits, Keep, Vec<String>), Vec<Mistake>> {
     let mut notes = Notes::default();
-    let (edits, seq) = match Fields::of(json, "", &mut notes) {
+    let (edits, keep) = match Fields::of(json, "", &mut notes) {
         Some(mut fields) => edits(&mut fields),
-        None => Default::default(),
+        None => (Edits::default(), Keep::Before(None)),
     };
-    if notes.mistakes.is_empty() { Ok((edits, seq, notes.warnings)) } else { Err(notes.mistakes) }
+    if notes.mistakes.is_empty() { Ok((edits, keep, notes.warnings)) } else { Err(notes.mistakes) }
 }
 
-fn edits(fields: &mut Fields<'_>) -> (Edits, Option<u64>) {
-    let (seq, model) = (fields.position("seq"), fields.text("model"));
+fn edits(fields: &mut Fields<'_>) -> (Edits, Keep) {
+    let (seq, task, model) = (fields.position("seq"), fields.text("task"), fields.text("model"));
+    if seq.is_some() && task.is_some() {
+        fields.mistake("task", "says where to begin, as `seq` does; give one of them");
+    }
     if fields.get("tasks").is_some() {
         fields.mistake("tasks", "the tasks of a run are its own; change those that have not begun in `taskOverrides`");
     }
-    (Edits { request: request(fields), model }, seq)
+    let keep = task.map_or(Keep::Before(seq), Keep::BeforeTask);
+    (Edits { request: request(fields), model }, keep)
 }
 
 fn request(fields: &mut Fields<'_>) -> Request {

@@ -8,6 +8,7 @@ use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::record::{Page, Record};
+use crate::show::words::one_line;
 
 /// An answer in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +55,15 @@ pub(crate) fn call(
             return Err(failure.into());
         }
     };
-    let told = tell(Record(&client.read(&answer)?), &page(output.out));
+    let read = client.read(&answer)?;
+    let told = tell(Record(&read), &page(output.out));
     match (target.json, answer.as_str()) {
         (true, "") => {}
         (true, answer) => output.out.json(answer)?,
         (false, _) => {
+            for warning in Record(&read).list("warnings").filter_map(|warning| warning.0.as_str()) {
+                writeln!(output.err, "warning: {}", one_line(warning))?;
+            }
             write!(output.out, "{}", told.out)?;
             write!(output.err, "{}", told.err)?;
         }

@@ -62,6 +62,32 @@ fn a_cancel_is_as_soon_as_it_is_asked_to_be() {
 }
 
 #[test]
+fn a_fork_from_a_task_tells_what_it_has_from_before_and_what_the_server_ignored() {
+    let pair = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'pair'\n\
+        [[ensemble.task]]\nname = 'first'\ndescription = 'Say hello'\n\
+        [[ensemble.task]]\nname = 'second'\ndescription = 'Say more'\n";
+    let server = Served::start(Some(pair));
+    assert_eq!(server.consort(&["run"]).0, Some(0));
+    let old = server.newest();
+    server.write("edits.json", r#"{"taskOverrides": {"second": {"modle": "ok", "description": "Say less"}}}"#);
+    let (status, said, words) = server.consort(&["runs", "fork", &old, "--task", "second", "--file", "edits.json"]);
+    assert_eq!(
+        (status, words.as_str()),
+        (Some(0), "warning: unknown field `taskOverrides.second.modle` was ignored\n")
+    );
+    let new = said.split(':').next().unwrap();
+    let (status, _, words) = server.consort(&["runs", "watch", new]);
+    let lines: Vec<&str> = words.lines().collect();
+    let first = format!("0.0s pair: {new} goes on from {old}, 1 of 2 tasks done there");
+    assert_eq!((status, lines[0]), (Some(0), first.as_str()), "what was done there is not told again: {words}");
+    assert!(!words.contains(" first: "), "{words}");
+    let shown = server.said(&["runs", "show", new]);
+    assert!(shown.contains("\nfirst   completed, inherited\n"), "no time and no tokens of its own: {shown}");
+    assert_eq!(server.consort(&["runs", "fork", &old, "--task", "third"]).0, Some(1));
+    assert_eq!(server.consort(&["runs", "fork", &old, "--task", "first", "--seq", "1"]).0, Some(2));
+}
+
+#[test]
 fn a_run_that_was_stopped_is_retried_and_one_that_ended_is_forked() {
     let model = SlowModel::start();
     let server = slow(&model);

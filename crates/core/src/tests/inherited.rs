@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::world::{World, catalog, ensemble, task};
 use crate::decide::Command;
 use crate::edit::Edits;
-use crate::event::{Event, Fact};
+use crate::event::{Event, Fact, Origin};
 use crate::fork::{self, Keep, Wanted};
 use crate::id::Millis;
 use crate::run::Run;
@@ -119,6 +119,26 @@ fn a_retry_and_a_fork_of_a_fork_tell_what_is_theirs() {
     let again = done(retry, events);
     assert_eq!(again.run.detail("r")["tasks"][1]["inherited"], true);
     assert_eq!(frames(&again).iter().filter(|frame| frame["inherited"] == true).count(), copied);
+}
+
+#[test]
+fn a_fork_can_begin_where_a_task_began() {
+    let world = begun();
+    let events = forked(&world, Keep::BeforeTask("B".to_owned()));
+    let run = Run::replay(&events);
+    assert_eq!((run.outputs.len(), run.turns().len()), (1, 0), "nothing of b is kept");
+    let Some(Fact::RunForked { origin, .. }) = events.last().map(|event| &event.fact) else {
+        panic!("it ends the copy")
+    };
+    assert_eq!(origin, &Origin::Fork { run: "run-0".to_owned(), seq: events.len() as u64 - 1 });
+    let refused = |task: &str, world: &World| {
+        let (edits, catalog, keep) = (Edits::default(), catalog(), Keep::BeforeTask(task.to_owned()));
+        let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
+        fork::fork(("run-0", &world.log), &wanted, "f".to_owned(), world.now).unwrap_err().to_string()
+    };
+    assert_eq!(refused("c", &world), "task: Unknown task 'c'. Available: [a, b]");
+    let fresh = World::new(&ensemble(vec![task("a", &[]), task("b", &[])]));
+    assert_eq!(refused("b", &fresh), "task: 'b' has not begun in that run");
 }
 
 #[test]

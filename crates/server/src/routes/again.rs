@@ -1,7 +1,7 @@
 //! `POST /api/runs/{id}/retry` and `/fork`: a new run that begins with what
 //! another one has recorded. A retry is of an ended run with a task that did
 //! not complete, and keeps the others; a fork is of any run and keeps what
-//! stands before `seq`, or everything. Both take edits: `inputs`, `tags`,
+//! stands before `seq` or before a `task`, or everything. Both take edits: `inputs`, `tags`,
 //! `options`, `model`, and `taskOverrides` of tasks that have not begun.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ async fn retry(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
-    again(&site, asked, |_seq| Keep::Completed).await
+    again(&site, asked, |_from| Keep::Completed).await
 }
 
 async fn fork(
@@ -55,14 +55,14 @@ async fn fork(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
-    again(&site, asked, Keep::Before).await
+    again(&site, asked, |from| from).await
 }
 
-async fn again(site: &Site, asked: Asked, keep: fn(Option<u64>) -> Keep) -> Result<Response, Problem> {
+async fn again(site: &Site, asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
     let Asked { run, by, sent, wish, traceparent } = asked;
-    let (edits, seq, mut warnings) = request::parse_edits(&sent.0)?;
+    let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
     let (catalog, traceparent) = (&site.server.catalog, traceparent.as_deref());
-    let wanted = Wanted { keep: keep(seq), edits: &edits, catalog, by: &by, traceparent };
+    let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
     let (new, forked) = site.engine().fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let mut told = accepted(forked.run.spec(), &warnings);

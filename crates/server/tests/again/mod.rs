@@ -101,6 +101,24 @@ async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
 }
 
 #[tokio::test]
+async fn a_run_is_forked_where_a_task_began() {
+    let here = start(server(engine_with(Arc::default(), model(), pay(), Capacity::UNLIMITED), tasks())).await;
+    let done = wait(&here, "/api/runs", json!({ "inputs": { "topic": "x" } })).await;
+    let fork = format!("/api/runs/{}/fork", done["runId"].as_str().unwrap());
+    let forked = wait(&here, &fork, json!({ "task": "B" })).await;
+    assert_eq!((&forked["status"], &forked["tasks"][0]["inherited"]), (&json!("COMPLETED"), &json!(true)));
+    assert_eq!((forked["tasks"][1].get("inherited"), &forked["metrics"]["llmCalls"]), (None, &json!(1)));
+    for (wrong, about) in [
+        (json!({ "task": "z" }), "Unknown task 'z'. Available: [a, b]"),
+        (json!({ "task": "b", "seq": 3 }), "says where to begin, as `seq` does; give one of them"),
+    ] {
+        let refused = here.post(&fork, wrong).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.json()["message"].as_str().unwrap().contains(about), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_is_forked_anywhere_and_nothing_before_that_is_done_again() {
     let (tool, log) = (pay(), Arc::new(MemoryLog::default()));
     let engine = engine_with(log.clone(), model(), tool.clone(), Capacity::UNLIMITED);

@@ -25,13 +25,17 @@ pub(crate) struct Retry {
 /// A run that begins in the middle of another one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What is kept is taken from the record and never done again.\n\n\
-    Example:\n  consort runs fork run-1a2b --seq 42 --input topic=wasps")]
+    Examples:\n  consort runs fork run-1a2b --task program --input topic=wasps\n  \
+    consort runs fork run-1a2b --seq 42")]
 pub(crate) struct Fork {
     /// The run
     run: String,
     /// Keep what stands before this event, as `runs watch --json` numbers them; default: everything
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "task")]
     seq: Option<u64>,
+    /// Keep what stands before this task began
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
     #[command(flatten)]
     edits: Edits,
 }
@@ -66,6 +70,7 @@ impl Fork {
         match self.edits.body() {
             Ok(mut body) => {
                 body.extend(self.seq.map(|seq| ("seq".to_owned(), seq.into())));
+                body.extend(self.task.as_deref().map(|task| ("task".to_owned(), task.into())));
                 call(target, env, output, &Call::post(&["runs", &self.run, "fork"], body.into()), told)
             }
             Err(mistake) => wrong(output, &mistake),
