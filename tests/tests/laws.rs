@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use consort_core::answer::Completeness;
 use consort_core::catalog::EffectClass;
 use consort_core::event::{Event, Fact, Timing};
 use consort_core::id::Id;
-use consort_core::message::{Message, Outcome};
+use consort_core::message::{Message, Outcome, Reply};
 use consort_core::run::Run;
 use serde_json::Value;
 
@@ -125,7 +126,7 @@ impl Reader {
                 self.hears(turn);
             }
             Fact::ModelRetried { turn, .. } => self.begins(turn),
-            Fact::ModelReplied { turn, .. } => self.replied(turn),
+            Fact::ModelReplied { turn, reply, completeness, .. } => self.replied(turn, reply, *completeness),
             Fact::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
             Fact::ChoreBegun { turn, calls, .. } => {
                 self.chores.insert(turn.clone(), calls.iter().map(|call| call.tool.clone()).collect());
@@ -186,11 +187,14 @@ impl Reader {
         });
     }
 
-    fn replied(&mut self, turn: &Id) {
+    fn replied(&mut self, turn: &Id, reply: &Reply, completeness: Completeness) {
         assert!(self.open.remove(turn), "{turn} answered without being asked");
         let state = &self.run.turns()[turn];
-        let Some(Message::Assistant(reply)) = state.messages.last() else { panic!("the reply comes last") };
-        let calls: Vec<String> = reply.calls().map(|call| call.tool.clone()).collect();
+        let is_last = matches!(state.messages.last(), Some(Message::Assistant(last)) if **last == *reply);
+        assert!(is_last || !completeness.is_whole(), "the reply comes last");
+        // Of a reply that was cut no call is made.
+        let made = reply.calls().filter(|_| completeness.is_whole());
+        let calls: Vec<String> = made.map(|call| call.tool.clone()).collect();
         let round = if calls.is_empty() { state.round - 1 } else { state.round };
         assert!(self.answered.insert((turn.clone(), round)), "{turn} answered twice in round {round}");
         for (index, tool) in calls.iter().enumerate() {

@@ -233,6 +233,34 @@ describe('a budget', () => {
   });
 });
 
+describe('an answer', () => {
+  it('that was cut says so, after a reload too, and is gone on with', async () => {
+    const small = await Consort.start('[models.demo]\nprovider = "demo"\nmodel = "demo"\nmax_output_tokens = 20\n');
+    await page.goto(`${small.url}/chat`);
+    await say('Write about tea');
+    const mark = talk().getByText(/was cut at the model’s output limit/);
+    await mark.waitFor();
+    await page.reload();
+    await talk().getByRole('button', { name: 'Continue' }).click();
+    await talk().getByText(/^Continue exactly where your answer was cut off/).waitFor();
+    await talk().locator('footer').last().waitFor();
+    await expect.poll(() => talk().getByRole('button', { name: 'Continue' }).count()).toBeLessThanOrEqual(1);
+    expect(await barriers(page)).toEqual([]);
+    await small.stop();
+  });
+
+  it('that never came says why, after a reload too', async () => {
+    const demo = await Consort.start();
+    await page.goto(`${demo.url}/chat`);
+    await say('Say nothing');
+    const why = talk().getByText(/EMPTY_ANSWER/).first();
+    await why.waitFor();
+    await page.reload();
+    await why.waitFor();
+    await demo.stop();
+  });
+});
+
 describe('what is remembered', () => {
   it('is noted where it is wanted, shown and forgotten', async () => {
     const demo = await Consort.start();

@@ -75,7 +75,7 @@ pub use consort_core::event::{CancelMode, Decision, Timing};
 pub use consort_core::mistake::{Code, Mistake};
 pub use consort_core::model_options::{ModelOptions, ReasoningEffort};
 pub use consort_core::spec::{
-    CaptureMode, OnError, OnTimeout, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
+    CaptureMode, OnError, OnTimeout, OnTruncated, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
 };
 pub use consort_runtime::limits::{Rate, parse_rate};
 pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};

@@ -67,6 +67,11 @@ pub struct TaskOutcome {
     pub value: Option<Value>,
     /// Why there is no output.
     pub error: Option<String>,
+    /// What was said of an answer that was cut, where the task failed.
+    pub partial_output: Option<String>,
+    /// Whether the output was cut at the output limit and taken all the same.
+    #[serde(default)]
+    pub truncated: bool,
 }
 
 /// A run's view, as far as an outcome is made of it.

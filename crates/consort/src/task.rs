@@ -10,7 +10,7 @@ use consort_core::draft::Draft;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::model_options::ModelOptions;
 use consort_core::schema::Schema;
-use consort_core::spec::ReviewRule;
+use consort_core::spec::{OnTruncated, ReviewRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -174,6 +174,25 @@ impl TaskBuilder {
     #[must_use]
     pub fn output<T: JsonSchema>(self) -> TaskBuilder {
         self.with(|draft| draft.output_schema = Some(schema_of::<T>()))
+    }
+
+    /// Says what becomes of an answer that is cut at the output limit; unless
+    /// told, the model is asked to go on, and the task fails when that is not enough.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, OnTruncated, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let task = Task::builder("Write about tea").name("tea").on_truncated(OnTruncated::Accept);
+    /// let outcome = Ensemble::run(Model::demo().max_output_tokens(20), [task]).await?;
+    /// assert!(outcome.tasks.iter().any(|task| task.truncated));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_truncated(self, rule: OnTruncated) -> TaskBuilder {
+        self.with(|draft| draft.on_truncated = rule)
     }
 
     /// Says whether a person looks at the output; otherwise the ensemble does.

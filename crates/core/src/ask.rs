@@ -66,7 +66,7 @@ impl Run {
     }
 
     /// After this iteration nothing more is asked.
-    fn must_stop(&self) -> bool {
+    pub(crate) fn must_stop(&self) -> bool {
         self.stop.as_ref().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
 

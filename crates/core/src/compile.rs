@@ -475,6 +475,7 @@ fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
         input_guardrails: draft.input_guardrails.clone(),
         output_guardrails: draft.output_guardrails.clone(),
         review: draft.review,
+        on_truncated: draft.on_truncated,
         review_before: draft.review_before,
         review_timeout_ms: draft.review_timeout_ms,
         template: template_of(draft),
@@ -516,6 +517,7 @@ fn apply(draft: &mut Draft, change: Override) {
     draft.model = change.model.or(draft.model.take());
     draft.model_options = change.model_options.over(draft.model_options);
     draft.max_iterations = change.max_iterations.or(draft.max_iterations);
+    draft.on_truncated = change.on_truncated.unwrap_or(draft.on_truncated);
     draft.additional_context = change.additional_context.or(draft.additional_context.take());
     for name in change.add_tools {
         if !draft.tools.contains(&name) {

@@ -226,7 +226,8 @@ impl Run {
             Report::Replied { turn, reply, usage, latency_ms } if self.is_asked(&turn) => {
                 let used = self.used(&turn, usage.as_ref());
                 let counted = Fact::UsageCounted { turn: turn.clone(), used };
-                Ok(vec![Fact::ModelReplied { turn, reply, usage, latency_ms }, counted])
+                let completeness = self.completeness(&turn, &reply);
+                Ok(vec![Fact::ModelReplied { turn, reply, usage, latency_ms, completeness }, counted])
             }
             Report::Unanswered { turn, failure, dice, said } if self.is_asked(&turn) => {
                 Ok(self.unanswered(turn, (failure, said), now, dice))

@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::budget::Limits;
 use crate::id::Millis;
 use crate::model_options::ModelOptions;
-use crate::spec::{CaptureMode, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule, Workflow};
+use crate::spec::{CaptureMode, OnError, OnTimeout, OnTruncated, Review, ReviewPolicy, ReviewRule, Workflow};
 
 /// An ensemble: the template every run of it starts from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +78,8 @@ pub struct Draft {
     pub output_guardrails: Vec<String>,
     /// Its own word on reviews.
     pub review: Option<ReviewRule>,
+    /// What becomes of an answer that is cut at the output limit.
+    pub on_truncated: OnTruncated,
     /// Whether a person is asked before it starts.
     pub review_before: bool,
     /// How long its reviews wait.
@@ -114,6 +116,8 @@ pub struct Override {
     pub model_options: ModelOptions,
     /// Another limit on model calls.
     pub max_iterations: Option<u32>,
+    /// Something else for an answer that is cut at the output limit.
+    pub on_truncated: Option<OnTruncated>,
     /// More to know.
     pub additional_context: Option<String>,
     /// Tools added, unless they are there.

@@ -115,6 +115,7 @@ fn draft(task: &Task) -> Draft {
         input_guardrails: task.input_guardrails.clone(),
         output_guardrails: task.output_guardrails.clone(),
         review: task.review,
+        on_truncated: task.on_truncated,
         review_before: task.review_before,
         review_timeout_ms: task.review_timeout_ms,
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{Completeness, Sequel};
 use crate::budget::{Breach, Claim};
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
@@ -61,8 +62,25 @@ pub enum Fact {
     ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64 },
     /// The same question is about to be asked once more.
     ModelRetried { turn: Id, attempt: u32, claim: Claim, max_output: u64 },
-    /// The model answered.
-    ModelReplied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
+    /// The model replied, and whether that is an answer or calls to make.
+    ModelReplied {
+        turn: Id,
+        reply: Arc<Reply>,
+        usage: Option<Usage>,
+        latency_ms: u64,
+        #[serde(default, skip_serializing_if = "Completeness::is_whole")]
+        completeness: Completeness,
+    },
+    /// The reply ended at the output limit, in its text or in a call, and what
+    /// follows from that.
+    AnswerTruncated {
+        turn: Id,
+        then: Sequel,
+        #[serde(default)]
+        in_call: bool,
+    },
+    /// The reply says nothing, and what follows from that.
+    AnswerEmpty { turn: Id, then: Sequel },
     /// What the answer took out of the budget: as the provider says, or else
     /// all that was set aside.
     UsageCounted { turn: Id, used: Claim },
@@ -465,6 +483,8 @@ impl Fact {
             | Fact::ReflectionBegun { .. }
             | Fact::ModelAsked { .. }
             | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
             | Fact::UsageCounted { .. }
             | Fact::HistoryDropped { .. }
             | Fact::OutputRejected { .. }
@@ -504,6 +524,8 @@ impl Fact {
             | Fact::ModelAsked { turn, .. }
             | Fact::ModelRetried { turn, .. }
             | Fact::ModelReplied { turn, .. }
+            | Fact::AnswerTruncated { turn, .. }
+            | Fact::AnswerEmpty { turn, .. }
             | Fact::UsageCounted { turn, .. }
             | Fact::ModelFailed { turn, .. }
             | Fact::HistoryDropped { turn, .. }

@@ -5,16 +5,17 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::answer::Sequel;
 use crate::budget::{Breach, Reason};
 use crate::calls::Slot;
 use crate::event::{AfterFailure, Decision, Directive, Event, Fact, Timing};
 use crate::human::Question;
 use crate::id::Id;
-use crate::message::{Call, Message, Outcome, Reply};
+use crate::message::{Call, Message, Outcome, Reply, Stop};
 use crate::output;
 use crate::run::{How, Run};
 use crate::time::iso;
-use crate::turn::Used;
+use crate::turn::{Turn, Used};
 use crate::view::{cost_text, usd};
 
 /// Messages quoted in the frame of a model call.
@@ -75,7 +76,7 @@ impl Run {
             Fact::ModelRetried { turn, attempt, .. } => {
                 ("model_retried", self.at_call(turn, json!({ "attempt": attempt })))
             }
-            Fact::ModelReplied { turn, reply, usage, latency_ms } => {
+            Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
                 let usage = usage.unwrap_or_default();
                 let mut fields = self.at_answer(turn, reply);
                 merge(
@@ -84,6 +85,10 @@ impl Run {
                 );
                 ("llm_iteration_completed", fields)
             }
+            Fact::AnswerTruncated { turn, then, in_call } => {
+                ("answer_truncated", self.at_reply(turn, self.truncated_fields(turn, *then, *in_call)))
+            }
+            Fact::AnswerEmpty { turn, then } => ("answer_empty", self.at_reply(turn, json!({ "then": then }))),
             Fact::UsageCounted { turn, .. } => ("metrics_snapshot", self.metrics_of(turn)),
             Fact::ModelFailed { turn, failure, then, .. } => {
                 let fields = json!({ "error": failure.kind, "message": failure.message, "then": after(then) });
@@ -144,10 +149,10 @@ impl Run {
             Fact::TaskCompleted { turn } => ("task_completed", self.completed_fields(turn, &at())),
             Fact::TaskFailed { turn, reason, cancelled } => {
                 let cancelled = cancelled.then_some(true);
-                (
-                    "task_failed",
-                    self.at_task(turn, json!({ "failedAt": at(), "reason": reason, "cancelled": cancelled })),
-                )
+                let partial = self.tasks.get(&turn.task_index()).and_then(|ended| ended.partial.as_ref());
+                let fields =
+                    json!({ "failedAt": at(), "reason": reason, "cancelled": cancelled, "partialOutput": partial });
+                ("task_failed", self.at_task(turn, fields))
             }
             Fact::TaskSkipped { turn, reason } => ("task_skipped", self.at_task(turn, json!({ "reason": reason }))),
             Fact::DirectiveGiven { directive } => ("directive_active", self.directive_fields(run, directive)),
@@ -246,15 +251,35 @@ impl Run {
         let calls: Vec<Value> =
             reply.calls().map(|call| json!({ "name": call.tool, "arguments": call.args })).collect();
         let (kind, text) = (if calls.is_empty() { "FINAL_ANSWER" } else { "TOOL_CALLS" }, reply.text());
-        let round = self.turns.get(turn).map(|state| state.round - u32::from(calls.is_empty()));
+        // Calls that are not made end the round as an answer does.
+        let is_over = |state: &Turn| u32::from(state.calls().is_none());
+        let round = self.turns.get(turn).map(|state| state.round.saturating_sub(is_over(state)));
         let mut place = self.place(turn);
         let requests = (!calls.is_empty()).then_some(calls);
         let text = Some(text).filter(|text| requests.is_none() || !text.is_empty());
         merge(
             &mut place,
-            json!({ "iterationIndex": round, "responseType": kind, "responseText": text, "toolRequests": requests }),
+            json!({ "iterationIndex": round, "responseType": kind, "responseText": text, "toolRequests": requests,
+                "truncated": (reply.stop == Stop::Length).then_some(true) }),
         );
         place
+    }
+
+    /// At a reply that is no answer.
+    fn at_reply(&self, turn: &Id, fields: Value) -> Value {
+        let state = self.turns.get(turn);
+        let mut place = self.place(turn);
+        let round = state.map(|turn| turn.round.saturating_sub(1));
+        merge(&mut place, json!({ "iterationIndex": round, "model": state.map(|turn| turn.model.as_str()) }));
+        merge(&mut place, fields);
+        place
+    }
+
+    /// What follows a reply that was cut, and the how-manieth continuation that is.
+    pub(crate) fn truncated_fields(&self, turn: &Id, then: Sequel, in_call: bool) -> Value {
+        let continued = self.turns.get(turn).map(|turn| turn.unfinished.continued);
+        let continuation = continued.filter(|_| then == Sequel::Continue && !in_call);
+        json!({ "then": then, "inCall": in_call.then_some(true), "continuation": continuation })
     }
 
     pub(crate) fn at_turn_of(&self, call: &Id, fields: Value) -> Value {
@@ -381,7 +406,7 @@ impl Run {
         let Used { started_at, tool_calls, .. } = ended.used;
         let fields = json!({ "totalTasks": self.total_shown(), "completedAt": at,
             "durationMs": ended.at.saturating_sub(started_at), "tokenCount": ended.used.tokens(),
-            "toolCallCount": tool_calls, "output": output, "parsedOutput": parsed });
+            "toolCallCount": tool_calls, "output": output, "parsedOutput": parsed, "truncated": ended.truncated.then_some(true) });
         self.at_task(turn, fields)
     }
 

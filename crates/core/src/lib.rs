@@ -15,7 +15,8 @@
 //!   end), `gate` (reviews), `stopwatch`; [`chat`]: what only turns of a chat have
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
-//!   person: [`human`], a graph: [`build`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`
+//!   person: [`human`], a graph: [`build`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`;
+//!   [`answer`]: replies that are none yet
 //! - [`workflow`]: a task graph that is saved
 //! - [`decide`]: what a request does to the run; [`tier`]: which model a control
 //!   directive means; [`queue`]: who is next when many wait; [`fork`]: a new run
@@ -27,6 +28,7 @@
 
 pub mod agent;
 pub mod aloud;
+pub mod answer;
 mod ask;
 pub mod bounds;
 pub mod budget;
@@ -44,6 +46,7 @@ pub mod delegation;
 pub mod draft;
 pub mod dynamic;
 pub mod edit;
+mod ended;
 pub mod event;
 pub mod finish;
 pub mod fork;

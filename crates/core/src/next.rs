@@ -353,6 +353,7 @@ impl Run {
                     self.open(id, turn, plan);
                 }
             }
+            Phase::Unfinished(completeness) => self.settle_unfinished(id, turn, *completeness, plan),
             Phase::Calling(_) => return self.call(id, turn, grants, plan),
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
             Phase::Approved(_) => self.approved(id, turn, plan),
@@ -487,7 +488,7 @@ impl Run {
         match (id.parent(), self.turns.get(id)) {
             (Some(_), Some(turn)) => {
                 let duration_ms = plan.at.saturating_sub(turn.used.started_at);
-                let outcome = Outcome::failed(subtask::failure(&turn.title, reason));
+                let outcome = Outcome::failed(subtask::failure(turn, reason));
                 self.end_delegation(id, turn, Some(reason), plan);
                 plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
             }

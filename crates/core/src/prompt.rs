@@ -161,6 +161,21 @@ pub(crate) const LAST_FINISH: &str =
 pub(crate) const FINISH: &str =
     "Prose does not end this subtask. Call finish_subtask now; its arguments are the result.";
 
+/// What a model is told whose answer ended at the output limit.
+pub(crate) const CONTINUE: &str =
+    "Your answer was cut off at the output limit. Go on exactly where it stopped, and repeat nothing of it.";
+
+/// The same where none of the answer was said yet.
+pub(crate) const ANSWER_SHORTLY: &str =
+    "Your reply reached the output limit before it said anything. Answer now, as shortly as you can.";
+
+/// What a model is told whose reply ended inside a call.
+pub(crate) const CALL_CUT: &str = "Your last reply was cut off at the output limit inside a tool call, so nothing of it \
+    was done. Make the call again with shorter arguments, in several smaller calls, or answer without it.";
+
+/// What a model is told that said nothing.
+pub(crate) const BLANK: &str = "Your last reply was empty. Answer now; where you cannot, say why.";
+
 /// What a model is told that repeats a failing call.
 pub(crate) fn repeated(tool: &str, times: u32) -> String {
     format!(

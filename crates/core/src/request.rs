@@ -11,7 +11,7 @@ use crate::edit::Edits;
 use crate::fork::Keep;
 use crate::mistake::{Code, Mistake};
 use crate::model_options::{ModelOptions, REASONING_EFFORTS};
-use crate::spec::{CaptureMode, OnTimeout, ReviewPolicy, ReviewRule, Workflow};
+use crate::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule, Workflow};
 
 /// Tasks in one request; more would only be a mistake or an attack.
 const TASKS_MAX: usize = 20_000;
@@ -90,6 +90,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         max_iterations: fields.count("maxIterations"),
         output_schema: fields.any("outputSchema"),
         review: fields.word("review", REVIEW_RULES),
+        on_truncated: fields.word("onTruncated", ON_TRUNCATED).unwrap_or_default(),
         description,
         ..Draft::default()
     };
@@ -123,6 +124,7 @@ fn overriding(fields: &mut Fields<'_>) -> Override {
         model: fields.text("model"),
         model_options: fields.object("modelOptions", model_options).unwrap_or_default(),
         max_iterations: fields.count("maxIterations"),
+        on_truncated: fields.word("onTruncated", ON_TRUNCATED),
         additional_context: fields.text("additionalContext"),
         add_tools,
         remove_tools,
@@ -177,6 +179,9 @@ pub const REVIEW_RULES: &[(&str, ReviewRule)] = &[("required", ReviewRule::Requi
 /// Words for what happens when nobody answers a review in time.
 pub const ON_TIMEOUT: &[(&str, OnTimeout)] =
     &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
+/// Words for what becomes of an answer that is cut at the output limit.
+pub const ON_TRUNCATED: &[(&str, OnTruncated)] =
+    &[("continue", OnTruncated::Continue), ("fail", OnTruncated::Fail), ("accept", OnTruncated::Accept)];
 const CAPTURE_MODES: &[(&str, CaptureMode)] = &[
     ("OFF", CaptureMode::Off),
     ("STANDARD", CaptureMode::Standard),

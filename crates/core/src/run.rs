@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use crate::answer::Completeness;
 use crate::budget::{Budget, Claim};
 use crate::calls::Slot;
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::chat;
+pub(crate) use crate::ended::{Ended, How};
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin};
 use crate::gate::ReviewState;
 use crate::graph::Graph;
@@ -108,24 +108,6 @@ pub(crate) enum Timer {
     Retry(Id),
 }
 
-/// A task that is over.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ended {
-    pub(crate) how: How,
-    pub(crate) at: Millis,
-    pub(crate) used: Used,
-    pub(crate) model: String,
-}
-
-/// How a task ended.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum How {
-    Completed { output: Text, parsed: Option<Value> },
-    Failed { reason: String },
-    Cancelled,
-    Skipped { reason: String },
-}
-
 impl Run {
     /// Rebuilds a run from its log.
     pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Run {
@@ -151,10 +133,11 @@ impl Run {
             Fact::ReflectionBegun { turn } => self.change(turn, Turn::reflect),
             Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
             Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
-            Fact::ModelReplied { turn, reply, usage, latency_ms } => {
-                self.replied(turn, reply, *latency_ms);
-                self.counted(turn, usage.as_ref());
+            Fact::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
+                self.replied(turn, (reply, *completeness), usage.as_ref(), *latency_ms);
             }
+            Fact::AnswerTruncated { turn, then, in_call } => self.change(turn, |turn| turn.truncated(*then, *in_call)),
+            Fact::AnswerEmpty { turn, then } => self.change(turn, |turn| turn.said_nothing(*then)),
             Fact::UsageCounted { turn, used } => self.settle(turn, used),
             Fact::ModelFailed { turn, failure, then, .. } => {
                 self.model_failed(turn, failure.charged, then, &failure.to_string())
@@ -377,7 +360,7 @@ impl Run {
     fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
         let Some(turn) = self.turns.get(call).filter(|_| error.is_none()) else { return };
         let how = How::Completed { output: turn.output(), parsed: None };
-        let ended = Ended { how, at: self.at, used: turn.used, model: turn.model.clone() };
+        let ended = Ended::of(how, self.at, turn);
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(turn.worker);
             self.inherited.remove(&turn.worker);
@@ -423,18 +406,25 @@ impl Run {
         self.change(id, |turn| turn.open(system, &before, user));
     }
 
-    fn replied(&mut self, id: &Id, reply: &Arc<Reply>, latency_ms: u64) {
+    fn replied(
+        &mut self,
+        id: &Id,
+        (reply, completeness): (&Arc<Reply>, Completeness),
+        usage: Option<&Usage>,
+        latency_ms: u64,
+    ) {
         self.in_flight = self.in_flight.saturating_sub(1);
         let (side_by_side, announces) = (self.spec.limits.parallel_per_turn, self.spec.chat.is_some());
         self.count(id, |used| used.llm_ms += latency_ms);
         self.change(id, |turn| {
-            turn.replied(reply, side_by_side);
+            turn.replied(reply, completeness, side_by_side);
             if let Phase::Calling(calls) = &mut turn.phase
                 && announces
             {
                 calls.to_announce = calls.len();
             }
         });
+        self.counted(id, usage);
     }
 
     fn settle(&mut self, id: &Id, used: &Claim) {
@@ -491,14 +481,15 @@ impl Run {
         let schema = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.and_then(|schema| output::parse(output.as_str(), schema).ok());
         let how = How::Completed { output, parsed };
-        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used: turn.used, model: turn.model });
+        self.tasks.insert(id.task_index(), Ended::of(how, self.at, &turn));
     }
 
     fn failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
         let turn = self.close(id);
-        let (used, model) = turn.map_or_else(Default::default, |turn| (turn.used, turn.model));
         let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
-        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used, model });
+        let ended = turn
+            .map_or_else(|| Ended::without_turn(how.clone(), self.at), |turn| Ended::of(how.clone(), self.at, &turn));
+        self.tasks.insert(id.task_index(), ended);
         self.graph.fail(id.task_index());
         self.failed += usize::from(!cancelled);
         if self.spec.on_error == OnError::FailFast && !cancelled {
@@ -511,7 +502,7 @@ impl Run {
     fn skipped(&mut self, id: &Id, reason: &str) {
         self.close(id);
         let how = How::Skipped { reason: reason.to_owned() };
-        self.tasks.insert(id.task_index(), Ended { how, at: self.at, used: Used::default(), model: String::new() });
+        self.tasks.insert(id.task_index(), Ended::without_turn(how, self.at));
         self.graph.fail(id.task_index());
     }
 

@@ -98,6 +98,8 @@ impl Run {
             | Fact::ReflectionBegun { .. }
             | Fact::ModelAsked { .. }
             | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
             | Fact::UsageCounted { .. }
             | Fact::HistoryDropped { .. }
             | Fact::OutputRejected { .. }

@@ -178,6 +178,9 @@ pub struct Task {
     /// Whether a person looks at its output; absent: the run's policy decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRule>,
+    /// What becomes of an answer that is cut at the output limit.
+    #[serde(default, skip_serializing_if = "OnTruncated::is_default")]
+    pub on_truncated: OnTruncated,
     /// Whether a person is asked before it starts.
     #[serde(default)]
     pub review_before: bool,
@@ -282,6 +285,25 @@ pub enum ReviewRule {
     Required,
     /// Nobody does, whatever the policy.
     Skip,
+}
+
+/// What becomes of an answer that is cut at the output limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTruncated {
+    /// The model is asked to go on, a few times; then the task fails.
+    #[default]
+    Continue,
+    /// The task fails.
+    Fail,
+    /// The task completes with it.
+    Accept,
+}
+
+impl OnTruncated {
+    fn is_default(&self) -> bool {
+        *self == OnTruncated::default()
+    }
 }
 
 /// What happens when a review is not answered in time.

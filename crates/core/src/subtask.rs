@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::answer;
 use crate::budget::Breach;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::event::Fact;
@@ -117,12 +118,14 @@ impl Run {
 }
 
 /// What a caller is told of a subtask that failed.
-pub(crate) fn failure(title: &str, reason: &str) -> String {
+pub(crate) fn failure(turn: &Turn, reason: &str) -> String {
     let (code, rest) = reason.split_once(": ").unwrap_or(("", reason));
     let code = match code {
         "MAX_ITERATIONS" => "iteration_limit",
         "schema_not_satisfied" => "schema_not_satisfied",
         "subtask_no_result" => "subtask_no_result",
+        answer::TRUNCATED => "output_truncated",
+        answer::EMPTY => "empty_answer",
         _ if reason == CANCELLED => "cancelled",
         _ => "subtask_failed",
     };
@@ -132,9 +135,10 @@ pub(crate) fn failure(title: &str, reason: &str) -> String {
         None if code == "subtask_failed" => reason,
         None => rest,
     };
-    let mut fields = json!({ "title": title, "message": message });
-    if let (Value::Object(fields), Some(more)) = (&mut fields, more) {
-        fields.extend(more);
+    let mut fields = json!({ "title": turn.title, "message": message });
+    if let Value::Object(fields) = &mut fields {
+        fields.extend(more.into_iter().flatten());
+        fields.extend(turn.unfinished.partial().map(|said| ("partial_output".to_owned(), json!(said))));
     }
     error(code, fields)
 }

@@ -110,13 +110,9 @@ impl Tracer {
                     Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
                 self.change(turn, |talk| talk.rounds.push(round));
             }
-            Fact::ModelReplied { turn, reply, usage, latency_ms } => {
+            Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
                 let answer = Answered { at, reply: (**reply).clone(), usage: *usage, latency_ms: *latency_ms };
-                self.change(turn, |talk| {
-                    if let Some(last) = talk.rounds.last_mut() {
-                        last.answer = Some(answer);
-                    }
-                });
+                self.replied(turn, answer);
             }
             Fact::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
             Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, (at, *duration_ms)),
@@ -133,6 +129,8 @@ impl Tracer {
             | Fact::ChoreBegun { .. }
             | Fact::ReflectionBegun { .. }
             | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
             | Fact::UsageCounted { .. }
             | Fact::HistoryDropped { .. }
             | Fact::OutputRejected { .. }
@@ -181,6 +179,14 @@ impl Tracer {
         let worker = self.run.turns.get(id).map_or(id.task_index(), |turn| turn.worker);
         let title = self.run.turns.get(id).map(|turn| turn.title.clone()).unwrap_or_default();
         self.talks.insert(id.clone(), Talk { title, worker, started_at: at, ..Talk::default() });
+    }
+
+    fn replied(&mut self, turn: &Id, answer: Answered) {
+        self.change(turn, |talk| {
+            if let Some(last) = talk.rounds.last_mut() {
+                last.answer = Some(answer);
+            }
+        });
     }
 
     fn change(&mut self, id: &Id, change: impl FnOnce(&mut Talk)) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::answer::{Completeness, Unfinished};
 use crate::budget::Claim;
 use crate::calls::Calls;
 use crate::catalog::{NanoUsd, Price, ToolInfo};
@@ -14,7 +15,6 @@ use crate::finish;
 use crate::id::{Id, Millis};
 use crate::memory::{Entry, Memory};
 use crate::message::{Call, Message, Outcome, Reply, Spent, Usage};
-use crate::output;
 use crate::prompt;
 use crate::schema::Schema;
 use crate::text::Text;
@@ -76,6 +76,8 @@ pub struct Turn {
     /// Why it is done again, and how often that has happened.
     pub(crate) revision: Option<(Text, Text)>,
     pub(crate) rejections: u32,
+    /// What it keeps of replies that were no answer.
+    pub(crate) unfinished: Unfinished,
     /// What its result must look like, if it must be structured; only a
     /// subtask's, and only `finish_subtask` gives it.
     pub(crate) schema: Option<Schema>,
@@ -175,6 +177,8 @@ pub(crate) enum Phase {
     Asked,
     /// Wants the model asked again, but not yet.
     Backoff { until: Millis },
+    /// Wants it settled what becomes of a reply that is no answer.
+    Unfinished(Completeness),
     /// Wants calls made or waits for them.
     Calling(Calls),
     /// Wants its answer checked, reviewed or taken.
@@ -230,6 +234,7 @@ impl Turn {
             schema_failures: 0,
             revision: None,
             rejections: 0,
+            unfinished: Unfinished::default(),
             schema: None,
             finished: None,
             unfit: 0,
@@ -253,6 +258,7 @@ impl Turn {
         match &self.phase {
             Phase::Start
             | Phase::Prompt
+            | Phase::Unfinished(_)
             | Phase::Answered(_)
             | Phase::Approved(_)
             | Phase::Skipping(_)
@@ -276,6 +282,7 @@ impl Turn {
             | Phase::Ask
             | Phase::Asked
             | Phase::Backoff { .. }
+            | Phase::Unfinished(_)
             | Phase::Calling(_)
             | Phase::Skipping(_)
             | Phase::Failing(_) => self.reflecting.clone().unwrap_or_default(),
@@ -353,9 +360,10 @@ impl Turn {
         counted + fresh_bytes.div_ceil(BYTES_PER_TOKEN) + fresh_messages * MESSAGE_TOKENS
     }
 
-    /// Rounds of this attempt that counted: answers sent back do not.
+    /// Rounds of this attempt that counted: answers sent back and replies that
+    /// were no answer do not.
     pub(crate) fn iterations(&self) -> u32 {
-        (self.round - self.first_round).saturating_sub(self.schema_failures)
+        (self.round - self.first_round).saturating_sub(self.schema_failures + self.unfinished.rounds)
     }
 
     /// One more of the calls under way is announced.
@@ -371,6 +379,7 @@ impl Turn {
         self.messages = Arc::default();
         self.first_round = self.round;
         (self.attempt, self.schema_failures, self.last) = (0, 0, false);
+        self.unfinished = Unfinished::default();
         self.notice = None;
         self.say(Message::System { text: system.clone() });
         before.iter().for_each(|message| self.say(message.clone()));
@@ -440,15 +449,18 @@ impl Turn {
         self.say(Message::User { text: text.into() });
     }
 
-    fn say(&mut self, message: Message) {
+    pub(crate) fn say(&mut self, message: Message) {
         self.size.fresh_bytes += bytes(&message);
         self.size.fresh_messages += 1;
         Arc::make_mut(&mut self.messages).push(message);
     }
 
-    pub(crate) fn replied(&mut self, reply: &Arc<Reply>, side_by_side: u32) {
-        self.say(Message::Assistant(reply.clone()));
+    pub(crate) fn replied(&mut self, reply: &Arc<Reply>, completeness: Completeness, side_by_side: u32) {
         self.attempt = 0;
+        if !completeness.is_whole() {
+            return self.hold_back(reply, completeness);
+        }
+        self.say(Message::Assistant(reply.clone()));
         if let Some(answer) = self.reflecting.take() {
             self.round += 1;
             self.critique = Some(reply.text().into());
@@ -458,8 +470,10 @@ impl Turn {
         // A model that was offered no tools cannot call any.
         self.phase = if reply.calls().next().is_none() || self.tools.is_empty() {
             self.round += 1;
-            Phase::Answered(output::without_thoughts(reply.text()).into())
+            Phase::Answered(self.unfinished.complete(&reply.text()).into())
         } else {
+            // Words before a call are no part of the answer, cut or not.
+            let _words = self.unfinished.complete("");
             Phase::Calling(Calls::new(reply.calls(), |name| self.tool(name).cloned(), side_by_side))
         };
     }
@@ -535,6 +549,7 @@ impl Turn {
             | Phase::Prompt
             | Phase::Ask
             | Phase::Backoff { .. }
+            | Phase::Unfinished(_)
             | Phase::Answered(_)
             | Phase::Reviewing { .. }
             | Phase::Approved(_)

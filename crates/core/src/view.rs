@@ -72,6 +72,8 @@ pub struct Row<'a> {
     cost_estimate: Option<Cost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_false")]
+    truncated: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     open_reviews: Vec<String>,
 }
@@ -160,6 +162,7 @@ impl Run {
             waiting_for: self.waiting_for(),
             cost_estimate: self.cost(),
             error: self.error(),
+            truncated: self.tasks.values().any(|task| task.truncated),
             open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
         }
     }
@@ -220,6 +223,9 @@ impl Run {
             let How::Completed { output, parsed } = &ended.how else { return None };
             let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
             parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
+            if ended.truncated {
+                merge(&mut entry, json!({ "truncated": true }));
+            }
             self.mark(*index, &mut entry);
             Some(entry)
         };
@@ -393,7 +399,8 @@ impl Ended {
         let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
         let started_at = Some(self.used.started_at).filter(|at| *at > 0).map(iso);
         json!({ "model": model, "startedAt": started_at, "completedAt": iso(self.at), "durationMs": self.duration_ms(), "tokenCount": self.used.tokens(),
-            "toolCallCount": self.used.tool_calls, "output": output, "parsedOutput": parsed, "error": error })
+            "toolCallCount": self.used.tool_calls, "output": output, "parsedOutput": parsed, "error": error,
+            "partialOutput": self.partial, "truncated": self.truncated.then_some(true) })
     }
 }
 
@@ -428,6 +435,10 @@ impl Used {
     pub fn tokens(&self) -> i64 {
         if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Money as a number of dollars.

@@ -211,6 +211,7 @@ impl From<chats::Error> for Problem {
                 Problem::new(StatusCode::CONFLICT, "THREAD_BUSY", message).with("turnId", turn)
             }
             chats::Error::Idle => Problem::new(StatusCode::CONFLICT, "TURN_NOT_RUNNING", message),
+            chats::Error::Uncut => Problem::new(StatusCode::CONFLICT, "NOTHING_TO_CONTINUE", message),
             chats::Error::Full => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
                 .with("retryAfterMs", RETRY_AFTER_MS),
             chats::Error::Mistake(mistake) => mistake.into(),

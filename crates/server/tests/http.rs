@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod again;
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod bombs;
 #[cfg(test)]
 mod chat;

@@ -10,8 +10,8 @@ use consort_core::decide::Command;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::event::{CancelMode, Decision, Directive, Priority};
 use consort_core::fork::Keep;
-use consort_core::message::FailureKind;
-use consort_core::spec::{OnError, OnTimeout, Review, ReviewRule, Workflow};
+use consort_core::message::{FailureKind, Stop};
+use consort_core::spec::{OnError, OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
 use consort_core::{chore, delegation, human, subtask};
 use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::tool::ScriptedTool;
@@ -32,6 +32,8 @@ pub(super) const WORK: &Table = &[
     ("an exclusive lock", exclusive),
     ("subtasks in subtasks", nested),
     ("a repaired output", repaired),
+    ("a cut answer, continued", continued),
+    ("a cut call and a blank reply, asked again", asked_again),
     ("a last round", last_round),
     ("a peer", delegated),
     ("a manager", managed),
@@ -73,6 +75,8 @@ pub(super) const TROUBLE: &Table = &[
     ("a failed task", || failed(OnError::FailFast)),
     ("a failed task among others", || failed(OnError::ContinueOnError)),
     ("a breached budget", breached),
+    ("an answer without an end", endless),
+    ("an answer without words", silent),
     ("a call that always fails", repeating),
     ("a history too long", forgetful),
     ("a history too long for the model", overflowing),
@@ -323,11 +327,34 @@ fn asked() -> Scenario {
     scenario.after("review_requested", 1, decide(0, edit()))
 }
 
+fn endless() -> Scenario {
+    let model = ScriptedModel::new().otherwise(Line::new().says("more ").stops(Stop::Length));
+    Scenario::new(vec![task("a", &[])], model, &[]).ends("FAILED").shows("answer_truncated")
+}
+
+fn silent() -> Scenario {
+    let model = ScriptedModel::new().otherwise(Line::new().thinks("hm"));
+    Scenario::new(vec![task("a", &[])], model, &[]).ends("FAILED").shows("answer_empty")
+}
+
 fn repaired() -> Scenario {
     let schema = json!({ "type": "object", "required": ["n"] });
     let model = ScriptedModel::new().says("1.0", "none").says("1.1", "{}").says("1.2", r#"{"n":1}"#);
     let tasks = vec![Draft { output_schema: Some(schema), ..task("a", &[]) }];
     Scenario::new(tasks, model, &[r#"a: {"n":1}"#]).shows("output_rejected")
+}
+
+fn continued() -> Scenario {
+    let cut = |words: &str| Line::new().says(words).stops(Stop::Length);
+    let model = ScriptedModel::new().at("1.0", cut("one ")).at("1.1", cut("two ")).says("1.2", "three");
+    let tasks = vec![task("a", &["pay"]), Draft { on_truncated: OnTruncated::Accept, ..task("b", &[]) }];
+    Scenario::new(tasks, model.at("2.0", cut("half")), &["a: one two three", "b: half"]).shows("answer_truncated")
+}
+
+fn asked_again() -> Scenario {
+    let cut = Line::new().calls_raw("pay", "{\"input\": \"Ad").stops(Stop::Length);
+    let model = ScriptedModel::new().at("1.0", cut).calls("1.1", "pay", &input("Ada")).at("1.2", Line::new());
+    Scenario::new(vec![task("a", &["pay"])], model.says("1.3", "paid"), &["a: paid"]).shows("answer_empty")
 }
 
 fn last_round() -> Scenario {

@@ -12,7 +12,7 @@ function told(...frames: object[]): Frame[] {
 }
 
 const row = (fields: Partial<Row>): Row => ({
-  id: 'r', role: 'assistant', content: '', tool_calls: null, tool_call_id: null, is_error: false, turn_id: 'turn-1', execution_tree: null, created_at: AT, ...fields,
+  id: 'r', role: 'assistant', content: '', tool_calls: null, tool_call_id: null, is_error: false, error: null, truncated: false, continues: null, turn_id: 'turn-1', execution_tree: null, created_at: AT, ...fields,
 });
 
 const SUBTASK = { id: 'c1', name: 'run_subtask', args: { title: 'Hive', instructions: 'Look' } };
@@ -71,6 +71,25 @@ describe('a thread', () => {
   it('shows rows of a turn whose beginning it was not told', () => {
     const known = fromRows(ROWS, 5);
     expect(fold(known, TURN.slice(5)).turns).toEqual(known.turns);
+  });
+
+  it('marks an answer that was cut and tells why a turn failed, alike from frames and from rows', () => {
+    const cut = [row({ id: '0', role: 'user', content: 'Tell' }), row({ id: '1', content: 'Half an ans', truncated: true })];
+    const live = fold(EMPTY, told(
+      { type: 'message', ...cut[0] }, { type: 'llm_started', call_id: '1#1.0', model: 'm', iteration: 0 },
+      { type: 'llm_completed', call_id: '1#1.0', content: 'Half an ans' }, { type: 'answer_truncated', then: 'accept', in_call: false, call_id: '1#1.0' },
+      { type: 'message', ...cut[1] }, { type: 'chunk', done: true, content: '', status: 'COMPLETED' },
+    )).turns[0];
+    expect([live?.isCut, fromRows(cut, 6).turns[0]?.isCut]).toEqual([true, true]);
+    const failed = [row({ id: '0', role: 'user', content: 'Tell' }), row({ id: '1', content: 'I had be\n\nno luck', is_error: true, error: 'no luck' })];
+    const broken = fold(EMPTY, told(
+      { type: 'message', ...failed[0] }, { type: 'answer_empty', then: 'continue', call_id: '1#1.0' }, { type: 'llm_started', call_id: '1#2.0', model: 'm', iteration: 1 },
+      { type: 'chunk', call_id: '1#2.0', content: 'I had be', offset: 0 }, { type: 'error', code: 'provider_error', message: 'no luck' },
+      { type: 'message', ...failed[1] }, { type: 'chunk', done: true, content: '', status: 'FAILED' },
+    )).turns[0];
+    const seen = (items: Item[] = []) => items.map((item) => (item.kind === 'call' ? '' : item.text));
+    expect(seen(broken?.items)).toEqual(['Said nothing; asked again', 'I had be', 'no luck']);
+    expect(seen(fromRows(failed, 7).turns[0]?.items)).toEqual(['I had be', 'no luck']);
   });
 
   it('asks for permission until it is answered', () => {

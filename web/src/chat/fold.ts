@@ -2,7 +2,7 @@
 // lay a turn out alike: what was said, then the calls it asked for, subtasks with what they did inside.
 
 import type { TaskDocument, WorkflowDocument } from '../api/types';
-import { breachText, progressText } from '../run/words';
+import { breachText, cutText, progressText } from '../run/words';
 import { grouped } from '../ui/grouped';
 import type { ChatFrame, ChunkFrame, Frame, Mode, Row, TreeNode } from './frame';
 import type { Call, Item, Note, ThreadState, Turn, Words } from './state';
@@ -27,9 +27,17 @@ function turnOf(id: string, rows: Row[]): Turn {
       const result = results.get(call);
       return { ...fromNode(node ?? missing(call, name), below), args, ...(result ? { result: result.content } : {}) };
     });
+    if (row.error !== null) return failed(row, row.error);
     return [...(row.content ? [words(row.id, row.content)] : []), ...calls];
   });
-  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, items, approvals: [], asked: [] };
+  const cut = rows.at(-1)?.truncated ? { isCut: true } : {};
+  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, ...cut, items, approvals: [], asked: [] };
+}
+
+/** What a turn that failed had said, and why it failed. */
+function failed(row: Row, error: string): Item[] {
+  const said = row.content.slice(0, row.content.length - error.length).trimEnd();
+  return [...(said ? [words(row.id, said)] : []), { kind: 'note', id: `${row.id}-error`, tone: 'bad', text: error }];
 }
 
 function missing(id: string, name: string): TreeNode {
@@ -93,8 +101,10 @@ export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState 
 function apply(turn: Turn, frame: ChatFrame): void {
   switch (frame.type) {
     case 'message':
+      // Why it failed was told before, and what it said stays.
+      if (frame.is_error) return;
       settle(turn, null, frame.call_id, frame.content, frame.id);
-      if (frame.warning) say(turn.items, frame, 'warn', frame.warning);
+      if (frame.truncated) turn.isCut = true;
       return;
     case 'turn_started':
       turn.model = frame.model;
@@ -110,6 +120,13 @@ function apply(turn: Turn, frame: ChatFrame): void {
       remove(level(turn, frame.parent_id), frame.call_id);
       // When it is given up, what follows says why.
       if (frame.then !== 'give_up') say(level(turn, frame.parent_id), frame, 'warn', `${frame.message}; tries again`);
+      return;
+    case 'answer_truncated':
+      // The root's own answer says so with its row, and a failed one with its error.
+      if (frame.then === 'continue') say(level(turn, frame.parent_id ?? null), frame, 'warn', cutText(frame.then, frame.in_call ?? false));
+      return;
+    case 'answer_empty':
+      if (frame.then === 'continue') say(level(turn, frame.parent_id ?? null), frame, 'warn', 'Said nothing; asked again');
       return;
     case 'tool_call_update':
       return frame.status === 'start' ? started(turn, frame) : ended(turn, frame);

@@ -18,6 +18,8 @@ export interface Turn {
   isOver: boolean;
   /** A person stopped it. */
   isStopped?: true;
+  /** Its answer was cut at the output limit. */
+  isCut?: boolean;
   items: Item[];
   approvals: Approval[];
   /** Calls a page was asked to make that have no result yet. */

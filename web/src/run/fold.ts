@@ -7,7 +7,7 @@ import { Draft } from './draft';
 import {
   answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, progressed, retried, say, startTurn, taskOf,
 } from './steps';
-import { breachText, choreText, decisionText, stopText, timeoutText } from './words';
+import { breachText, choreText, cutText, decisionText, stopText, timeoutText } from './words';
 import type { Directive, RunState, Task, Totals } from './state';
 
 /** Characters of an answer surely kept while it streams; the whole comes with the event that ends it. */
@@ -218,6 +218,10 @@ function apply(draft: Draft, frame: StoredFrame): void {
       if (round) round.violations = frame.violations;
       return say(draft, frame, 'warn', 'The answer breaks its schema and was sent back', frame.violations.join('\n'));
     }
+    case 'answer_truncated':
+      return say(draft, { ...frame, turnId: frame.turnId ?? '' }, 'warn', cutText(frame.then, frame.inCall ?? false));
+    case 'answer_empty':
+      return say(draft, { ...frame, turnId: frame.turnId ?? '' }, 'warn', frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing');
     case 'last_round':
       return say(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
     case 'finish_demanded':
@@ -254,14 +258,14 @@ function apply(draft: Draft, frame: StoredFrame): void {
       return closed(draft, frame, 'Closed without a decision');
     case 'task_completed': {
       const task = draft.task(taskOf(frame.turnId));
-      const { tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed } = frame;
-      if (task) Object.assign(task, given({ status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed }));
+      const { tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
+      if (task) Object.assign(task, given({ status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut }));
       return endTurn(draft, frame.turnId, at);
     }
     case 'task_failed': {
       const task = draft.task(taskOf(frame.turnId));
       const status = frame.cancelled ? 'CANCELLED' : 'FAILED';
-      if (task) Object.assign(task, { status, endedAt: at, error: frame.reason });
+      if (task) Object.assign(task, given({ status, endedAt: at, error: frame.reason, partial: frame.partialOutput }));
       say(draft, frame, frame.cancelled ? 'plain' : 'bad', frame.cancelled ? 'Cancelled' : 'Failed', frame.cancelled ? undefined : frame.reason);
       return endTurn(draft, frame.turnId, at);
     }

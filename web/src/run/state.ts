@@ -66,6 +66,10 @@ export interface Task {
   error?: string;
   /** It was done in the run this one was made of; its times are that run's. */
   isInherited?: true;
+  /** The output was cut at the output limit and taken all the same. */
+  isCut?: boolean;
+  /** What was said of an answer that was cut, where the task failed. */
+  partial?: string;
   /** It hands the other tasks out. */
   isManager?: true;
 }

@@ -10,6 +10,14 @@ const CHORES: Record<string, string> = {
   remember: 'Remembers the output for later runs',
 };
 
+/** What becomes of a reply that ended at the output limit. */
+export function cutText(then: 'continue' | 'fail' | 'accept', inCall: boolean): string {
+  const cut = inCall ? 'The reply was cut inside a tool call' : 'The answer was cut at the output limit';
+  if (then === 'accept') return `${cut}; taken as it is`;
+  if (then === 'fail') return cut;
+  return inCall ? `${cut}; asked again` : `${cut}; asked to go on`;
+}
+
 export function choreText(chore: string): string {
   return CHORES[chore] ?? `Does a chore: ${chore.replaceAll('_', ' ')}`;
 }

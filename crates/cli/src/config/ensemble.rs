@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use consort_core::agent::Agent;
 use consort_core::draft::{Draft, Ensemble};
-use consort_core::request::{REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
+use consort_core::request::{ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
 use consort_core::spec::{OnError, Review};
 use serde_json::Value;
 
@@ -91,6 +91,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         input_guardrails: fields.names("input_guardrails", text),
         output_guardrails: fields.names("output_guardrails", text),
         review: fields.read("review", word(REVIEW_RULES)),
+        on_truncated: fields.read("on_truncated", word(ON_TRUNCATED)).unwrap_or_default(),
         review_before: fields.read("review_before", flag).unwrap_or(false),
         review_timeout_ms: fields.read("review_timeout", duration_or_zero).map(millis),
         description,

@@ -49,6 +49,9 @@ fn happened(view: &View, frame: &Frame) -> Option<String> {
         "model_failed" => format!("model failed: {}; {}", one_line(frame.text("message")), then(frame)),
         "history_dropped" => "leaves out the oldest messages, which no longer fit".to_owned(),
         "output_rejected" => "the answer does not fit its schema and is sent back".to_owned(),
+        "answer_truncated" => truncated(frame).to_owned(),
+        "answer_empty" if frame.text("then") == "continue" => "the model said nothing and is asked again".to_owned(),
+        "answer_empty" => "the model said nothing".to_owned(),
         "loop_noticed" => format!("calls {} again and again and is told so", tool()),
         "tool_dispatched" => format!("tool {} {}", tool(), quoted(frame.text("toolArguments"))),
         "chore_started" => chore(frame.text("chore")).to_owned(),
@@ -84,6 +87,17 @@ fn quoted(text: &str) -> String {
     cut(&one_line(text), QUOTE_MAX)
 }
 
+/// What becomes of a reply that was cut.
+fn truncated(frame: &Frame) -> &'static str {
+    match (frame.text("then"), frame.value("inCall").is_some()) {
+        ("continue", true) => "the reply was cut inside a tool call and is asked for again",
+        ("continue", false) => "the answer was cut at the output limit and is continued",
+        ("accept", _) => "the answer was cut at the output limit and is taken as it is",
+        (_, true) => "the reply was cut inside a tool call",
+        (_, false) => "the answer was cut at the output limit",
+    }
+}
+
 /// What a run does for a task by itself.
 fn chore(word: &str) -> &str {
     match word {
@@ -111,7 +125,8 @@ fn completed(view: &View, frame: &Frame) -> String {
     let tokens = turn.and_then(|turn| turn.tokens).map(|tokens| counted(tokens, "token"));
     let cost = turn.and_then(|turn| turn.cost).map(dollars);
     let used: String = [tokens, cost].into_iter().flatten().map(|used| format!(", {used}")).collect();
-    format!("done in {took}{used}")
+    let cut = if frame.value("truncated").is_some() { ", cut at the output limit" } else { "" };
+    format!("done in {took}{used}{cut}")
 }
 
 /// How the run ended, in one line.

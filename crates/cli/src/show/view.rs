@@ -31,6 +31,10 @@ pub(crate) struct View {
     pub(crate) reviews: Vec<Review>,
     /// The limit that ended it.
     pub(crate) breach: Option<String>,
+    /// Names of tasks whose outputs were cut at the output limit.
+    pub(crate) truncated: Vec<String>,
+    /// Names of tasks that failed in the middle of an answer, and what they had said.
+    pub(crate) partial: Vec<(String, String)>,
     /// How it ended.
     pub(crate) result: Option<RunResult>,
 }
@@ -228,8 +232,16 @@ impl View {
             "tool_called" => self.returned(frame, now),
             "review_requested" => self.review_opened(frame, now),
             "review_decided" | "review_timed_out" | "review_closed" => self.review_over(frame.text("reviewId")),
-            "task_completed" => self.ended(frame, now, State::Done),
-            "task_failed" => self.ended(frame, now, failed(frame)),
+            "task_completed" => {
+                let cut = frame.value("truncated").is_some();
+                self.truncated.extend(cut.then(|| one_line(frame.text("taskName"))));
+                self.ended(frame, now, State::Done);
+            }
+            "task_failed" => {
+                let said = frame.value("partialOutput").and_then(Value::as_str).map(str::to_owned);
+                self.partial.extend(said.map(|said| (one_line(frame.text("taskName")), said)));
+                self.ended(frame, now, failed(frame));
+            }
             "task_skipped" => self.ended(frame, now, State::Skipped(one_line(frame.text("reason")))),
             "cancel_requested" => self.hold = Some("stopping".to_owned()),
             "run_paused" => self.hold = Some("paused".to_owned()),

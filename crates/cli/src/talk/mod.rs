@@ -24,7 +24,7 @@ use std::pin::pin;
 
 use self::editor::{Editor, Typed};
 use self::keyboard::Keyboard;
-use self::place::{Begun, Place};
+use self::place::{Begun, Place, Saying};
 use self::screen::Screen;
 use self::slash::{Command, Memory, Wish};
 use self::story::End;
@@ -119,7 +119,7 @@ impl<'a> Talk<'a> {
 
     /// One turn.
     pub(crate) async fn once(&mut self, content: &str) -> anyhow::Result<Exit> {
-        match self.say(content).await {
+        match self.say(Saying::Words(self.message(content))).await {
             Ok(Turned::Ended(End::Done)) => Ok(Exit::Done),
             Ok(Turned::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
             Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
@@ -143,7 +143,7 @@ impl<'a> Talk<'a> {
             };
             let told = match slash::read(&line) {
                 Wish::Exit => return Ok(Exit::Done),
-                Wish::Say(content) => match self.say(&content).await {
+                wish @ (Wish::Say(_) | Wish::Continue) => match self.say(self.saying(&wish)).await {
                     Ok(Turned::Left) => return Ok(Exit::Interrupted),
                     Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
                     // An empty line, so that turns are told apart.
@@ -203,16 +203,19 @@ impl<'a> Talk<'a> {
         }
     }
 
-    async fn say(&mut self, content: &str) -> anyhow::Result<Turned> {
-        let Some((thread, begun, stop)) = self.begun(content).await? else { return Ok(Turned::Left) };
+    fn saying(&self, wish: &Wish) -> Saying {
+        if let Wish::Say(content) = wish { Saying::Words(self.message(content)) } else { Saying::Rest }
+    }
+
+    async fn say(&mut self, saying: Saying) -> anyhow::Result<Turned> {
+        let Some((thread, begun, stop)) = self.begun(saying).await? else { return Ok(Turned::Left) };
         self.topic.thread = Some(thread.clone());
         self.watch(&thread, begun, stop).await
     }
 
     /// Begins a turn, which may be to stop already; none when nobody waits for it.
-    async fn begun(&mut self, content: &str) -> anyhow::Result<Option<(String, Begun, Stop)>> {
-        let message = self.message(content);
-        let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), message));
+    async fn begun(&mut self, saying: Saying) -> anyhow::Result<Option<(String, Begun, Stop)>> {
+        let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), saying));
         let mut stop = Stop::No;
         loop {
             tokio::select! {
@@ -283,13 +286,14 @@ impl<'a> Talk<'a> {
 }
 
 /// Says something in a thread, in a new one if there is none.
-async fn begin(place: &Place, thread: Option<String>, message: Value) -> anyhow::Result<(String, Begun)> {
+async fn begin(place: &Place, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
     if let Some(thread) = thread {
-        let begun = place.say(&thread, message).await?;
+        let begun = place.say(&thread, saying).await?;
         return Ok((thread, begun));
     }
+    anyhow::ensure!(saying != Saying::Rest, "nothing was said yet: there is nothing to continue");
     let fresh = place.create().await?;
-    match place.say(&fresh, message).await {
+    match place.say(&fresh, saying).await {
         Ok(begun) => Ok((fresh, begun)),
         Err(error) => {
             // Nothing was said in it; if it stays, it is only an empty thread.

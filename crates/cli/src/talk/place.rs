@@ -34,6 +34,15 @@ pub(super) struct Begun {
     pub(super) hearing: Hearing<anyhow::Error>,
 }
 
+/// Something to be said.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Saying {
+    /// A message, as it is sent.
+    Words(Value),
+    /// That the rest of an answer is wanted, which was cut.
+    Rest,
+}
+
 impl Place {
     /// The server's address, if it is one.
     pub(crate) fn url(&self) -> Option<String> {
@@ -81,12 +90,17 @@ impl Place {
     }
 
     /// Says something.
-    pub(super) async fn say(&self, thread: &str, message: Value) -> anyhow::Result<Begun> {
+    pub(super) async fn say(&self, thread: &str, saying: Saying) -> anyhow::Result<Begun> {
         match self {
             Place::Here(chats, _) => {
-                let say = Say::read(&message).map_err(chats::Error::Mistake)?;
                 let seat = chats.seat(thread);
-                let said = chats.say(LOCAL, thread, say).await?;
+                let said = match saying {
+                    Saying::Words(message) => {
+                        let say = Say::read(&message).map_err(chats::Error::Mistake)?;
+                        chats.say(LOCAL, thread, say).await?
+                    }
+                    Saying::Rest => chats.go_on(LOCAL, thread, Say::default()).await?,
+                };
                 // Whoever says something here stops what ran before, so it never waits.
                 let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
                 let frames = chats.turn(&seat, &said.turn, base).await?;
@@ -99,7 +113,11 @@ impl Place {
                 Ok(Begun { turn: said.turn, hearing: frames.map_ok(heard).err_into().boxed() })
             }
             Place::There(client) => {
-                let said = client.read(&client.send(&Call::post(&["threads", thread, "messages"], message)).await?)?;
+                let call = match saying {
+                    Saying::Words(message) => Call::post(&["threads", thread, "messages"], message),
+                    Saying::Rest => Call::post(&["threads", thread, "continue"], json!({})),
+                };
+                let said = client.read(&client.send(&call).await?)?;
                 let first = said.get("seq").and_then(Value::as_u64).unwrap_or_default();
                 let hearing = client.follow_turn(thread, first).await?;
                 Ok(Begun { turn: text(&said, "turnId").into(), hearing: hearing.err_into().boxed() })

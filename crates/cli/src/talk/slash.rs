@@ -4,6 +4,7 @@ use consort_core::chat::Mode;
 
 /// What `/help` says.
 pub(super) const HELP: &str = "\
+/continue       goes on with an answer that was cut
 /new            a new conversation (also /clear)
 /threads [ID]   your conversations; with an ID, go on with that one
 /model [NAME]   the models; with a name, ask that one from now on
@@ -23,6 +24,8 @@ pub(super) enum Wish {
     Nothing,
     /// Say this.
     Say(String),
+    /// Go on with the answer that was cut.
+    Continue,
     /// Do this.
     Do(Command),
     /// Leave.
@@ -89,6 +92,7 @@ pub(super) fn read(line: &str) -> Wish {
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let rest = Some(rest.trim()).filter(|rest| !rest.is_empty());
     match (name, rest) {
+        ("continue", None) => Wish::Continue,
         ("help", None) => Wish::Do(Command::Help),
         ("new" | "clear", None) => Wish::Do(Command::New),
         ("threads", None) => Wish::Do(Command::Threads),
@@ -107,7 +111,7 @@ pub(super) fn read(line: &str) -> Wish {
         ("memory", Some(word)) => Wish::Wrong(format!("/memory is on or off, not `{word}`")),
         ("cost", None) => Wish::Do(Command::Cost),
         ("exit" | "quit", None) => Wish::Exit,
-        ("help" | "new" | "clear" | "tools" | "cost" | "exit" | "quit", Some(_)) => {
+        ("continue" | "help" | "new" | "clear" | "tools" | "cost" | "exit" | "quit", Some(_)) => {
             Wish::Wrong(format!("/{name} stands alone"))
         }
         (name, _) => Wish::Wrong(format!("there is no command /{name}; /help lists them")),
@@ -124,6 +128,8 @@ mod tests {
         let cases = [
             (" ", Wish::Nothing),
             (" hello /new ", Wish::Say("hello /new".to_owned())),
+            ("/continue", Wish::Continue),
+            ("/continue please", wrong("/continue stands alone")),
             ("/clear", Wish::Do(Command::New)),
             ("/model fast", Wish::Do(Command::Model("fast".to_owned()))),
             ("/mode  auto", Wish::Do(Command::Mode(Mode::Auto))),

@@ -100,6 +100,7 @@ impl Story {
             "llm_completed" if root => self.settle(frame.text("content"), Role::Answer),
             "message" if frame.text("role") == "assistant" => self.stored(frame),
             "llm_voided" => self.voided(frame),
+            "answer_truncated" | "answer_empty" => self.unanswered(frame),
             "turn_adopted" if frame.count("epoch") > Some(1) => {
                 self.void(note(Tone::Odd, "the server was started again; the turn goes on"))
             }
@@ -162,6 +163,20 @@ impl Story {
     }
 
     fn stored(&mut self, frame: &Frame) -> Vec<Shown> {
+        // Why the turn failed was told before: what was heard of it stays.
+        if frame.flag("is_error") {
+            let heard = self.speech.take().map(|speech| speech.said).filter(|said| !said.is_empty());
+            self.answer = heard;
+            return self.answer.iter().map(|_| Shown::Said(Role::Answer)).collect();
+        }
+        let mut shown = self.stored_words(frame);
+        if frame.flag("truncated") {
+            shown.push(note(Tone::Odd, "the answer was cut at the output limit; /continue goes on with it"));
+        }
+        shown
+    }
+
+    fn stored_words(&mut self, frame: &Frame) -> Vec<Shown> {
         let content = frame.text("content");
         let role = if frame.list("tool_calls").is_empty() { Role::Answer } else { Role::Aside };
         if role == Role::Answer {
@@ -181,6 +196,18 @@ impl Story {
         };
         let line = note(Tone::Odd, &format!("the model failed: {}{then}", frame.text("message")));
         if frame.count("depth") == Some(0) { self.void(line) } else { vec![line] }
+    }
+
+    /// A reply that is no answer; the root's cut one is told with its row.
+    fn unanswered(&mut self, frame: &Frame) -> Vec<Shown> {
+        let line = match (frame.kind(), frame.text("then"), frame.flag("in_call")) {
+            ("answer_empty", "continue", _) => "the model said nothing; it is asked again",
+            ("answer_truncated", "continue", true) => "the reply was cut inside a tool call; it is asked for again",
+            ("answer_truncated", "continue", false) => "an answer was cut at the output limit; it is continued",
+            // How the turn or the subtask ends is told by others.
+            _ => return Vec::new(),
+        };
+        vec![note(Tone::Odd, line)]
     }
 
     fn void(&mut self, line: Shown) -> Vec<Shown> {

@@ -131,13 +131,35 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
 }
 
 #[test]
+fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
+    let mut story = Story::default();
+    let settled = |kind: &str, then: &str| json!({ "type": kind, "then": then, "in_call": false, "depth": 0 });
+    let frames = [
+        settled("answer_empty", "continue"),
+        chunk("1#2.0", 0, "Half"),
+        json!({ "type": "llm_completed", "content": "Half", "depth": 0 }),
+        settled("answer_truncated", "accept"),
+        json!({ "type": "message", "role": "assistant", "content": "Half", "truncated": true }),
+        done("COMPLETED"),
+    ];
+    let expected = [
+        "the model said nothing; it is asked again",
+        r#""Half""#,
+        "answer",
+        "the answer was cut at the output limit; /continue goes on with it",
+    ];
+    assert_eq!(told(&mut story, &frames), expected);
+    assert_eq!((story.answer.as_deref(), story.end), (Some("Half"), Some(End::Done)));
+}
+
+#[test]
 fn trouble_is_told_where_it_happens_and_a_partial_answer_stays() {
     let mut story = Story::default();
     let frames = [
         chunk("1#1.0", 0, "So far"),
         json!({ "type": "budget_exceeded", "reason": "llm_calls", "limit": 3, "observed": 4 }),
         json!({ "type": "error", "code": "iteration_limit", "message": "too many rounds" }),
-        message("So far", Value::Null),
+        json!({ "type": "message", "role": "assistant", "content": "So far\n\ntoo many rounds", "is_error": true }),
         done("FAILED"),
     ];
     let expected = [

@@ -87,18 +87,30 @@ fn undecided(view: &View, kept: &Kept, run: &str) -> String {
 fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
     let kept = outputs(result.finished, kept, run);
     let (words, exit) = match result.status {
-        Status::Completed if result.answer.is_some() => (None, Exit::Done),
+        Status::Completed if result.answer.is_some() => (cut(view), Exit::Done),
         Status::Completed => (Some("No task has finished, so there is no answer.".to_owned()), Exit::Done),
         Status::Failed => {
             let kept = if kept.is_empty() { kept } else { format!("\n{}{kept}.", finished(result, view)) };
             let error = result.error.as_deref().unwrap_or("it did not say why");
             let breach = view.breach.as_ref().map(|breach| format!(": {breach}")).unwrap_or_default();
-            (Some(format!("The run failed: {error}{breach}{kept}")), Exit::Failed)
+            (Some(format!("The run failed: {error}{breach}{kept}{}", partial(view))), Exit::Failed)
         }
         Status::Cancelled => (Some(format!("Cancelled; {}{kept}.", finished(result, view))), Exit::Failed),
     };
     let answer = result.answer.clone().filter(|_| result.status == Status::Completed);
     Ending { answer, words, exit }
+}
+
+/// Says which outputs were cut and taken all the same.
+fn cut(view: &View) -> Option<String> {
+    let names = view.truncated.join(", ");
+    (!names.is_empty()).then(|| format!("Cut at the output limit: {names}."))
+}
+
+/// What failed tasks had said of answers that were never complete.
+fn partial(view: &View) -> String {
+    let paragraph = |(name, said): &(String, String)| format!("\n── {name}, as far as it came ──\n{}", said.trim_end());
+    view.partial.iter().map(paragraph).collect()
 }
 
 fn finished(result: &RunResult, view: &View) -> String {

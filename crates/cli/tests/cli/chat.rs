@@ -62,6 +62,19 @@ fn a_turn_has_its_answer_on_stdout_and_everything_else_on_stderr() {
 }
 
 #[test]
+fn a_cut_answer_is_told_and_a_failed_turn_ends_with_status_one() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "[models.demo]\nprovider = 'demo'\nmodel = 'm'\nmax_output_tokens = 20\n");
+    let (status, answer, words) = run(folder.path(), &["chat", "Write about tea"]);
+    assert!(status == Some(0) && !answer.contains("built-in demo"), "{answer} {words}");
+    assert!(words.contains("the answer was cut at the output limit; /continue goes on with it\n"), "{words}");
+    let (status, answer, words) = run(folder.path(), &["chat", "Say nothing"]);
+    assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
+    assert!(words.contains("the model said nothing; it is asked again\n"), "{words}");
+    assert!(words.contains("error: EMPTY_ANSWER") && words.contains("(empty_answer)"), "{words}");
+}
+
+#[test]
 fn parallel_subtasks_are_told_as_a_tree_and_what_is_piped_in_is_a_message() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n");

@@ -167,6 +167,37 @@ fn a_structured_answer_is_its_json_and_nothing_else_on_stdout_here_and_on_a_serv
     assert_eq!(server.said(&["runs", "watch", &server.newest()]), json);
 }
 
+/// A run of one task by a demo model that may say so many tokens.
+fn demo_run(description: &str, tokens: u32, rule: &str) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!(
+        "[models.demo]\nprovider = 'demo'\nmodel = 'm'\nmax_output_tokens = {tokens}\n[ensemble]\nname = 'short'\n\
+         [[ensemble.task]]\nname = 'report'\ndescription = '{description}'\non_truncated = '{rule}'\n"
+    );
+    std::fs::write(folder.path().join("consort.toml"), config).unwrap();
+    run(folder.path(), &["run"])
+}
+
+#[test]
+fn an_answer_that_is_cut_or_empty_is_no_success_and_what_was_said_is_shown() {
+    let (status, whole, _) = demo_run("Write about tea", 4096, "fail");
+    assert_eq!(status, Some(0));
+    let (status, answer, words) = demo_run("Write about tea", 60, "continue");
+    assert_eq!((status, &answer), (Some(0), &whole), "the parts are the whole: {words}");
+    assert!(words.contains("report: the answer was cut at the output limit and is continued\n"), "{words}");
+    let (status, answer, words) = demo_run("Write about tea", 20, "fail");
+    assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
+    let (_, said) = words.split_once("── report, as far as it came ──\n").unwrap_or_else(|| panic!("{words}"));
+    assert!(words.contains("OUTPUT_TRUNCATED") && whole.starts_with(said.trim_end()), "{words}");
+    let (status, answer, words) = demo_run("Write about tea", 20, "accept");
+    assert!(status == Some(0) && whole.starts_with(answer.trim_end()) && answer != whole, "{words}");
+    assert!(words.contains("Cut at the output limit: report.\n"), "{words}");
+    let (status, answer, words) = demo_run("Say nothing", 4096, "continue");
+    assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
+    assert!(words.contains("report: the model said nothing and is asked again\n"), "{words}");
+    assert!(words.contains("EMPTY_ANSWER"), "{words}");
+}
+
 #[test]
 fn a_review_that_nobody_can_decide_waits_for_its_time_and_says_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use crate::human;
 use crate::id::Id;
 use crate::message::Message;
 use crate::mistake::{Code, Mistake};
-use crate::run::{How, Run};
+use crate::run::{Ended, How, Run};
 use crate::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
 use crate::submission::{self, Submission};
 use crate::text::Text;
@@ -119,11 +119,15 @@ impl Run {
 
     /// The output that came last.
     pub(super) fn last_output(&self) -> Option<&Text> {
-        let ended = self.outputs.last().and_then(|task| self.tasks.get(task))?;
-        match &ended.how {
+        match &self.last_ended()?.how {
             How::Completed { output, .. } => Some(output),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
         }
+    }
+
+    /// The task whose output came last.
+    pub(super) fn last_ended(&self) -> Option<&Ended> {
+        self.outputs.last().and_then(|task| self.tasks.get(task))
     }
 
     /// A task of the workflow begins or ends in the tree.

@@ -5,13 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::permission::category;
 use super::{Fact, Turn};
+use crate::answer;
 use crate::build;
 use crate::event::{AfterFailure, Event, Fact as Any};
 use crate::frame::merge;
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome};
 use crate::output;
-use crate::run::{How, Run};
+use crate::run::Run;
 use crate::time::iso;
 use crate::view::usd;
 
@@ -62,6 +63,13 @@ impl Run {
             Any::ModelReplied { turn, reply, .. } => {
                 let fields = json!({ "call_id": self.model_call(turn), "content": reply.text() });
                 ("llm_completed", self.at_level(turn, fields))
+            }
+            Any::AnswerTruncated { turn, then, in_call } => {
+                let fields = json!({ "call_id": self.model_call(turn), "then": then, "in_call": in_call });
+                ("answer_truncated", self.at_level(turn, fields))
+            }
+            Any::AnswerEmpty { turn, then } => {
+                ("answer_empty", self.at_level(turn, json!({ "call_id": self.model_call(turn), "then": then })))
             }
             Any::ModelFailed { turn, failure, then, .. } => {
                 let fields =
@@ -131,13 +139,7 @@ impl Run {
                 let fields = json!({ "event": "planned", "task": self.planned(call, *task) });
                 ("task_update", self.at_level(call, fields))
             }
-            Fact::AnswerStored => {
-                let mut row = self.row_view(run, self.rows().len().saturating_sub(1));
-                if self.fell_silent() {
-                    merge(&mut row, json!({ "warning": "the model gave no answer" }));
-                }
-                ("message", row)
-            }
+            Fact::AnswerStored => ("message", self.row_view(run, self.rows().len().saturating_sub(1))),
             Fact::CostSummed => ("cost_summary", self.cost_summary()),
         }
     }
@@ -190,20 +192,25 @@ impl Run {
         ("tool_call_update", self.at_call_level(call, fields))
     }
 
-    /// Whether the turn was done to its end and said nothing.
-    fn fell_silent(&self) -> bool {
-        let done = self.tasks.get(&0).is_some_and(|task| matches!(task.how, How::Completed { .. }));
-        done && self.rows().last().is_some_and(|row| row.content.is_empty())
+    fn failed_fields(&self, reason: &str) -> Value {
+        let message = self.failure_words(reason);
+        let own = match reason.split_once(':').map(|(code, _)| code) {
+            Some("MAX_ITERATIONS") => Some("iteration_limit"),
+            Some(answer::TRUNCATED) => Some("output_truncated"),
+            Some(answer::EMPTY) => Some("empty_answer"),
+            Some(_) | None => None,
+        };
+        match (own, self.chat.error) {
+            _ if self.chat.breach.is_some() => json!({ "code": "budget_exceeded", "message": message }),
+            (Some(code), _) | (None, Some((code, None))) => json!({ "code": code, "message": message }),
+            (None, Some((code, Some(status)))) => json!({ "code": code, "message": message, "status_code": status }),
+            (None, None) => json!({ "code": "internal", "message": message }),
+        }
     }
 
-    fn failed_fields(&self, reason: &str) -> Value {
-        match (self.chat.breach, self.chat.error) {
-            (Some(breach), _) => json!({ "code": "budget_exceeded", "message": breach.to_string() }),
-            _ if reason.starts_with("MAX_ITERATIONS") => json!({ "code": "iteration_limit", "message": reason }),
-            (None, Some((code, Some(status)))) => json!({ "code": code, "message": reason, "status_code": status }),
-            (None, Some((code, None))) => json!({ "code": code, "message": reason }),
-            (None, None) => json!({ "code": "internal", "message": reason }),
-        }
+    /// Why a turn failed, in words: the limit that ended it, or its task's reason.
+    pub(super) fn failure_words(&self, reason: &str) -> String {
+        self.chat.breach.map_or_else(|| reason.to_owned(), |breach| breach.to_string())
     }
 
     fn cost_summary(&self) -> Value {

@@ -15,7 +15,7 @@ use crate::event::{End, Exit};
 use crate::output;
 use crate::run::Run;
 use crate::schema::Schema;
-use crate::spec::{Kind, Spec, Task};
+use crate::spec::{Kind, OnTruncated, Spec, Task};
 use crate::turn::Used;
 
 /// The name of the task that looks for facts.
@@ -74,6 +74,8 @@ impl Run {
             agent: Agent { role: "a careful listener".to_owned(), ..Agent::default() },
             max_iterations: 1,
             output_schema: Some(schema()),
+            // Nobody waits for facts, and there are calls left for one more at most.
+            on_truncated: OnTruncated::Fail,
             ..Task::default()
         };
         let tags = [("thread", chat.thread.as_str()), ("turn", turn)];

@@ -95,6 +95,9 @@ pub struct Turn {
     /// The saved workflow that answers instead of the chat agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Flow>,
+    /// The id of the row it goes on with, which was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// Whether what is known of the user is recalled and added to.
     #[serde(default)]
     pub remembers: bool,

@@ -44,6 +44,15 @@ pub struct Row {
     /// Whether it is an error.
     #[serde(default)]
     pub is_error: bool,
+    /// What had been said of an answer before the turn failed.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub partial: Text,
+    /// Whether it is an answer that was cut at the output limit.
+    #[serde(default)]
+    pub truncated: bool,
+    /// The id of the row it goes on with, which was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// The calls of the whole turn, with its last row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Value>,
@@ -67,8 +76,32 @@ pub struct Answered {
 impl Row {
     /// What somebody said, nothing more.
     pub(super) fn said(role: Role, content: Text, at: Millis) -> Row {
-        let (reply, answers, tree) = (None, None, None);
-        Row { role, content, reply, calls: Vec::new(), answers, is_error: false, tree, at }
+        Row {
+            role,
+            content,
+            reply: None,
+            calls: Vec::new(),
+            answers: None,
+            is_error: false,
+            partial: Text::default(),
+            truncated: false,
+            continues: None,
+            tree: None,
+            at,
+        }
+    }
+
+    /// What readers see: of a failed turn, what had been said and why it failed.
+    pub fn shown(&self) -> Text {
+        if self.partial.is_empty() {
+            return self.content.clone();
+        }
+        format!("{}\n\n{}", self.partial, self.content).into()
+    }
+
+    /// The public id of a row; `index` is its place in its turn.
+    pub fn id(turn: &str, index: usize) -> String {
+        format!("{turn}-{index}")
     }
 
     /// The row as it is listed; `index` is its place in its turn.
@@ -83,14 +116,15 @@ impl Row {
                 json!({ "id": name, "name": call.tool, "args": args })
             })
             .collect();
-        json!({ "id": format!("{turn}-{index}"), "role": self.role, "content": self.content,
+        let error = (self.is_error && self.role == Role::Assistant).then_some(&self.content);
+        json!({ "id": Row::id(turn, index), "role": self.role, "content": self.shown(),
             "tool_calls": (!calls.is_empty()).then_some(calls), "tool_call_id": self.answers.as_ref().map(|call| &call.name),
-            "is_error": self.is_error, "turn_id": turn, "execution_tree": self.tree, "created_at": iso(self.at) })
+            "is_error": self.is_error, "error": error, "truncated": self.truncated, "continues": self.continues, "turn_id": turn, "execution_tree": self.tree, "created_at": iso(self.at) })
     }
 }
 
-/// Rows as they are sent: a reply without words is left out, and a call nobody
-/// answered gets an answer that says so.
+/// Rows as they are sent: a reply without words and the words of an error are
+/// left out, and a call nobody answered gets an answer that says so.
 pub fn history<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Message> {
     let mut messages = Vec::new();
     // Calls of the last reply that no row has answered yet, by their position.
@@ -105,8 +139,10 @@ pub fn history<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Message> {
                 open = reply.calls().enumerate().collect();
                 messages.push(Message::Assistant(reply.clone()));
             }
-            (Role::Assistant, None, _) if row.content.is_empty() => {}
-            (Role::Assistant, None, _) => messages.push(Message::Assistant(spoken(&row.content))),
+            (Role::Assistant, None, _) => {
+                let said = if row.is_error { &row.partial } else { &row.content };
+                messages.extend((!said.is_empty()).then(|| Message::Assistant(spoken(said))));
+            }
             (Role::Tool, _, Some(call)) => {
                 let position = call.place.parent().map(|(_, position)| position);
                 open.retain(|(index, _)| Some(*index) != position);

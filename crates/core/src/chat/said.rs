@@ -13,6 +13,9 @@ const CONTENT_MAX: usize = 512 * 1024;
 /// Tools one client may offer.
 const CLIENT_TOOLS_MAX: usize = 128;
 
+/// What a person says who wants the rest of an answer.
+const GO_ON: &str = "Continue exactly where your answer was cut off, without repeating anything.";
+
 /// What somebody says.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Say {
@@ -41,6 +44,9 @@ pub struct Say {
     /// What is odd about it, but does not keep it from being answered.
     #[serde(default)]
     pub odd: Option<String>,
+    /// The id of the row to go on with, which was cut.
+    #[serde(default)]
+    pub continues: Option<String>,
     /// The trace it came with.
     #[serde(default)]
     pub traceparent: Option<String>,
@@ -107,6 +113,11 @@ fn wrong(place: &str, message: impl Into<String>) -> Mistake {
 }
 
 impl Say {
+    /// Asks for the rest of an answer that was cut: the row of this id.
+    pub fn go_on(row: String) -> Say {
+        Say { content: GO_ON.into(), continues: Some(row), ..Say::default() }
+    }
+
     /// Reads a message. Fields of older clients that no longer mean anything
     /// are passed over.
     pub fn read(sent: &Value) -> Result<Say, Mistake> {
@@ -134,6 +145,7 @@ impl Say {
             client_tools: Vec::new(),
             presence: Presence::Free,
             odd,
+            continues: None,
             traceparent: None,
         })
     }

@@ -11,11 +11,11 @@ use super::redact::preview;
 use super::{Fact, Turn};
 use crate::budget::Breach;
 use crate::calls::Slot;
-use crate::event::{self, Event};
+use crate::event::{self, End, Event};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply};
 use crate::output;
-use crate::run::{How, Run, Timer};
+use crate::run::{Ended, How, Run, Timer};
 use crate::subtask;
 use crate::text::Text;
 use crate::turn::Used;
@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(super) by_model: BTreeMap<String, Used>,
     /// What went wrong last with the model: a code, and its status if it has one.
     pub(super) error: Option<(&'static str, Option<u16>)>,
+    /// Why the turn failed, in words.
+    failure: Option<String>,
     /// The limit that ended the turn.
     pub(super) breach: Option<Breach>,
     /// How many events there are.
@@ -139,6 +141,10 @@ impl Run {
                 self.chat.error = Some((super::frame::failure_code(failure), failure.status));
             }
             event::Fact::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
+            event::Fact::TaskFailed { reason, cancelled: false, .. } => {
+                let words = self.failure_words(reason);
+                self.chat.failure.get_or_insert(words);
+            }
             event::Fact::ToolReturned { call, outcome, duration_ms } => self.note_end(call, outcome, *duration_ms),
             _ => {}
         }
@@ -252,13 +258,42 @@ impl Run {
     }
 
     fn store_answer(&mut self) {
-        let (content, reply) = match self.tasks.get(&0).map(|ended| &ended.how) {
-            Some(_) | None if !self.converses(&Id::task(0)) => (self.flow_answer(), None),
-            Some(How::Completed { output, .. }) => (output.clone(), self.chat.reply.clone()),
-            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (self.chat.partial.clone(), None),
+        let answer = match self.failure() {
+            Some(words) => {
+                let partial = self.chat.partial.clone();
+                Row { partial, is_error: true, ..Row::said(Role::Assistant, words.into(), self.at) }
+            }
+            None => self.answer_row(),
         };
-        let said = Row::said(Role::Assistant, content, self.at);
-        self.chat.rows.push(Row { reply, tree: tree(&self.chat.nodes), ..said });
+        let continues = self.spec.chat.as_ref().and_then(|chat| chat.continues.clone());
+        self.chat.rows.push(Row { continues, tree: tree(&self.chat.nodes), ..answer });
+    }
+
+    /// Why the turn failed, if it did: a task's reason, or a limit that was
+    /// reached before any task began.
+    fn failure(&self) -> Option<String> {
+        let stopped = || match &self.stop {
+            Some((End::Failed { error }, _)) => Some(self.failure_words(error)),
+            Some((End::Completed { .. } | End::Cancelled, _)) | None => None,
+        };
+        self.chat.failure.clone().or_else(stopped)
+    }
+
+    /// The answer of a turn that did not fail.
+    fn answer_row(&self) -> Row {
+        let said = |content: Text| Row::said(Role::Assistant, content, self.at);
+        if !self.converses(&Id::task(0)) {
+            let truncated = self.last_ended().is_some_and(|ended| ended.truncated);
+            return Row { truncated, ..said(self.flow_answer()) };
+        }
+        match self.tasks.get(&0) {
+            Some(Ended { how: How::Completed { output, .. }, truncated, .. }) => {
+                Row { reply: self.chat.reply.clone(), truncated: *truncated, ..said(output.clone()) }
+            }
+            Some(Ended { how: How::Failed { .. } | How::Cancelled | How::Skipped { .. }, .. }) | None => {
+                said(self.chat.partial.clone())
+            }
+        }
     }
 
     /// The turn's rows, as they are stored.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one fact among many")]
 
+mod answers;
 mod behaviour;
 mod chats;
 mod chores;

@@ -16,7 +16,7 @@ use crate::edit::Edits;
 use crate::event::{CancelMode, ChangeType, Decision, Directive, Fact, FileChange, Priority};
 use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
-use crate::message::{Failure, FailureKind, Outcome, Spent, Usage};
+use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
 use crate::next::Effect;
 use crate::span::{RUN, Span};
 use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
@@ -54,6 +54,8 @@ const FACTS: &[&str] = &[
     "model_asked",
     "model_retried",
     "model_replied",
+    "answer_truncated",
+    "answer_empty",
     "usage_counted",
     "model_failed",
     "history_dropped",
@@ -263,7 +265,12 @@ fn report(effect: &Effect, by: u16) -> Report {
         9 => &[("memory_write", r#"{"key":"k","value":1}"#), ("memory_read", r#"{"keys":["k"]}"#)],
         _ => &[],
     };
-    let text = if by.is_multiple_of(5) { "words" } else { "{}" };
+    let text = match by % 13 {
+        6 => "",
+        _ if by.is_multiple_of(5) => "words",
+        _ => "{}",
+    };
+    let stop = if by % 13 == 5 { Stop::Length } else { Stop::End };
     match effect {
         Effect::Call { id, tool, .. } if by.is_multiple_of(3) => {
             let (outcome, changes) = (Outcome::failed("no"), changes(by));
@@ -287,7 +294,8 @@ fn report(effect: &Effect, by: u16) -> Report {
         Effect::Ask(question) => {
             let usage = Usage { input: 100, output: u64::from(by % 7), ..Usage::default() };
             let usage = (by % 9 != 8).then_some(usage);
-            Report::Replied { turn: question.turn.clone(), reply: Arc::new(reply(text, calls)), usage, latency_ms: 1 }
+            let reply = Arc::new(Reply { stop, ..reply(text, calls) });
+            Report::Replied { turn: question.turn.clone(), reply, usage, latency_ms: 1 }
         }
     }
 }

@@ -98,8 +98,9 @@ fn what_cannot_become_a_subtask_is_refused_with_a_code() {
         ],
     );
     world.answers("1.0.3", " ");
+    world.answers("1.0.3", " ");
     let codes: Vec<Value> = world.results("1").iter().map(|text| error(text)["error"].clone()).collect();
-    assert_eq!(codes, ["invalid_arguments", "missing_instructions", "invalid_output_schema", "subtask_no_result"]);
+    assert_eq!(codes, ["invalid_arguments", "missing_instructions", "invalid_output_schema", "empty_answer"]);
     let inherited = world.log.iter().find_map(|event| match &event.fact {
         Fact::SubtaskStarted { tools, .. } => Some(tools.len()),
         _ => None,

@@ -112,15 +112,6 @@ fn a_client_s_call_takes_as_long_as_the_client_does() {
 }
 
 #[test]
-fn an_answer_that_says_nothing_is_stored_and_warned_about() {
-    let mut world = turn(Mode::Auto, LIMITS);
-    world.answers("1", "");
-    let last = frames(&world).into_iter().rfind(|frame| frame["type"] == "message").unwrap();
-    assert_eq!((&last["content"], &last["warning"]), (&json!(""), &json!("the model gave no answer")));
-    assert_eq!(world.status(), "COMPLETED");
-}
-
-#[test]
 fn whatever_was_said_before_can_be_dropped_to_make_room_for_what_is_said_now() {
     let said = |text: String| Message::User { text: text.into() };
     let before = |size: usize, exchanges: usize| {

@@ -232,6 +232,11 @@ impl World {
         self.replies(turn, reply(text, &[]));
     }
 
+    /// An answer that ends at the output limit.
+    pub(super) fn cuts(&mut self, turn: &str, text: &str) {
+        self.replies(turn, Reply { stop: Stop::Length, ..reply(text, &[]) });
+    }
+
     pub(super) fn calls(&mut self, turn: &str, calls: &[(&str, &str)]) {
         self.replies(turn, reply("", calls));
     }

@@ -5,6 +5,7 @@
 mod damaged;
 mod flow;
 mod follow;
+mod go_on;
 mod line;
 mod live;
 mod mining;
@@ -37,7 +38,7 @@ use crate::past::{Past, Turns, claim, is_over, stored, turns_of};
 use crate::tool::{Hidden, SearchCollections, Workspace};
 use damaged::unless_damaged;
 use line::QUEUE_MAX;
-use live::Live;
+use live::{Conversation, Live};
 use thread::Fact;
 
 /// What a workspace says about itself, and how much of it is read.
@@ -123,6 +124,9 @@ pub enum Error {
     /// Nothing runs that could be stopped or steered.
     #[error("no turn of this thread is running")]
     Idle,
+    /// There is nothing to go on with.
+    #[error("the last answer of this thread was not cut: there is nothing to continue")]
+    Uncut,
     /// Too many messages wait.
     #[error("{QUEUE_MAX} messages wait in this thread already")]
     Full,
@@ -243,7 +247,7 @@ impl Chats {
     pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
-        let mut thread = self.thread(owner, id).await?;
+        let thread = self.thread(owner, id).await?;
         self.check(&say).await?;
         if let Some(odd) = &say.odd {
             tracing::warn!(thread = id, odd, "a message is not what it could be");
@@ -258,6 +262,11 @@ impl Chats {
             Entry::Wait => return self.wait(thread, say).await,
             Entry::Refuse { turn } => return Err(Error::Busy { turn: turn.to_owned() }),
         }
+        self.begin_now(&conversation, thread, say).await
+    }
+
+    /// Begins a turn of a thread in which nothing runs.
+    async fn begin_now(&self, conversation: &Conversation, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let (turn, presence) = (fresh_id(Kind::Turn), say.presence);
         let seq = self.begin(&mut thread, &turn, say).await?;
         conversation.begun(&turn, presence);
@@ -438,6 +447,7 @@ impl Chats {
                 allowed,
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
+                continues: say.continues.clone(),
                 ..chat::Turn::default()
             },
         };

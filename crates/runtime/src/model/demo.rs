@@ -70,9 +70,11 @@ impl Model for DemoModel {
 
 fn pieces(ask: &Ask) -> Vec<Piece> {
     let prompt = Prompt::read(&ask.messages);
-    let (mut pieces, reply) = match listen::facts(ask) {
-        Some(facts) => said(&facts, ask),
-        None => match plan::next(&prompt, &ask.tools, ask.round) {
+    let (mut pieces, reply) = match (listen::facts(ask), prompt.begun()) {
+        (Some(facts), _) => said(&facts, ask),
+        (None, _) if prompt.wants_silence() => (Vec::new(), Reply { wire: WIRE.to_owned(), ..Reply::default() }),
+        (None, Some(begun)) => said(&rest(&write::answer(&prompt, &ask.tools), &begun), ask),
+        (None, None) => match plan::next(&prompt, &ask.tools, ask.round) {
             wishes if wishes.is_empty() => said(&write::answer(&prompt, &ask.tools), ask),
             wishes => called(wishes, ask),
         },
@@ -91,6 +93,11 @@ fn called(wishes: Vec<Wish>, ask: &Ask) -> (Vec<Piece>, Reply) {
     };
     let parts = wishes.into_iter().enumerate().map(call).collect();
     (Vec::new(), Reply { wire: WIRE.to_owned(), parts, stop: Stop::End })
+}
+
+/// What follows the beginning of an answer; all of it where it began otherwise.
+fn rest(answer: &str, begun: &str) -> String {
+    answer.strip_prefix(begun).unwrap_or(answer).to_owned()
 }
 
 /// The words, one by one, as far as they fit.

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use consort_core::chat::{self, Role, Row, Say};
-use consort_runtime::chats::{Place, Said, Start, Thread};
+use consort_runtime::chats::{Place, Said, Seat, Start, Thread};
 use serde_json::{Value, json};
 
 use crate::Site;
@@ -29,6 +29,7 @@ pub(super) fn routes() -> Router<Arc<Site>> {
         .route("/api/threads/{id}", get(one).patch(change).delete(delete))
         .route("/api/threads/{id}/messages", get(messages).post(say))
         .route("/api/threads/{id}/events", get(events))
+        .route("/api/threads/{id}/continue", post(go_on))
         .route("/api/threads/{id}/stop", post(stop))
         .route("/api/threads/{id}/export", get(export))
 }
@@ -123,15 +124,40 @@ async fn say(
     let chats = &site.server.chats;
     let seat = chats.seat(&id);
     let said = chats.say(&caller.0, &id, say).await?;
-    if !accepts(&headers, "text/event-stream") {
-        return Ok((StatusCode::ACCEPTED, Json(accepted(&id, &said))).into_response());
+    answered(&site, &caller, &id, (seat, said), &headers).await
+}
+
+/// Goes on with the last answer, which was cut.
+async fn go_on(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let client = Say { traceparent: trace(&headers), ..Say::default() };
+    let seat = site.server.chats.seat(&id);
+    let said = site.server.chats.go_on(&caller.0, &id, client).await?;
+    answered(&site, &caller, &id, (seat, said), &headers).await
+}
+
+/// The turn's frames where they are wanted, else that it was taken.
+async fn answered(
+    site: &Arc<Site>,
+    caller: &Caller,
+    id: &str,
+    (seat, said): (Arc<Seat>, Said),
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    if !accepts(headers, "text/event-stream") {
+        return Ok((StatusCode::ACCEPTED, Json(accepted(id, &said))).into_response());
     }
-    let repeated = Streamed(accepted(&id, &said));
+    let repeated = Streamed(accepted(id, &said));
+    let chats = &site.server.chats;
     let frames = match said.place {
         Place::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
-        Place::Waits { .. } => chats.turn_in_line(&caller.0, &id, (seat, said.turn)),
+        Place::Waits { .. } => chats.turn_in_line(&caller.0, id, (seat, said.turn)),
     };
-    Ok((Extension(repeated), chat_sse(&site, frames, Filter::All)).into_response())
+    Ok((Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
 }
 
 /// All frames of a turn, from its first, once it begins.
@@ -203,5 +229,6 @@ fn paragraph(row: &Row) -> Option<String> {
         Role::Assistant => "Assistant",
         Role::Tool => return None,
     };
-    (!row.content.is_empty()).then(|| format!("**{who}:** {}", row.content))
+    let shown = row.shown();
+    (!shown.is_empty()).then(|| format!("**{who}:** {shown}"))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo, Permission};
-use consort_core::message::Message;
+use consort_core::message::{Message, Stop};
 use consort_runtime::admission::Capacity;
 use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
@@ -70,6 +70,27 @@ async fn the_ack_comes_first_then_the_turn_and_only_those_who_take_part_are_told
     assert_eq!(wrong["code"], "INVALID_MODEL");
     let threads = here.get("/api/threads").await.json();
     assert_eq!(threads["total"], 1, "what cannot be answered leaves nothing behind");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_is_gone_on_with_over_the_socket() {
+    let model = ScriptedModel::new()
+        .when(|ask| ask.messages.len() < 3, Line::new().says("half ").stops(Stop::Length))
+        .otherwise(Line::new().says("whole"));
+    let here = serving(&model).await;
+    let (mut socket, _) = here.greeted().await;
+    let ack = socket.ask(message("hello")).await;
+    let first = turn(&mut socket).await;
+    let cut = first.iter().rfind(|frame| frame["type"] == "message").unwrap();
+    assert_eq!((&cut["content"], &cut["truncated"]), (&json!("half "), &json!(true)));
+    let going = json!({ "type": "chat_continue", "request_id": "c", "thread_id": ack["thread_id"] });
+    let again = socket.ask(going.clone()).await;
+    assert_eq!((&again["type"], &again["request_id"]), (&json!("chat_ack"), &json!("c")));
+    let rest = turn(&mut socket).await;
+    let row = rest.iter().rfind(|frame| frame["type"] == "message").unwrap();
+    assert_eq!((&row["content"], &row["continues"]), (&json!("whole"), &cut["id"]));
+    assert_eq!(socket.ask(going).await["code"], "NOTHING_TO_CONTINUE");
+    assert_eq!(socket.ask(json!({ "type": "chat_continue" })).await["code"], "BAD_REQUEST");
 }
 
 #[tokio::test]

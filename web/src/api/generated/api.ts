@@ -28,6 +28,7 @@ export interface Problem {
     | 'LIMIT_REACHED'
     | 'METHOD_NOT_ALLOWED'
     | 'MISSING_INPUT'
+    | 'NOTHING_TO_CONTINUE'
     | 'NOT_CONFIGURED'
     | 'NOT_FOUND'
     | 'OUTCOME_UNKNOWN'
@@ -115,7 +116,7 @@ export interface Run {
     name: string;
     index: number;
   };
-  /** Why nothing happens just now. */
+  /** Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it. */
   waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval';
   /** Money, in dollars. */
   costEstimate?: {
@@ -124,6 +125,8 @@ export interface Run {
   };
   /** Why it failed. */
   error?: string;
+  /** An output was cut at the output limit and taken all the same. */
+  truncated?: boolean;
   /** Reviews that wait for a person. */
   openReviews?: string[];
 }
@@ -137,6 +140,10 @@ export type RunDetail = Run & {
   pendingReviews: Review[];
   /** How many events it has. */
   eventCount: number;
+  /** What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` says the same. */
+  output: string | null;
+  /** `output` as data, when its task has a schema. */
+  parsedOutput?: unknown;
   /** What it may use; what has no limit is left out. */
   limits: {
     maxTotalSubtasks?: number;
@@ -165,7 +172,13 @@ export interface Task {
   output?: string;
   /** The output as data, when the task has a schema. */
   parsedOutput?: unknown;
+  /** The task ended in the run that this one goes on from: its times and counts are that run's. */
+  inherited?: true;
   error?: string;
+  /** What was said of an answer that was cut, where the task failed. */
+  partialOutput?: string;
+  /** The output was cut at the output limit and taken all the same. */
+  truncated?: boolean;
   subtasks?: {
     id: string;
     title: string;
@@ -251,6 +264,8 @@ export interface TaskRequest {
   /** Tasks whose output it reads, as `$name` or an index. */
   context?: string[] | null;
   maxIterations?: number | string | null;
+  /** An answer cut at the output limit: one of continue (the default), fail, accept, in any case. */
+  onTruncated?: string | null;
   /** A JSON Schema its output must fit. */
   outputSchema?: unknown;
   /** One of required, skip, in any case. */
@@ -265,6 +280,8 @@ export interface Override {
   model?: string | null;
   modelOptions?: ModelOptions | null;
   maxIterations?: number | string | null;
+  /** An answer cut at the output limit: one of continue, fail, accept, in any case. */
+  onTruncated?: string | null;
   tools?: {
     add?: string[];
     remove?: string[];
@@ -291,6 +308,8 @@ export interface Options {
   verbose?: boolean | null;
   /** One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case. */
   reviewPolicy?: string | null;
+  /** What ends a review that nobody decides in time: one of CONTINUE, EXIT_EARLY, FAIL, in any case. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person. */
+  onTimeout?: string | null;
   /** One of OFF, STANDARD, FULL, DETAILED, in any case. */
   captureMode?: string | null;
 }
@@ -312,6 +331,8 @@ export interface RunRequest {
 export interface Edits {
   /** The first event that is not taken over; everything when absent. For forks. */
   seq?: number | null;
+  /** Instead of `seq`: what stands before this task began is taken over. For forks. */
+  task?: string | null;
   inputs?: Record<string, string | number | boolean | null> | null;
   tags?: Record<string, string | number | boolean | null> | null;
   model?: string | null;
@@ -354,7 +375,8 @@ export interface Review {
   timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
   /** 0: it waits for ever. */
   timeoutMs: number;
-  onTimeout: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
+  /** What happens at `expiresAt`; absent when it waits for ever. */
+  onTimeout?: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
   createdAt: string;
   /** Absent when it waits for ever. */
   expiresAt?: string;
@@ -601,7 +623,14 @@ export interface Message {
     args: unknown;
   }[] | null;
   tool_call_id: string | null;
+  /** A tool failed; of an assistant's row, the turn failed and `content` ends with why. */
   is_error: boolean;
+  /** Why the turn failed, in an assistant's row. */
+  error: string | null;
+  /** An answer that was cut at the output limit; the last one can be continued. */
+  truncated: boolean;
+  /** The id of the row it goes on with, which was cut. */
+  continues: string | null;
   turn_id: string;
   /** The calls of the turn. */
   execution_tree:
@@ -699,6 +728,8 @@ export interface Trace {
     turnId: string;
     message: string;
     at: string;
+    /** It was taken from the run that this one goes on from. */
+    inherited?: true;
   }[];
   metadata: Record<string, unknown>;
 }
@@ -726,10 +757,14 @@ export interface TaskTrace {
     responseText: string;
     toolCalls: Record<string, unknown>[];
     messages: Record<string, unknown>[];
+    /** It was taken from the run that this one goes on from. */
+    inherited?: true;
   }[];
   delegations: Record<string, unknown>[];
   finalOutput: string | null;
   parsedOutput: unknown;
+  /** It was taken from the run that this one goes on from. */
+  inherited?: true;
   metrics: Record<string, unknown>;
   metadata: Record<string, unknown>;
 }
@@ -994,6 +1029,10 @@ export interface Requests {
     answer: {
       events: Frame[];
     };
+  };
+  /** Go on with the last answer, which was cut */
+  'POST /api/threads/{id}/continue': {
+    answer: Said;
   };
   /** Stop the turn that runs */
   'POST /api/threads/{id}/stop': {

@@ -36,6 +36,8 @@ export type ServerFrame =
   | ServerMetricsSnapshot
   | ServerHistoryDropped
   | ServerOutputRejected
+  | ServerAnswerTruncated
+  | ServerAnswerEmpty
   | ServerLastRound
   | ServerLoopNoticed
   | ServerFinishDemanded
@@ -102,6 +104,7 @@ export type ClientFrame =
   | ClientCapabilityQuery
   | ClientChatMessage
   | ClientChatStop
+  | ClientChatContinue
   | ClientChatSubscribe
   | ClientChatTurns
   | ClientSetPermissionMode
@@ -128,6 +131,8 @@ export interface RunEvent {
   runId: string;
   /** The event's number in its run. */
   seq: number;
+  /** It was copied from the run that this one goes on from: its time and its counts are that run's. Absent on what the run did itself. */
+  inherited?: true;
   at: string;
 }
 
@@ -329,8 +334,18 @@ export interface ServerRunResult {
   outputs: {
     taskName: string;
     output: string;
+    /** The output as data, when the task has a schema. */
+    parsedOutput?: unknown;
     durationMs: number;
+    /** The task ended in the run that this one goes on from. */
+    inherited?: true;
+    /** The output was cut at the output limit. */
+    truncated?: boolean;
   }[];
+  /** What came out of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed. */
+  output: string | null;
+  /** `output` as data, when its task has a schema. */
+  parsedOutput?: unknown;
   durationMs: number;
   metrics: {
     totalTokens: number;
@@ -497,6 +512,8 @@ export type ServerTaskCompleted = Event & {
   taskName?: string | null;
   output?: string | null;
   parsedOutput?: unknown;
+  /** The output was cut at the output limit and is taken all the same. */
+  truncated?: boolean | null;
 };
 
 /** A task gave up, or was stopped. */
@@ -511,6 +528,8 @@ export type ServerTaskFailed = Event & {
   reason: string;
   taskName?: string | null;
   cancelled?: boolean | null;
+  /** What was said of an answer that was cut. */
+  partialOutput?: string | null;
 };
 
 /** A task will not be done. */
@@ -590,6 +609,8 @@ export type ServerLlmIterationCompleted = Event & {
     name: string;
     arguments: unknown;
   }[] | null;
+  /** The reply ended at the output limit. */
+  truncated?: boolean | null;
 };
 
 /** A model is asked the same again. */
@@ -671,6 +692,62 @@ export type ServerOutputRejected = Event & {
   violations: string[];
   iterationIndex?: number | null;
   model?: string | null;
+};
+
+/** A reply ended at the output limit: it is no answer. */
+export type ServerAnswerTruncated = Event & {
+  type: 'answer_truncated';
+  /** continue: the model is asked to go on. fail: the task fails with OUTPUT_TRUNCATED. accept: the answer is taken as it is. */
+  then: 'continue' | 'fail' | 'accept';
+  /** The how-manieth continuation follows; in runs. */
+  continuation?: number | null;
+  /** It was cut inside a tool call: nothing of it is done, and the model is asked again; in runs. */
+  inCall?: boolean | null;
+  /** The same in chats. */
+  in_call?: boolean;
+  /** From 1 on; in runs. */
+  taskIndex?: number;
+  /** In runs. */
+  agentRole?: string;
+  /** In runs. */
+  taskDescription?: string;
+  /** In runs. */
+  turnId?: string;
+  /** The reply it is about; in runs. */
+  iterationIndex?: number | null;
+  /** In runs. */
+  model?: string | null;
+  /** The subtask it belongs to; in chats. */
+  parent_id?: string | null;
+  /** In chats. */
+  depth?: number;
+  /** The model call it is about; in chats. */
+  call_id?: string;
+};
+
+/** A reply has neither text nor calls: it is no answer. */
+export type ServerAnswerEmpty = Event & {
+  type: 'answer_empty';
+  /** continue: the model is asked again. fail: the task fails with EMPTY_ANSWER. */
+  then: 'continue' | 'fail';
+  /** From 1 on; in runs. */
+  taskIndex?: number;
+  /** In runs. */
+  agentRole?: string;
+  /** In runs. */
+  taskDescription?: string;
+  /** In runs. */
+  turnId?: string;
+  /** The reply it is about; in runs. */
+  iterationIndex?: number | null;
+  /** In runs. */
+  model?: string | null;
+  /** The subtask it belongs to; in chats. */
+  parent_id?: string | null;
+  /** In chats. */
+  depth?: number;
+  /** The model call it is about; in chats. */
+  call_id?: string;
 };
 
 /** The next model call is the last. */
@@ -823,8 +900,10 @@ export type ServerReviewRequested = Event & {
   reviewId: string;
   taskOutput: string;
   timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
+  /** 0: it waits for ever. */
   timeoutMs: number;
-  onTimeout: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
+  /** What happens at `expiresAt`; absent when it waits for ever. */
+  onTimeout?: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
   createdAt: string;
   taskName?: string | null;
   expiresAt?: string | null;
@@ -933,15 +1012,20 @@ export type ServerMessage = ChatEvent & {
   id: string;
   role: 'user' | 'assistant' | 'tool';
   content: string;
-  /** What is odd about an answer. */
-  warning?: string;
   tool_calls: {
     id: string;
     name: string;
     args: unknown;
   }[] | null;
   tool_call_id: string | null;
+  /** A tool failed; of an assistant's row, the turn failed and `content` ends with why. */
   is_error: boolean;
+  /** Why the turn failed, in an assistant's row. */
+  error: string | null;
+  /** An answer that was cut at the output limit and can be continued. */
+  truncated: boolean;
+  /** The id of the row it goes on with, which was cut. */
+  continues: string | null;
   /** The calls of the turn. */
   execution_tree:
     | {
@@ -1476,6 +1560,14 @@ export interface ClientChatMessage {
 /** Stop the turn that runs. */
 export interface ClientChatStop {
   type: 'chat_stop';
+  thread_id: string;
+  /** Repeated in the answer. */
+  request_id?: string | number | null;
+}
+
+/** Go on with the last answer, which was cut. */
+export interface ClientChatContinue {
+  type: 'chat_continue';
   thread_id: string;
   /** Repeated in the answer. */
   request_id?: string | number | null;

@@ -57,6 +57,7 @@ export function OneThread({ id }: { id: string }) {
     setWaiting((old) => [...old, { turnId, content: message.content }]);
     follow();
   });
+  const goOn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
   const setMode = useAction('Changing the mode', async (wanted: Mode) => {
     const { permissionMode } = await patch<Thread>(`/api/threads/${id}`, { permission_mode: wanted });
@@ -75,7 +76,7 @@ export function OneThread({ id }: { id: string }) {
         <div className={css.inner} ref={inner}>
           {state ? null : <Skeleton height={120} />}
           {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
-          {turns.slice(-shown).map((turn) => <TurnView key={turn.id} turn={turn} />)}
+          {turns.slice(-shown).map((turn) => <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />)}
           {queued.map(({ turnId, content }) => <div key={turnId} className={css.turn}><div className={css.said} data-waiting>{content}</div><div className={css.foot}>Waits for its turn</div></div>)}
         </div>
         <Latest isFollowing={isFollowing} follow={follow} />

@@ -15,13 +15,14 @@ import css from './Chat.module.css';
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
 
 /** What a person said and everything that came of it. */
-export const TurnView = memo(function TurnView({ turn }: { turn: Turn }) {
+export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goOn?: (() => void) | undefined }) {
   const isQuiet = !turn.isOver && turn.approvals.length === 0 && !turn.items.some((item) => item.kind === 'words' && item.isStreaming && item.text);
   return (
     <section className={css.turn} aria-label={`Turn: ${turn.said.slice(0, 60)}`}>
       <div className={css.said}>{turn.said}</div>
       <div className={css.answer}>
         <Items items={turn.items} asked={new Set(turn.approvals.map(({ tool_call_id }) => tool_call_id))} />
+        {turn.isCut ? <p className={css.note} data-tone="warn">The answer was cut at the model’s output limit. {goOn ? <Button size="compact-xs" variant="light" onClick={goOn}>Continue</Button> : null}</p> : null}
         {turn.approvals.map((approval) => <ApprovalCard key={approval.approval_id} approval={approval} />)}
         {isQuiet ? <div className={css.working} role="status"><Loader size={13} />{status(turn.items) ?? 'thinks'}</div> : null}
       </div>

@@ -44,9 +44,10 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         {reads ? <><dt>Reads</dt><dd>{reads}</dd></> : null}
       </dl>
       {task.error ? <div className={css.section}><h3>Why it ended</h3><p className={css.error}>{task.error}</p></div> : null}
+      {task.partial ? <div className={css.section}><h3>As far as it came</h3><Markdown text={task.partial} /></div> : null}
       {task.output === undefined ? null : (
         <div className={css.section}>
-          <h3>Output</h3>
+          <h3>Output{task.isCut ? ', cut at the output limit' : ''}</h3>
           <div className={css.output} tabIndex={0} role="region" aria-label="Output">{task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}</div>
         </div>
       )}

@@ -122,6 +122,7 @@ pub(super) fn standing(run: Record<'_>) -> String {
 fn doing(run: Record<'_>) -> String {
     let (task, waits) = (run.line("currentTask/name"), waits(run));
     match (task.as_str(), waits) {
+        ("", None) if run.has("truncated") => "an output was cut at the output limit".to_owned(),
         ("", None) => run.line("error"),
         ("", Some(waits)) => waits,
         (_, None) => task,

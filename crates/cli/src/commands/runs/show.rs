@@ -12,6 +12,7 @@ pub(super) fn told(run: Record<'_>, page: &Page) -> Told {
     let mut parts = vec![head(run, page), tasks(run, page)];
     parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
     parts.extend(run.list("tasks").filter(|task| task.has("output")).map(output));
+    parts.extend(run.list("tasks").filter(|task| task.has("partialOutput")).map(partial));
     parts
         .extend(Some(run.line("error")).filter(|error| !error.is_empty()).map(|error| format!("It failed: {error}\n")));
     Told::out(parts.join("\n"))
@@ -71,7 +72,13 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
 }
 
 fn output(task: Record<'_>) -> String {
-    format!("── {} ──\n{}\n", task.line("name"), task.text("output").trim_end())
+    let cut = if task.has("truncated") { ", cut at the output limit" } else { "" };
+    format!("── {}{cut} ──\n{}\n", task.line("name"), task.text("output").trim_end())
+}
+
+/// What a failed task had said of its answer.
+fn partial(task: Record<'_>) -> String {
+    format!("── {}, as far as it came ──\n{}\n", task.line("name"), task.text("partialOutput").trim_end())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_core::schema::Schema;
-use consort_core::spec::{OnTimeout, Review, ReviewRule, Workflow};
+use consort_core::spec::{OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
 use consort_runtime::headers::Headers;
 use consort_runtime::model::{BodyShape, Extra};
 use consort_runtime::tool::{HttpEndpoint, HttpMethod};
@@ -196,6 +196,7 @@ fn template() -> Template {
         model: Some("sonnet".to_owned()),
         tools: vec!["calculator".to_owned()],
         max_iterations: Some(25),
+        on_truncated: OnTruncated::Accept,
         output_schema: Some(json!({ "type": "object" })),
         review: Some(ReviewRule::Required),
         review_timeout_ms: Some(300_000),

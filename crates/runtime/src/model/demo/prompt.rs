@@ -1,7 +1,7 @@
 //! What the demo model understands of a conversation: the sections of the
 //! task, what was said since, and what tools have answered.
 
-use consort_core::message::Message;
+use consort_core::message::{Message, Stop};
 use serde_json::Value;
 
 /// The titles a task's sections have; any other is part of somebody's text.
@@ -17,8 +17,20 @@ const TITLES: [&str; 9] = [
     "Memory:",
 ];
 /// How messages begin that remind of a task instead of giving one.
-const REMINDERS: [&str; 4] =
-    [LAST_TURN, REFLECTION, "You have called `", "Your answer does not fit the required format"];
+const REMINDERS: [&str; 8] = [
+    LAST_TURN,
+    REFLECTION,
+    "You have called `",
+    "Your answer does not fit the required format",
+    "Your reply reached the output limit",
+    "Your last reply was",
+    GO_ON[0],
+    GO_ON[1],
+];
+/// How messages begin that ask for the rest of an answer, in a task and in a chat.
+const GO_ON: [&str; 2] = ["Your answer was cut off", "Continue exactly where your answer was cut off"];
+/// What the demo answers with nothing, so that this can be tried too.
+const SILENCE: &str = "say nothing";
 const LAST_TURN: &str = "This is your last turn";
 const REFLECTION: &str = "The task is done.";
 
@@ -125,6 +137,21 @@ impl<'a> Prompt<'a> {
 
     pub(super) fn is_reflection(&self) -> bool {
         self.later().last().is_some_and(|text| text.starts_with(REFLECTION))
+    }
+
+    /// Whether nothing is to be said.
+    pub(super) fn wants_silence(&self) -> bool {
+        self.task().trim_end_matches(['.', '!']).eq_ignore_ascii_case(SILENCE)
+    }
+
+    /// What was said of the answer so far, where the rest of it is asked for.
+    pub(super) fn begun(&self) -> Option<String> {
+        let asks = self.later().last().is_some_and(|text| GO_ON.iter().any(|start| text.starts_with(start)));
+        let cut = |message: &'a Message| match message {
+            Message::Assistant(reply) if reply.stop == Stop::Length => Some(reply.text()),
+            Message::Assistant(_) | Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        };
+        asks.then(|| self.since.iter().filter_map(cut).collect())
     }
 
     /// The calls made so far that have a result.

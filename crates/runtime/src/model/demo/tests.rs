@@ -475,6 +475,30 @@ async fn an_answer_stays_within_the_limit_on_output() {
     assert!(usage.output <= 10 && !reply.text().is_empty(), "{usage:?}");
 }
 
+#[tokio::test]
+async fn an_answer_that_was_cut_is_gone_on_with_where_it_stopped() {
+    let (whole, _) = reply(ask(vec![user("Write a poem")], &[])).await;
+    let mut messages = vec![user("Write a poem")];
+    let mut joined = String::new();
+    for _part in 0..100 {
+        let (part, _) = reply(Ask { max_output_tokens: 20, ..ask(messages.clone(), &[]) }).await;
+        joined.push_str(&part.text());
+        if part.stop == Stop::End {
+            break;
+        }
+        messages.extend([Message::Assistant(Arc::new(part)), user("Your answer was cut off at the output limit.")]);
+    }
+    assert_eq!((joined, messages.len() > 3), (whole.text(), true));
+}
+
+#[tokio::test]
+async fn who_asks_for_nothing_gets_nothing() {
+    for words in ["Say nothing.", "## Task\nsay nothing"] {
+        let (reply, _) = reply(ask(vec![user(words), user("Your last reply was empty.")], ALL)).await;
+        assert!(reply.parts.is_empty() && reply.stop == Stop::End, "{reply:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn words_come_at_the_pace_that_was_set() {
     let begun = tokio::time::Instant::now();

@@ -2,7 +2,7 @@
 //! for, run what it wants done in the editor.
 
 use consort_core::chat::{self, Mode, Presence, Say};
-use consort_runtime::chats::{Place, Said as Spoken, Start};
+use consort_runtime::chats::{Chats, Place, Said as Spoken, Start};
 use consort_runtime::{busy, chats, engine};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -18,6 +18,7 @@ use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
     Row { kind: "chat_message", scope: Scope::Run, act: |session, sent| say(session, sent).boxed() },
+    Row { kind: "chat_continue", scope: Scope::Run, act: |session, sent| go_on(session, sent).boxed() },
     Row { kind: "chat_stop", scope: Scope::Run, act: |session, sent| stop(session, sent).boxed() },
     Row { kind: "chat_subscribe", scope: Scope::Read, act: |session, sent| subscribe(session, sent).boxed() },
     Row { kind: "chat_turns", scope: Scope::Read, act: |session, _| turns(session).boxed() },
@@ -44,12 +45,28 @@ async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 }
 
 async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> Result<(), Problem> {
+    let (caller, chats) = attend(session, thread).await?;
+    let said = chats.say(&caller.0, thread, say).await?;
+    session.tell(ack(sent, thread, &said));
+    Ok(())
+}
+
+/// Stays before it speaks, so that the turn is attended from its beginning.
+async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), Problem> {
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
-    // Stays before it speaks, so that the turn is attended from its beginning.
     if !session.talks.follows(thread) {
         session.talks.follow(&chats, &caller, thread, Start::Now).await?;
     }
-    let said = chats.say(&caller.0, thread, say).await?;
+    Ok((caller, chats))
+}
+
+/// Goes on with the last answer, which was cut.
+async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
+    let client_tools = session.talks.tools.clone();
+    let client = Say { client_tools, presence: Presence::Attended, ..Say::default() };
+    let thread = sent.text("thread_id")?;
+    let (caller, chats) = attend(session, thread).await?;
+    let said = chats.go_on(&caller.0, thread, client).await?;
     session.tell(ack(sent, thread, &said));
     Ok(())
 }

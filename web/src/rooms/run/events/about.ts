@@ -3,6 +3,7 @@
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
 import { taskOf } from '../../../run/steps';
+import { cutText } from '../../../run/words';
 
 /** The task an event belongs to, and the conversation below it where it has one of its own. */
 export function ownerText(run: RunState, frame: StoredFrame): string {
@@ -36,6 +37,8 @@ export function about(frame: StoredFrame): string {
     case 'cancel_requested': return `${frame.mode} by ${frame.by}`;
     case 'run_paused': case 'run_resumed': return `by ${frame.by}`;
     case 'budget_exceeded': return `${frame.reason}: ${frame.observed} of ${frame.limit}`;
+    case 'answer_truncated': return cutText(frame.then, frame.inCall ?? false);
+    case 'answer_empty': return frame.then === 'continue' ? 'asked again' : 'given up';
     case 'output_rejected': return frame.violations.join('; ');
     case 'ensemble_completed': return frame.error ?? frame.exitReason;
     default: return '';
@@ -44,7 +47,7 @@ export function about(frame: StoredFrame): string {
 
 export function toneOf({ type }: StoredFrame): string | undefined {
   if (/failed|exceeded|rejected/.test(type)) return 'bad';
-  if (/review|cancel|paused|retried|skipped|dropped|noticed|last_round/.test(type)) return 'warn';
+  if (/review|cancel|paused|retried|skipped|dropped|noticed|last_round|answer_/.test(type)) return 'warn';
   if (type.endsWith('_completed') && !type.startsWith('llm')) return 'good';
   if (type.startsWith('tool')) return 'tool';
   return type.startsWith('llm') ? 'running' : undefined;

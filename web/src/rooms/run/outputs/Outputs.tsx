@@ -56,6 +56,8 @@ function Output({ runId, task }: { runId: string; task: Task }) {
       </header>
       <div className={css.body}>
         {task.output === undefined ? <p className={css.error}>{task.error}</p> : <Shown view={view} task={task} output={task.output} />}
+        {task.isCut ? <p className={css.error}>Cut at the output limit.</p> : null}
+        {task.partial ? <><p>As far as it came:</p><Markdown text={task.partial} /></> : null}
       </div>
     </article>
   );
