@@ -14,6 +14,7 @@ use std::time::Duration;
 use consort_core::event::Decision;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::host::Decided;
@@ -88,14 +89,15 @@ enum Wake {
 /// Each Ctrl-C, from now on.
 pub(crate) type Interrupts = BoxStream<'static, ()>;
 
-/// Begins to listen for Ctrl-C, which then no longer ends the process.
+/// Begins to listen for Ctrl-C, which then no longer ends the process. It is
+/// listened to all the time: one pressed while another is dealt with counts.
 pub(crate) fn interrupts() -> Interrupts {
-    let press = |()| async { tokio::signal::ctrl_c().await.ok().map(|()| ((), ())) };
-    let presses = stream::unfold((), press).boxed().peekable();
-    let mut presses = Box::pin(presses);
-    // Listening begins when it is first asked for.
-    let _not_yet = presses.as_mut().peek().now_or_never();
-    presses
+    let press = |mut pressed: Signal| async move { pressed.recv().await.map(|()| ((), pressed)) };
+    match signal(SignalKind::interrupt()) {
+        Ok(pressed) => stream::unfold(pressed, press).boxed(),
+        // Nothing is caught then, so it ends the process as usual.
+        Err(_) => stream::pending().boxed(),
+    }
 }
 
 impl<'a, 'b> Watch<'a, 'b> {
