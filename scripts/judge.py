@@ -1,6 +1,7 @@
 """Checks request bodies, one on each line, against the types of a provider's own client. Fields that are missing or
 unknown are mistakes, wherever in the body they are."""
 
+import base64
 import json
 import sys
 import typing
@@ -80,7 +81,35 @@ def gemini():
     return check
 
 
-APIS = {"anthropic": anthropic, "openai-chat": openai_chat, "openai-responses": openai_responses, "gemini": gemini}
+def otlp():
+    """Spans as protobuf, beside what they mean as JSON: both must be the same message, with nothing unknown in it."""
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    def hexadecimal(spans):
+        """Ids are base64 to protobuf's own JSON and hexadecimal to OTLP's."""
+        for span in spans["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            for name in ("traceId", "spanId", "parentSpanId"):
+                span[name] = base64.b64decode(span.get(name, "")).hex()
+            span.setdefault("status", {})
+            span["kind"] = {"SPAN_KIND_INTERNAL": 1, "SPAN_KIND_CLIENT": 3}[span["kind"]]
+            if "code" in span["status"]:
+                span["status"]["code"] = {"STATUS_CODE_ERROR": 2}[span["status"]["code"]]
+        return spans
+
+    def check(body):
+        request = ExportTraceServiceRequest()
+        request.ParseFromString(bytes.fromhex(body["bytes"]))
+        if request.SerializeToString() != bytes.fromhex(body["bytes"]):
+            raise ValueError("it is written otherwise")
+        read = hexadecimal(json_format.MessageToDict(request))
+        if read != body["means"]:
+            raise ValueError(f"it reads {json.dumps(read)}")
+
+    return check
+
+
+APIS = {"otlp": otlp, "anthropic": anthropic, "openai-chat": openai_chat, "openai-responses": openai_responses, "gemini": gemini}
 
 
 def main(api):

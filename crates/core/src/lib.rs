@@ -70,6 +70,7 @@ pub mod run;
 pub mod schema;
 mod settling;
 pub mod span;
+mod span_content;
 pub mod spec;
 mod stopwatch;
 pub mod submission;

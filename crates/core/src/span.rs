@@ -2,7 +2,7 @@
 //! span is a rendering of the event that ends it and of the run right before
 //! that event, so nothing has to be remembered for it and a restart loses none.
 //! Names follow OpenTelemetry's conventions for generative AI. What was said,
-//! asked and answered is not part of a span.
+//! asked and answered is `span_content`, and told only on request.
 
 use crate::event::{End, Event, Fact};
 use crate::id::{Id, Millis};
@@ -53,6 +53,8 @@ pub enum Attribute {
     Whole(u64),
     /// Texts, in order.
     Texts(Vec<String>),
+    /// What was said, at its full length.
+    Content(String),
 }
 
 impl From<&str> for Attribute {
@@ -211,9 +213,15 @@ impl Run {
         if turn.model.is_empty() {
             return Some(span);
         }
-        let (provider, model) = self.model_names(&turn.model);
-        let span = span.with("gen_ai.provider.name", provider).with("gen_ai.request.model", model);
-        Some(if turn.used.unknown { span } else { span.using(&turn.used.usage) })
+        let (provider, _model) = self.model_names(&turn.model);
+        let span = span.with("gen_ai.provider.name", provider);
+        if turn.used.unknown {
+            return Some(span);
+        }
+        // Under names of our own: stores add up what the conventions name, and
+        // the model calls of the conversation have said it already.
+        let Usage { input, output, .. } = turn.used.usage;
+        Some(span.with("consort.usage.input_tokens", input).with("consort.usage.output_tokens", output))
     }
 
     fn run_span(&self, at: Millis, end: &End) -> Span {
@@ -277,7 +285,7 @@ fn above(id: &Id) -> String {
     id.parent().map_or_else(|| RUN.to_owned(), |(turn, _)| turn.to_string())
 }
 
-fn finish_reason(reply: &Reply) -> &'static str {
+pub(crate) fn finish_reason(reply: &Reply) -> &'static str {
     match reply.stop {
         Stop::End if reply.calls().next().is_some() => "tool_calls",
         Stop::End => "stop",

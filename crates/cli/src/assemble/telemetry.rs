@@ -13,10 +13,11 @@ const FLUSH_MAX: Duration = Duration::from_secs(5);
 /// Connects an engine with the configured collector, if there is one.
 pub(super) fn connect(config: &Config, engine: &Engine) -> Result<(), Error> {
     let Some(wanted) = &config.telemetry else { return Ok(()) };
-    let headers = wanted.headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned()));
     let options = Options {
         endpoint: wanted.otlp_endpoint.as_str().to_owned(),
-        headers: headers.collect(),
+        headers: wanted.headers.clone(),
+        protocol: wanted.protocol,
+        content: wanted.content,
         service: wanted.service_name.clone(),
         sample: wanted.sample,
         timeout: wanted.timeout,

@@ -359,7 +359,9 @@ fn collector() -> (String, std::thread::JoinHandle<String>) {
         let mut body = vec![0; length];
         socket.read_exact(&mut body).unwrap();
         socket.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
-        format!("{head}{}", String::from_utf8(body).unwrap())
+        // Names stand in the bytes as they are, ids only in hexadecimal.
+        let ids: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{head}{}\n{ids}", String::from_utf8_lossy(&body))
     });
     (endpoint, taking)
 }
@@ -386,6 +388,7 @@ fn a_server_tells_its_collector_the_spans_that_are_left_before_it_ends() {
     assert_eq!(server.wait().unwrap().code(), Some(0));
     let told = taking.join().unwrap();
     assert!(told.starts_with("POST /v1/traces HTTP/1.1\r\n") && told.contains("x-key: hush\r\n"), "{told}");
+    assert!(told.contains("content-type: application/x-protobuf\r\n"), "{told}");
     let names = ["chat demo-1", "invoke_agent", "invoke_workflow e", trace, "00f067aa0ba902b7"];
     assert!(names.iter().all(|name| told.contains(name)), "{told}");
 }

@@ -1,9 +1,15 @@
 //! What a run did, as spans.
 
-use super::world::{World, catalog, ensemble, task};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::world::{World, catalog, ensemble, reply, task};
 use crate::catalog::ModelInfo;
 use crate::compile::{Catalog, compile};
 use crate::draft::{Draft, Request};
+use crate::event::{Event, Fact};
 use crate::message::{FailureKind, Outcome};
 use crate::span::{Attribute, Kind, RUN, Span};
 use crate::subtask;
@@ -81,7 +87,52 @@ fn a_model_call_says_who_was_asked_and_what_it_took() {
     assert_eq!(attribute(found(&world, "1?2.0"), "gen_ai.response.finish_reasons"), Some(&stop));
     let called = found(&world, "1.0.0");
     assert_eq!(attribute(called, "gen_ai.tool.call.id"), Some(&text("call_0")));
-    assert_eq!(attribute(found(&world, "1"), "gen_ai.usage.input_tokens"), Some(&Attribute::Whole(20)));
+    let agent = found(&world, "1");
+    assert_eq!(attribute(agent, "consort.usage.input_tokens"), Some(&Attribute::Whole(20)));
+    let counted_again = |name: &str| name.starts_with("gen_ai.usage.") || name == "gen_ai.request.model";
+    assert!(!agent.attributes.iter().any(|(name, _)| counted_again(name)), "{agent:?}");
+}
+
+#[test]
+fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
+    let mut world = World::new(&ensemble(vec![task("a", &[])]));
+    world.calls("1", &[("look", r#"{"n":1}"#)]);
+    let content = |world: &World, fact: Fact| -> BTreeMap<&'static str, Value> {
+        let told = world.run.span_content(&Event { at: world.now, fact });
+        let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        let value =
+            |value: Attribute| if let Attribute::Content(text) = value { json(&text) } else { panic!("{value:?}") };
+        told.into_iter().map(|(name, told)| (name, value(told))).collect()
+    };
+    let outcome = Outcome::Answer { text: "a wall".into(), data: None };
+    let returned = Fact::ToolReturned { call: "1.0.0".into(), outcome, duration_ms: 1 };
+    let called = content(&world, returned);
+    assert_eq!(called["gen_ai.tool.call.arguments"], json!({ "n": 1 }));
+    assert_eq!(called["gen_ai.tool.call.result"], "a wall");
+
+    world.returns("1.0.0", &"x".repeat(100_000));
+    let answer = Arc::new(reply("done", &[]));
+    let replied = Fact::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1 };
+    let asked = content(&world, replied);
+    let roles = |messages: &Value| -> Vec<String> {
+        let role = |message: &Value| message["role"].as_str().unwrap().to_owned();
+        messages.as_array().unwrap().iter().map(role).collect()
+    };
+    assert_eq!(roles(&asked["gen_ai.input.messages"]), ["user", "assistant", "tool"]);
+    let call = &asked["gen_ai.input.messages"][1]["parts"][0];
+    assert_eq!(
+        (&call["type"], &call["name"], &call["arguments"]),
+        (&json!("tool_call"), &json!("look"), &json!({ "n": 1 }))
+    );
+    let told = asked["gen_ai.input.messages"][2]["parts"][0]["response"].as_str().unwrap();
+    assert!(told.len() < 20_000 && told.ends_with('…'), "{}", told.len());
+    let said =
+        json!([{ "role": "assistant", "parts": [{ "type": "text", "content": "done" }], "finish_reason": "stop" }]);
+    assert_eq!(asked["gen_ai.output.messages"], said);
+    assert_eq!(asked["gen_ai.system_instructions"][0]["type"], "text");
+    assert!(
+        world.spans.iter().flat_map(|span| &span.attributes).all(|(_, told)| !matches!(told, Attribute::Content(_)))
+    );
 }
 
 #[test]

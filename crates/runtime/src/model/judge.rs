@@ -8,6 +8,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+/// Checks that the official decoder reads from these bytes what the JSON says.
+pub(crate) fn judge_otlp(bytes: &[u8], json: &Value) {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    judge("otlp", &[serde_json::json!({ "bytes": digits, "means": json })]);
+}
+
 /// Checks these bodies against the client's types for `api`.
 pub(crate) fn judge(api: &str, requests: &[Value]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

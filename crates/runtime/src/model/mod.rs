@@ -14,7 +14,7 @@ mod fake;
 pub mod gemini;
 mod http;
 #[cfg(test)]
-mod judge;
+pub(crate) mod judge;
 pub mod names;
 mod native;
 pub mod openai;

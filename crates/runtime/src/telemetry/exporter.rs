@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url};
-use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Told, otlp};
+use super::{Protocol, Told, otlp};
 use crate::meters::{Meter, Meters};
 
 /// Spans sent together.
@@ -28,11 +27,9 @@ const ANSWER_MAX: usize = 64 * 1024;
 
 pub(super) struct Exporter {
     client: Client,
-    url: Url,
-    headers: HeaderMap,
-    timeout: Duration,
-    /// What this process is, in every request.
-    resource: Value,
+    target: Target,
+    /// This process, as every request names it.
+    resource: otlp::Resource,
     meters: Meters,
     /// Whether the last batch did not arrive: said once, not for every batch.
     failing: bool,
@@ -48,11 +45,17 @@ enum Sent {
     Later { why: String, after: Option<Duration> },
 }
 
-type Target = (Url, HeaderMap, Duration);
+/// The place and the form of requests.
+pub(super) struct Target {
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) timeout: Duration,
+    pub(super) protocol: Protocol,
+}
 
 impl Exporter {
-    pub(super) fn new(client: Client, (url, headers, timeout): Target, resource: Value, meters: Meters) -> Exporter {
-        Exporter { client, url, headers, timeout, resource, meters, failing: false }
+    pub(super) fn new(client: Client, target: Target, resource: otlp::Resource, meters: Meters) -> Exporter {
+        Exporter { client, target, resource, meters, failing: false }
     }
 
     /// Sends what comes until it is told to close and nothing is left.
@@ -63,7 +66,7 @@ impl Exporter {
     }
 
     async fn deliver(&mut self, batch: &[Told], closing: &mut watch::Receiver<bool>) {
-        let body = otlp::body(&self.resource, batch).to_string();
+        let body = self.target.protocol.body(&otlp::request(&self.resource, batch));
         let mut wait = BACKOFF;
         for attempt in 1..=ATTEMPTS_MAX {
             let (why, after) = match self.send(body.clone()).await {
@@ -82,10 +85,13 @@ impl Exporter {
         }
     }
 
-    async fn send(&self, body: String) -> Sent {
-        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).timeout(self.timeout);
-        match request.header(CONTENT_TYPE, "application/json").body(body).send().await {
-            Ok(response) if response.status().is_success() => Sent::Taken { refused: refused(response).await },
+    async fn send(&self, body: Vec<u8>) -> Sent {
+        let Target { url, headers, timeout, protocol } = &self.target;
+        let request = self.client.post(url.clone()).headers(headers.clone()).timeout(*timeout);
+        match request.header(CONTENT_TYPE, protocol.media_type()).body(body).send().await {
+            Ok(response) if response.status().is_success() => {
+                Sent::Taken { refused: protocol.refused(&answer(response).await) }
+            }
             Ok(response) => answered(&response),
             Err(error) => Sent::Later { why: error.without_url().to_string(), after: None },
         }
@@ -153,16 +159,14 @@ fn answered(response: &Response) -> Sent {
     }
 }
 
-/// How many spans of a batch the collector would not take, as it says itself.
-async fn refused(mut response: Response) -> u64 {
+/// The body of an answer; none of one that is too long to mean anything.
+async fn answer(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         if body.len() + chunk.len() > ANSWER_MAX {
-            return 0;
+            return Vec::new();
         }
         body.extend_from_slice(&chunk);
     }
-    let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let count = answer.pointer("/partialSuccess/rejectedSpans");
-    count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
+    body
 }

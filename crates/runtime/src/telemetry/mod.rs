@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use consort_core::span::Span;
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::headers::Headers;
 use crate::meters::{Meter, Meters};
 use crate::trace::Trace;
-use exporter::Exporter;
+use exporter::{Exporter, Target};
 pub(crate) use recorder::Recorder;
 
 /// Spans that wait to be sent: some seconds of a busy server.
@@ -29,8 +29,12 @@ const QUEUE_MAX: usize = 8192;
 pub struct Options {
     /// The collector's address for OTLP over HTTP, without `/v1/traces`.
     pub endpoint: String,
-    /// Sent along with every request; values may be secret.
-    pub headers: Vec<(String, String)>,
+    /// Sent along with every request.
+    pub headers: Headers,
+    /// The form of requests.
+    pub protocol: Protocol,
+    /// Whether prompts, answers, arguments and results are told.
+    pub content: bool,
     /// What this process is called there.
     pub service: String,
     /// The share of traces that begin here and are told of, from 0 to 1; who
@@ -40,15 +44,22 @@ pub struct Options {
     pub timeout: Duration,
 }
 
+/// The form in which spans are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Protobuf, which every collector takes.
+    #[default]
+    Protobuf,
+    /// JSON, which people can read.
+    Json,
+}
+
 /// Why nothing can be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The address is none.
     #[error("the address is not one that spans can be sent to")]
     Address,
-    /// The header cannot be sent.
-    #[error("the header `{0}` holds characters that cannot be sent")]
-    Header(String),
     /// The machine: nothing can be sent from it.
     #[error("no HTTP client: {0}")]
     Client(String),
@@ -71,6 +82,7 @@ struct Inner {
     queue: mpsc::Sender<Told>,
     closing: watch::Sender<bool>,
     sample: f64,
+    content: bool,
     meters: Meters,
     exporter: Mutex<Option<JoinHandle<()>>>,
 }
@@ -90,16 +102,27 @@ impl Telemetry {
         let (closing, told) = watch::channel(false);
         let client = crate::model::client().map_err(|error| Error::Client(error.to_string()))?;
         let resource = otlp::resource(&options.service);
-        let (url, headers) = (address(&options.endpoint)?, headers(&options.headers)?);
-        let exporter = Exporter::new(client, (url, headers, options.timeout), resource, meters.clone());
+        let target = Target {
+            url: address(&options.endpoint)?,
+            headers: options.headers.map().clone(),
+            timeout: options.timeout,
+            protocol: options.protocol,
+        };
+        let exporter = Exporter::new(client, target, resource, meters.clone());
         let exporter = Mutex::new(Some(tokio::spawn(exporter.work(waiting, told))));
-        Ok(Telemetry(Arc::new(Inner { queue, closing, sample: options.sample, meters, exporter })))
+        let Options { sample, content, .. } = *options;
+        Ok(Telemetry(Arc::new(Inner { queue, closing, sample, content, meters, exporter })))
     }
 
     /// The trace of a run: the one its submission named, else one of its own,
     /// which has the run's number.
     pub(crate) fn trace(&self, run: &str, given: Option<Trace>) -> Trace {
         given.unwrap_or_else(|| Trace::of_run(run, self.0.sample))
+    }
+
+    /// True when prompts, answers, arguments and results are told.
+    pub(crate) fn tells_content(&self) -> bool {
+        self.0.content
     }
 
     /// Hands a span over. Never waits.
@@ -128,17 +151,6 @@ fn address(endpoint: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let wrong = || Error::Header(name.clone());
-        let mut value = HeaderValue::from_str(value).map_err(|_invalid| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_invalid| wrong())?, value);
-    }
-    Ok(headers)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,11 +161,5 @@ mod tests {
         assert_eq!(sent_to("http://127.0.0.1:4318"), Ok("http://127.0.0.1:4318/v1/traces".to_owned()));
         assert_eq!(sent_to("https://o.example/otlp/"), Ok("https://o.example/otlp/v1/traces".to_owned()));
         assert_eq!(sent_to("data:x"), Err(Error::Address));
-    }
-
-    #[test]
-    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
-        let wrong = headers(&[("x-key".to_owned(), "a\u{1}b".to_owned())]).unwrap_err();
-        assert_eq!(wrong.to_string(), "the header `x-key` holds characters that cannot be sent");
     }
 }

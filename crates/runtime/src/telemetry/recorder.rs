@@ -25,9 +25,12 @@ impl Recorder {
 
     /// Notes what ends with an event that is about to be applied.
     pub(crate) fn note(&mut self, run: &Run, event: &Event) {
-        if self.telemetry.is_some() {
-            self.ended.extend(run.span(&self.run, event));
+        let Some(telemetry) = &self.telemetry else { return };
+        let Some(mut span) = run.span(&self.run, event) else { return };
+        if telemetry.tells_content() {
+            span.attributes.extend(run.span_content(event));
         }
+        self.ended.push(span);
     }
 
     /// Leaves out what was noted.

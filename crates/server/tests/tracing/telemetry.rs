@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
-use consort_runtime::telemetry::{Options, Telemetry};
+use consort_runtime::headers::Headers;
+use consort_runtime::telemetry::{Options, Protocol, Telemetry};
 use consort_runtime::trace::Trace;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -46,7 +47,8 @@ struct Collector {
 }
 
 async fn collect(State(here): State<Collector>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    here.seen.lock().unwrap().push((uri.path().to_owned(), headers, serde_json::from_slice(&body).unwrap()));
+    let told = serde_json::from_slice(&body).unwrap_or_else(|_| json!({ "bytes": body.to_vec() }));
+    here.seen.lock().unwrap().push((uri.path().to_owned(), headers, told));
     here.news.notify_one();
     let mood = here.moods.lock().unwrap().pop_front().unwrap_or(Mood::Takes);
     match mood {
@@ -71,8 +73,10 @@ impl Collector {
         let endpoint = format!("http://{}/otlp", listener.local_addr().unwrap());
         let app = Router::new().fallback(collect).with_state(self.clone());
         owned.spawn(async move { axum::serve(listener, app).await.unwrap() });
-        let headers = vec![("x-key".to_owned(), "hush".to_owned())];
-        Options { endpoint, headers, service: "kitchen".to_owned(), sample: 1.0, timeout: Duration::from_millis(200) }
+        let mut headers = Headers::default();
+        headers.set("x-key", "hush", &[]).unwrap();
+        let (service, timeout) = ("kitchen".to_owned(), Duration::from_millis(200));
+        Options { endpoint, headers, protocol: Protocol::Json, content: false, service, sample: 1.0, timeout }
     }
 
     /// Every span it was sent, by name; the names of these tests are unique.
@@ -227,4 +231,71 @@ async fn a_collector_that_hangs_neither_slows_nor_loses_a_run() {
     let began = std::time::Instant::now();
     telemetry.close(Duration::from_millis(50)).await;
     assert!(began.elapsed() < Duration::from_secs(5), "nor does it hold up the end");
+}
+
+/// The fields of a protobuf message: numbers, and what they hold.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let varint = |bytes: &mut &[u8]| {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (first, rest) = bytes.split_first().unwrap();
+            *bytes = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            shift += 7;
+            if first & 0x80 == 0 {
+                return value;
+            }
+        }
+    };
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let length = match key & 7 {
+            0 => {
+                let value = varint(&mut bytes);
+                found.push((key >> 3, value.to_be_bytes().to_vec()));
+                continue;
+            }
+            1 => 8,
+            2 => usize::try_from(varint(&mut bytes)).unwrap(),
+            other => panic!("wire type {other}"),
+        };
+        let (value, rest) = bytes.split_at(length);
+        found.push((key >> 3, value.to_vec()));
+        bytes = rest;
+    }
+    found
+}
+
+/// The values of one field.
+fn each(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
+    fields(bytes).into_iter().filter(|(known, _)| *known == number).map(|(_, value)| value).collect()
+}
+
+#[tokio::test]
+async fn spans_go_out_as_protobuf_by_default_and_with_content_only_on_request() {
+    for content in [false, true] {
+        let (collector, mut owned) = (Collector::default(), JoinSet::new());
+        let json = collector.open(&mut owned).await;
+        let options = Options { protocol: Protocol::default(), content, ..json };
+        let engine = engine(says("done"), Capacity::UNLIMITED);
+        let telemetry = told(&engine, &options);
+        let here = start(server(engine, vec![task("a")])).await;
+        completed(&here, "").await;
+        telemetry.close(Duration::from_secs(10)).await;
+
+        let (_, headers, told) = collector.seen.lock().unwrap()[0].clone();
+        assert_eq!(headers["content-type"], "application/x-protobuf");
+        let bytes: Vec<u8> = serde_json::from_value(told["bytes"].clone()).unwrap();
+        // ExportTraceServiceRequest.resource_spans.scope_spans.spans
+        let spans = each(&each(&each(&bytes, 1)[0], 2)[0], 2);
+        let names: Vec<String> = spans.iter().map(|span| String::from_utf8(each(span, 5).remove(0)).unwrap()).collect();
+        assert_eq!(names, ["chat main", "invoke_agent Agent", "invoke_workflow test"]);
+        let ids: Vec<_> = spans.iter().map(|span| (each(span, 1)[0].len(), each(span, 2)[0].len())).collect();
+        assert_eq!(ids, [(16, 8); 3]);
+        let parents: Vec<_> = spans.iter().map(|span| each(span, 4)).collect();
+        assert_eq!((&parents[0][0], &parents[1][0]), (&each(&spans[1], 2)[0], &each(&spans[2], 2)[0]));
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        assert_eq!(text.contains("gen_ai.output.messages") && text.contains("Do a about x"), content, "{text}");
+    }
 }
