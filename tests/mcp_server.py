@@ -12,6 +12,10 @@ READ = {"readOnlyHint": True}
 META = {}  # of the call under way
 
 
+class Unknown(Exception):
+    """A method that this server does not have."""
+
+
 def note(line):
     with open(LEDGER, "a", encoding="utf-8") as ledger:
         ledger.write(line + "\n")
@@ -138,6 +142,8 @@ def answer(message):
         return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}}
     if method == "tools/list":
         return listed(params.get("cursor"))
+    if method != "tools/call":
+        raise Unknown(method)
     args = params.get("arguments", {})
     META.clear()
     META.update(params.get("_meta", {}))
@@ -154,7 +160,11 @@ def main():
         if message.get("method") == "notifications/cancelled":
             note("cancelled")
         if "id" in message and MODE != "silent":
-            result = answer(message)
+            try:
+                result = answer(message)
+            except Unknown as unknown:
+                send({"id": message["id"], "error": {"code": -32601, "message": f"no method {unknown}"}})
+                continue
             if result is not None:
                 send({"id": message["id"], "result": result})
     note("end")

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use crate::support::{engine, ensemble, frames, models, task};
 
+mod eras;
 mod real;
 
 /// Longer than anything here takes.

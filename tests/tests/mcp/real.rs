@@ -150,5 +150,5 @@ async fn a_turn_uses_two_real_servers_although_one_dies_in_the_middle_of_a_call(
     assert_eq!((said[0].as_str(), said[1].as_str()), ("Echo: hi", "5"));
     assert!(said[2].starts_with("outcome unknown: "), "{}", said[2]);
     assert_eq!(said.len(), 4);
-    assert_eq!(std::fs::read_to_string(stage.folder.path().join("lines")).unwrap(), "dies\nafter\n");
+    assert_eq!(std::fs::read_to_string(stage.folder.path().join("lines")).unwrap(), "dies\nafter\n", "{said:?}");
 }

@@ -1,6 +1,7 @@
 //! The owner of one server: connects, lists its tools, and begins again when
 //! the connection is lost. The first attempt after a loss comes at once, the
-//! next ones wait longer each time.
+//! next ones wait longer each time. Servers of both eras of the protocol are
+//! spoken to: with a handshake (until 2025-11-25) and without (2026-07-28).
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -11,13 +12,13 @@ use futures::future::BoxFuture;
 use reqwest::Client;
 use reqwest::header::HeaderMap;
 use rmcp::model::{ClientCapabilities, ClientConfig, ClientRequest, Implementation, ListToolsRequest};
-use rmcp::model::{PaginatedRequestParams, ServerResult};
-use rmcp::service::{ClientInitializeError, NotificationContext, RunningService};
+use rmcp::model::{PaginatedRequestParams, ProtocolVersion, ServerResult, SubscriptionFilter};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, Subscription};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
-use rmcp::{ClientHandler, Peer, RoleClient, ServiceError, serve_client};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -29,9 +30,11 @@ use super::names::Names;
 use super::program::Program;
 use super::{Server, ServerOptions, Transport};
 use crate::busy;
+use crate::tool::http::chain;
 
 /// Headers that the protocol sets itself.
-pub(super) const OUR_HEADERS: &[&str] = &["accept", "mcp-session-id", "mcp-protocol-version", "last-event-id"];
+pub(super) const OUR_HEADERS: &[&str] =
+    &["accept", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
 
 /// A connection that lasted this long was a good one: what breaks it is new.
 const STEADY: Duration = Duration::from_secs(10);
@@ -60,6 +63,59 @@ pub(super) struct Owner {
     pub(super) server: Arc<Server>,
 }
 
+/// The way a conversation with a server begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Greeting {
+    /// By asking what it speaks; with a handshake, if it does not know the
+    /// question or takes too long to answer it.
+    Either,
+    /// With a handshake: servers from before the question may end, or say
+    /// nothing at all, when they are asked.
+    Handshake,
+    /// By asking what it speaks, however long it takes to answer: a server may
+    /// be slow to start.
+    Discover,
+}
+
+impl Greeting {
+    /// The next way to try, for a server that did not answer this one.
+    fn next(self) -> Greeting {
+        match self {
+            Greeting::Either | Greeting::Discover => Greeting::Handshake,
+            Greeting::Handshake => Greeting::Discover,
+        }
+    }
+
+    fn lifecycle(self) -> ClientLifecycleMode {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        let legacy_version = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        match self {
+            Greeting::Either => ClientLifecycleMode::Auto { preferred_versions, legacy_version },
+            Greeting::Handshake => ClientLifecycleMode::Initialize,
+            Greeting::Discover => ClientLifecycleMode::Discover { preferred_versions },
+        }
+    }
+}
+
+/// Why there is no connection.
+struct Unmet {
+    reason: String,
+    /// Whether the server is there, and did not answer as it should.
+    is_there: bool,
+}
+
+impl Unmet {
+    /// Nobody was met.
+    fn away(reason: String) -> Unmet {
+        Unmet { reason, is_there: false }
+    }
+
+    /// Somebody was, who said something else.
+    fn there(reason: String) -> Unmet {
+        Unmet { reason, is_there: true }
+    }
+}
+
 /// A server that answers.
 struct Connection {
     peer: Peer<RoleClient>,
@@ -73,15 +129,22 @@ impl Owner {
     /// Keeps the server connected until told to stop.
     pub(super) async fn run(self, mut stop: oneshot::Receiver<()>) {
         let mut failures: u32 = 0;
+        let mut greeting = Greeting::Either;
+        let mut is_known = false;
         loop {
             let connected = tokio::select! {
                 _told = &mut stop => return,
-                connected = self.connect() => connected,
+                connected = self.connect(greeting) => connected,
             };
             let began = Instant::now();
             let reason = match connected {
-                Err(reason) => reason,
+                Err(Unmet { reason, is_there: false }) => reason,
+                Err(Unmet { reason, is_there: true }) => {
+                    greeting = greeting.next();
+                    reason
+                }
                 Ok(mut connection) => {
+                    (greeting, is_known) = (connection.greeting(), true);
                     let lost = tokio::select! {
                         _told = &mut stop => None,
                         reason = self.hold(&mut connection) => Some(reason),
@@ -92,7 +155,12 @@ impl Owner {
                 }
             };
             failures = if began.elapsed() >= STEADY { 1 } else { failures.saturating_add(1) };
-            tracing::warn!(server = self.options.name, reason, failures, "the MCP server is not available");
+            // The first attempt may only have been in words the server does not know.
+            if is_known || failures > 1 || greeting == Greeting::Either {
+                tracing::warn!(server = self.options.name, reason, failures, "the MCP server is not available");
+            } else {
+                tracing::debug!(server = self.options.name, reason, "the MCP server is greeted in another way");
+            }
             tokio::select! {
                 _told = &mut stop => return,
                 () = self.pause(failures, reason) => {}
@@ -113,38 +181,39 @@ impl Owner {
         &self.server.line
     }
 
-    async fn connect(&self) -> Result<Connection, String> {
+    async fn connect(&self, greeting: Greeting) -> Result<Connection, Unmet> {
         let limit = self.options.timeout;
-        let late = |_elapsed| format!("no answer within {limit:?}");
-        let connection = timeout(limit, self.open()).await.map_err(late)??;
-        tracing::info!(server = self.options.name, "connected");
+        let late = |_elapsed| Unmet::there(format!("no answer within {limit:?}"));
+        let connection = timeout(limit, self.open(greeting)).await.map_err(late)??;
+        let version = connection.version().map(|version| version.to_string()).unwrap_or_default();
+        tracing::info!(server = self.options.name, version, "connected");
         self.line().set(Phase::Up(connection.peer.clone()));
         Ok(connection)
     }
 
-    async fn open(&self) -> Result<Connection, String> {
+    async fn open(&self, greeting: Greeting) -> Result<Connection, Unmet> {
         let connection = match &self.options.transport {
             Transport::Command { command, args, env, folder } => {
                 let mut program = Command::new(command);
                 program.args(args).env_clear().envs(env).current_dir(folder);
-                self.open_program(program).await?
+                self.open_program(program, greeting).await?
             }
-            Transport::Http { url, .. } => self.open_http(url).await?,
+            Transport::Http { url, .. } => self.open_http(url, greeting).await?,
         };
-        self.list(&connection.peer).await?;
+        self.list(&connection.peer).await.map_err(Unmet::there)?;
         Ok(connection)
     }
 
-    async fn open_program(&self, command: Command) -> Result<Connection, String> {
-        let (program, (stdout, stdin)) = Program::start(&self.options.name, command)?;
+    async fn open_program(&self, command: Command, greeting: Greeting) -> Result<Connection, Unmet> {
+        let (program, (stdout, stdin)) = Program::start(&self.options.name, command).map_err(Unmet::away)?;
         let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MESSAGE_MAX);
-        match self.greet(transport).await {
+        match self.greet(transport, greeting).await {
             Ok(service) => Ok(Connection::new(service, Some(program))),
-            Err(reason) => Err(program.obituary(reason).await),
+            Err(unmet) => Err(Unmet::there(program.obituary(unmet.reason).await)),
         }
     }
 
-    async fn open_http(&self, url: &str) -> Result<Connection, String> {
+    async fn open_http(&self, url: &str, greeting: Greeting) -> Result<Connection, Unmet> {
         let headers: HashMap<_, _> = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut resume = FixedInterval::default();
         (resume.max_times, resume.duration) = (Some(RESUMES_MAX), RESUME_WAIT);
@@ -152,23 +221,34 @@ impl Owner {
         config.custom_headers = headers;
         config.retry_config = Arc::new(resume);
         config.max_sse_event_size = MESSAGE_MAX;
-        let service = self.greet(StreamableHttpClientTransport::with_client(self.client.clone(), config)).await;
-        let service = service.map_err(|reason| reason.replace(url, "its address"))?;
+        let transport = StreamableHttpClientTransport::with_client(self.client.clone(), config);
+        let service = self.greet(transport, greeting).await.map_err(|unmet| {
+            let reason = unmet.reason.replace(url, "its address");
+            Unmet { reason, ..unmet }
+        })?;
         Ok(Connection::new(service, None))
     }
 
-    async fn greet<T, E, A>(&self, transport: T) -> Result<RunningService<RoleClient, Listener>, String>
+    async fn greet<T, E, A>(
+        &self,
+        transport: T,
+        greeting: Greeting,
+    ) -> Result<RunningService<RoleClient, Listener>, Unmet>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let greeted = serve_client(Listener(self.line().clone()), transport).await;
+        let listener = Listener(self.line().clone());
+        let greeted = listener.serve_with_lifecycle(transport, greeting.lifecycle()).await;
         greeted.map_err(|error| {
             let sent =
                 if let ClientInitializeError::TransportError { error, .. } = &error { Some(error) } else { None };
             match sent.and_then(|sent| sent.error.downcast_ref::<StreamableHttpError<reqwest::Error>>()) {
-                Some(error) => http_words(error),
-                None => cut(&error.to_string(), REASON_MAX).to_owned(),
+                Some(StreamableHttpError::Client(error)) if error.is_connect() => {
+                    Unmet::away(format!("could not connect: {}", chain(error)))
+                }
+                Some(error) => Unmet::there(http_words(error)),
+                None => Unmet::there(cut(&error.to_string(), REASON_MAX).to_owned()),
             }
         })
     }
@@ -193,16 +273,60 @@ impl Owner {
         Ok(())
     }
 
+    /// Asks a server to tell when its tools change, where it does so only for
+    /// those who ask; one that will not is looked after like any other.
+    async fn subscribe(&self, peer: &Peer<RoleClient>) -> Option<Subscription> {
+        let info = peer.peer_info()?;
+        let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
+        if info.protocol_version.has_initialize() || !tells {
+            return None;
+        }
+        let wanted = SubscriptionFilter::builder().tools_list_changed().build();
+        let asked = timeout(self.options.timeout, peer.listen(wanted)).await;
+        let refused = |reason: String| {
+            tracing::debug!(server = self.options.name, reason, "the MCP server does not tell when its tools change");
+        };
+        match asked {
+            Ok(Ok(subscription)) => Some(subscription),
+            Ok(Err(error)) => {
+                refused(error.to_string());
+                None
+            }
+            Err(_elapsed) => {
+                refused("no answer".to_owned());
+                None
+            }
+        }
+    }
+
+    /// Returns when a server has told that its tools changed, or will tell
+    /// nothing more; then a moment later, so that one that never does is not
+    /// asked all the time.
+    async fn hear(&self, peer: &Peer<RoleClient>, news: &mut Option<Subscription>) {
+        if news.is_none() {
+            *news = self.subscribe(peer).await;
+        }
+        let Some(subscription) = news else { return pending().await };
+        if matches!(subscription.next().await, Ok(Some(_))) {
+            return;
+        }
+        *news = None;
+        sleep(WAIT).await;
+    }
+
     /// Returns why the connection is lost, when it is. Whenever something is
     /// odd or new the tools are listed again, which a live server can do.
     async fn hold(&self, connection: &mut Connection) -> String {
+        let Connection { peer, open, .. } = connection;
+        let mut news = None;
         loop {
             tokio::select! {
-                () = &mut connection.open => return "the connection was lost".to_owned(),
+                () = &mut *open => return "the connection was lost".to_owned(),
                 () = self.line().asked_to_look() => {}
+                () = self.hear(peer, &mut news) => {}
             }
             let limit = self.options.timeout;
-            match timeout(limit, self.list(&connection.peer)).await {
+            match timeout(limit, self.list(peer)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(reason)) => return reason,
                 Err(_elapsed) => return format!("no answer within {limit:?}"),
@@ -243,6 +367,19 @@ impl Connection {
         Connection { peer, open, program }
     }
 
+    /// The version of the protocol that is spoken.
+    fn version(&self) -> Option<ProtocolVersion> {
+        self.peer.peer_info().map(|info| info.protocol_version.clone())
+    }
+
+    /// The greeting this server understands.
+    fn greeting(&self) -> Greeting {
+        match self.version() {
+            Some(version) if !version.has_initialize() => Greeting::Discover,
+            Some(_) | None => Greeting::Handshake,
+        }
+    }
+
     /// Lets a program end by itself before it is killed.
     async fn close(mut self) {
         self.open = Box::pin(pending());
@@ -257,7 +394,9 @@ struct Listener(Arc<Line>);
 
 impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(ClientCapabilities::default(), Implementation::new("consort", env!("CARGO_PKG_VERSION")))
+        let client = Implementation::new("consort", env!("CARGO_PKG_VERSION"));
+        let config = ClientConfig::new(ClientCapabilities::default(), client);
+        config.with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
