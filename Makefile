@@ -1,12 +1,18 @@
 # The commands of this repository. The work is in scripts/; this page only names it.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos smoke screenshots fmt
+.PHONY: help run install uninstall test check bench chaos smoke screenshots fmt
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build what is missing and serve the demo with the web UI on port 7329
 	@scripts/run
+
+install: ## Build consort with the web UI and install it below PREFIX: as root /usr/local, else ~/.local
+	@scripts/install
+
+uninstall: ## Take away what `make install` installed
+	@scripts/install --remove
 
 test: ## Install what the tests need and run all of them
 	@scripts/test

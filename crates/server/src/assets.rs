@@ -22,7 +22,7 @@ const ASK_FIRST: &str = "no-cache";
 
 const ABSENT: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Consort</title>\
 <h1>Consort is running</h1><p>This binary was built without the web UI. \
-<code>make run</code> builds both. The API is at <code>/api</code>.";
+<code>make run</code> and <code>make install</code> build both. The API is at <code>/api</code>.";
 
 /// A page runs our own files only, and nobody may frame it.
 const HEADERS: &[(&str, &str)] = &[

@@ -2,7 +2,7 @@
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
 //! can do to a run, `chat` a conversation, `typing` what is done at its prompt,
 //! `hotel` servers that use each other, `hostile` models and servers that would
-//! steer a terminal, `guide` what the documentation says.
+//! steer a terminal, `guide` what the documentation says, `install` `make install`.
 
 #[cfg(test)]
 mod binary;
@@ -18,6 +18,8 @@ mod hostile;
 mod hotel;
 #[cfg(test)]
 mod http_tool;
+#[cfg(test)]
+mod install;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
