@@ -185,6 +185,11 @@ impl Run {
         }
         self.note(event);
         self.park(&event.fact);
+        self.set_clock();
+    }
+
+    /// Time of work passes while the run works.
+    fn set_clock(&mut self) {
         let working = self.works();
         self.clock.set(working, self.at);
     }
