@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::world::{World, catalog, ensemble, reply, task};
+use crate::answer::Completeness;
 use crate::catalog::ModelInfo;
 use crate::compile::{Catalog, compile};
 use crate::draft::{Draft, Request};
@@ -112,7 +113,8 @@ fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
 
     world.returns("1.0.0", &"x".repeat(100_000));
     let answer = Arc::new(reply("done", &[]));
-    let replied = Fact::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1 };
+    let completeness = Completeness::Whole;
+    let replied = Fact::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1, completeness };
     let asked = content(&world, replied);
     let roles = |messages: &Value| -> Vec<String> {
         let role = |message: &Value| message["role"].as_str().unwrap().to_owned();
