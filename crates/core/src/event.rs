@@ -430,32 +430,6 @@ impl Fact {
         )
     }
 
-    /// Whether work begins or goes on with it, which takes a slot. Everything
-    /// else settles what has happened and can be recorded without one.
-    pub(crate) fn needs_slot(&self) -> bool {
-        matches!(
-            self,
-            Fact::RunStarted
-                | Fact::BeltComposed { .. }
-                | Fact::TaskStarted { .. }
-                | Fact::PromptBuilt { .. }
-                | Fact::ChoreBegun { .. }
-                | Fact::ReflectionBegun { .. }
-                | Fact::ModelAsked { .. }
-                | Fact::ModelRetried { .. }
-                | Fact::HistoryDropped { .. }
-                | Fact::OutputRejected { .. }
-                | Fact::LastRoundBegun { .. }
-                | Fact::LoopNoticed { .. }
-                | Fact::ToolDispatched { .. }
-                | Fact::SubtaskStarted { .. }
-                | Fact::FinishDemanded { .. }
-                | Fact::DelegationStarted { .. }
-                | Fact::DirectiveDelivered { .. }
-                | Fact::Chat(_)
-        )
-    }
-
     /// Every text that may be large, for the codec that stores those apart.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {

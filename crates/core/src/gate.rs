@@ -67,6 +67,60 @@ pub enum Standing {
     Decided(&'static str),
 }
 
+impl Fact {
+    /// Whether work begins or goes on with it, which takes a slot. Everything
+    /// else settles what has happened and can be recorded without one.
+    pub(crate) fn needs_slot(&self) -> bool {
+        match self {
+            Fact::RunStarted
+            | Fact::BeltComposed { .. }
+            | Fact::TaskStarted { .. }
+            | Fact::PromptBuilt { .. }
+            | Fact::ChoreBegun { .. }
+            | Fact::ReflectionBegun { .. }
+            | Fact::ModelAsked { .. }
+            | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
+            | Fact::HistoryDropped { .. }
+            | Fact::OutputRejected { .. }
+            | Fact::LastRoundBegun { .. }
+            | Fact::LoopNoticed { .. }
+            | Fact::ToolDispatched { .. }
+            | Fact::SubtaskStarted { .. }
+            | Fact::FinishDemanded { .. }
+            | Fact::DelegationStarted { .. }
+            | Fact::DirectiveDelivered { .. }
+            | Fact::Chat(_) => true,
+            Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunForked { .. }
+            | Fact::ModelReplied { .. }
+            | Fact::UsageCounted { .. }
+            | Fact::ModelFailed { .. }
+            | Fact::CallCharged { .. }
+            | Fact::DelegationEnded { .. }
+            | Fact::DelegationRefused { .. }
+            | Fact::ToolReturned { .. }
+            | Fact::FileChanged { .. }
+            | Fact::ReviewOpened { .. }
+            | Fact::ReviewDecided { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::TaskCompleted { .. }
+            | Fact::TaskFailed { .. }
+            | Fact::TaskSkipped { .. }
+            | Fact::DirectiveGiven { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::RunEnded { .. } => false,
+        }
+    }
+}
+
 impl Run {
     /// Where a review stands; `None` when there never was such a review.
     pub fn review_standing(&self, review: u32) -> Option<Standing> {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::world::{World, ensemble, reply, shared, task};
+use crate::agent::Agent;
 use crate::budget::{Budget, Limits};
 use crate::catalog::ToolInfo;
 use crate::chat::{self, Answer, Mode};
@@ -96,6 +97,10 @@ fn name(fact: &Fact) -> String {
     name
 }
 
+fn delegating(description: &str) -> Agent {
+    Agent { allow_delegation: true, ..Agent::derive(description) }
+}
+
 /// Three tasks with everything a task can have.
 fn everything(on_error: OnError) -> Ensemble {
     let schema = serde_json::json!({ "type": "object" });
@@ -109,11 +114,13 @@ fn everything(on_error: OnError) -> Ensemble {
             tools: task("a", &[]).tools.into_iter().chain(shared().into_keys()).collect(),
             ..task("a", &[])
         },
-        Draft { output_schema: Some(schema), review: Some(ReviewRule::Required), ..task("b", &[]) },
         Draft {
-            agent: Some(crate::agent::Agent { allow_delegation: true, ..crate::agent::Agent::derive("Plan") }),
-            ..task("c", &["a", "b"])
+            output_schema: Some(schema),
+            review: Some(ReviewRule::Required),
+            agent: Some(delegating("Check")),
+            ..task("b", &[])
         },
+        Draft { agent: Some(delegating("Plan")), ..task("c", &["a", "b"]) },
     ];
     let on_timeout = Some(OnTimeout::Continue);
     let review = Review { policy: ReviewPolicy::AfterLastTask, timeout_ms: 5_000, on_timeout };
@@ -142,7 +149,7 @@ impl World {
             23 if self.run.spec.kind == Kind::Run => {
                 return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64)));
             }
-            24..32 => {
+            24..28 => {
                 self.grants.slot = choice % 64 > 24;
                 return self.settle();
             }
@@ -254,7 +261,7 @@ fn report(effect: &Effect, by: u16) -> Report {
         2 => &[subtask, ("pay", "{}")],
         3 => &[subtask, subtask, ("lock", "{}")],
         6 => &[
-            ("delegate", r#"{"agentRole":"Agent (a)","taskDescription":"d"}"#),
+            ("delegate", r#"{"agentRole":"Agent","taskDescription":"d"}"#),
             ("delegate", r#"{"agentRole":"x","taskDescription":"d"}"#),
         ],
         5 => &[("human_input", r#"{"question":"really?"}"#), ("look", "{}")],
