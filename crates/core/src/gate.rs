@@ -202,8 +202,10 @@ impl Run {
         match decision {
             Decision::Continue => self.pass(&id, timing, output),
             Decision::Edit { output: edited } => {
-                let output = if timing == Timing::AfterExecution { edited.clone() } else { output };
-                self.pass(&id, timing, output);
+                let is_answer = timing == Timing::AfterExecution;
+                // A person's words are whole, whatever the model's were.
+                self.change(&id, |turn| turn.unfinished.truncated &= !is_answer);
+                self.pass(&id, timing, if is_answer { edited.clone() } else { output });
             }
             Decision::ExitEarly => self.exit_early(&id, timing, output, Exit::UserExitEarly),
             Decision::Reject { feedback } => self.change(&id, |turn| {

@@ -8,10 +8,10 @@ use crate::budget::Limits;
 use crate::chat::{self, LIMITS, Mode, Role};
 use crate::decide::Command;
 use crate::draft::{Draft, Ensemble};
-use crate::event::{CancelMode, Event, Fact};
+use crate::event::{CancelMode, Decision, Event, Fact};
 use crate::message::{Message, Part, Reply, Stop};
 use crate::run::Run;
-use crate::spec::OnTruncated;
+use crate::spec::{OnTruncated, ReviewRule};
 use crate::subtask;
 
 fn one(draft: Draft) -> World {
@@ -83,6 +83,19 @@ fn a_task_may_fail_at_once_or_take_what_was_cut() {
         (&row["truncated"], &world.run.result("run-1")["outputs"][0]["truncated"]),
         (&json!(true), &json!(true))
     );
+}
+
+#[test]
+fn a_cut_output_that_a_reviewer_rewrites_is_whole() {
+    for (decision, truncated) in
+        [(Decision::Continue, json!(true)), (Decision::Edit { output: "all".into() }, Value::Null)]
+    {
+        let (rule, review) = (OnTruncated::Accept, Some(ReviewRule::Required));
+        let mut world = one(Draft { on_truncated: rule, review, ..task("a", &[]) });
+        world.cuts("1", "half");
+        world.command(Command::Review { review: 0, decision, by: "me".to_owned() }).unwrap();
+        assert_eq!((world.status(), &only_task(&world)["truncated"]), ("COMPLETED", &truncated));
+    }
 }
 
 #[test]
