@@ -98,8 +98,8 @@ fn the_trace_of_a_fork_begins_with_it_and_marks_what_came_before() {
     let own = |span: &crate::span::Span| span.start >= at;
     assert!(world.spans.iter().all(own), "{:?}", world.spans);
     let tokens = world.spans.iter().find(|span| span.place == "2").unwrap();
-    let input = tokens.attributes.iter().find(|(name, _)| *name == "gen_ai.usage.input_tokens");
-    assert_eq!(input, Some(&("gen_ai.usage.input_tokens", 10.into())));
+    let input = tokens.attributes.iter().find(|(name, _)| *name == "consort.usage.input_tokens");
+    assert_eq!(input, Some(&("consort.usage.input_tokens", 10.into())));
 }
 
 #[test]
