@@ -2,8 +2,8 @@
 //! through the model seam.
 
 use anyhow::bail;
-use consort_runtime::model::openai::OpenAi;
-use consort_runtime::model::{Ask, Model, Piece};
+use consort_models::openai::OpenAi;
+use consort_models::{Ask, Model, Piece};
 use futures::StreamExt;
 use reqwest::Client;
 use reqwest::header::CONTENT_TYPE;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use consort_core::draft::{Draft, Ensemble};
-use consort_runtime::log::MemoryLog;
-use consort_runtime::tool::Toolbox;
+use consort_log::MemoryLog;
+use consort_tools::Toolbox;
 
 use crate::crowd::Crowd;
 use crate::effort::{Effort, median};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Failure, Message, Part, Reply, Stop, Usage};
-use consort_runtime::model::{Ask, Model, Piece};
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_models::{Ask, Model, Piece};
+use consort_tools::{Answer, Invocation, Tool};
 use futures::future::{BoxFuture, ready};
 use futures::stream::{self, BoxStream, StreamExt};
 

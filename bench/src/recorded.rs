@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use consort_core::message::Failure;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::Options;
-use consort_runtime::model::openai::{Api, OpenAi};
-use consort_runtime::model::{Ask, Model, Piece};
+use consort_log::MemoryLog;
+use consort_models::Options;
+use consort_models::openai::{Api, OpenAi};
+use consort_models::{Ask, Model, Piece};
 use futures::stream::BoxStream;
 use reqwest::Client;
 use tokio::net::TcpListener;

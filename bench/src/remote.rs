@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use consort_core::id::Id;
+use consort_log::{Append, Log, Query, Record, Row, Seq, SqliteLog};
 use consort_net::network::{Dialling, Network};
 use consort_net::remote::NetworkTool;
-use consort_runtime::log::{Append, Log, Query, Record, Row, Seq, SqliteLog};
-use consort_runtime::tool::{Account, Answer, Invocation, Tool};
+use consort_tools::{Account, Answer, Invocation, Tool};
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};

@@ -8,13 +8,13 @@ use anyhow::anyhow;
 use consort_core::catalog::ModelInfo;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_runtime::clock::Clock;
+use consort_log::clock::Clock;
+use consort_log::{Log, Query};
+use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{Limits, ModelLimit};
-use consort_runtime::log::{Log, Query};
-use consort_runtime::model::{Model, ModelCatalog};
-use consort_runtime::tool::Toolbox;
+use consort_tools::Toolbox;
 
 use crate::instant::InstantTool;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use consort_runtime::log::SqliteLog;
-use consort_runtime::model::client;
+use consort_http::client;
+use consort_log::SqliteLog;
 
 use crate::bare;
 use crate::child::{self, Server};

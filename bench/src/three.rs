@@ -6,9 +6,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use anyhow::ensure;
-use consort_runtime::log::{Log, MemoryLog, SqliteLog};
-use consort_runtime::model::client;
-use consort_runtime::model::openai::OpenAi;
+use consort_http::client;
+use consort_log::{Log, MemoryLog, SqliteLog};
+use consort_models::openai::OpenAi;
 use reqwest::Client;
 
 use crate::bare;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::ensure;
-use consort_runtime::log::{Log, MemoryLog, SqliteLog};
+use consort_log::{Log, MemoryLog, SqliteLog};
 
 use crate::crowd::Crowd;
 use crate::effort::{Effort, median};

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_chat::{Chats, Numbered, Settings, Start};
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, Say};
 use consort_core::compile::Catalog;
 use consort_core::spec::Kind;
-use consort_runtime::chats::{Chats, Numbered, Settings, Start};
-use consort_runtime::collections::Collections;
-use consort_runtime::log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::{ScriptedTool, What, Workspace};
+use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_models::{Line, ScriptedModel};
+use consort_tools::collections::Collections;
+use consort_tools::{ScriptedTool, What, Workspace};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -239,9 +239,7 @@ async fn a_turn_goes_on_wherever_the_process_died() {
 
 /// Everything said in a turn, and whether nothing was said before it was
 /// announced or after it was over.
-async fn heard(
-    mut frames: impl futures::Stream<Item = Result<Numbered, consort_runtime::log::Error>> + Unpin,
-) -> String {
+async fn heard(mut frames: impl futures::Stream<Item = Result<Numbered, consort_log::Error>> + Unpin) -> String {
     let (mut said, mut talks) = (String::new(), false);
     while let Some(frame) = timeout(PATIENCE, frames.next()).await.expect("the turn is over") {
         let frame: Value = serde_json::from_str(&frame.unwrap().1).unwrap();
@@ -371,7 +369,7 @@ async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
 }
 
 /// The last frame of all.
-fn last(frames: Vec<Result<Numbered, consort_runtime::log::Error>>) -> Value {
+fn last(frames: Vec<Result<Numbered, consort_log::Error>>) -> Value {
     serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().1).unwrap()
 }
 
@@ -428,7 +426,7 @@ async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turn
     // between the end of a turn and the beginning of the next.
     for steps in 0..300 {
         let go = Arc::new(Notify::new());
-        let words = |ask: &consort_runtime::model::Ask| format!("{:?}", ask.messages.last());
+        let words = |ask: &consort_models::Ask| format!("{:?}", ask.messages.last());
         let model = ScriptedModel::new()
             .when(move |ask| words(ask).contains("first"), Line::new().waits(&go).says("done"))
             .otherwise(Line::new().says("done"));
@@ -449,7 +447,7 @@ async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turn
 #[tokio::test(start_paused = true)]
 async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_not_answered_before_them() {
     let never = Arc::new(Notify::new());
-    let words = |ask: &consort_runtime::model::Ask| format!("{:?}", ask.messages.last());
+    let words = |ask: &consort_models::Ask| format!("{:?}", ask.messages.last());
     let model = ScriptedModel::new()
         .when(move |ask| words(ask).contains("first"), Line::new().waits(&never))
         .otherwise(Line::new().says("done"));
@@ -469,7 +467,7 @@ async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_no
     let running = chats.last(&thread).await.unwrap().unwrap().turn;
     engine.finished(&running).await;
     let refused = chats.say("me", &thread, say("no", IfBusy::Reject)).await.unwrap_err();
-    assert!(matches!(refused, consort_runtime::chats::Error::Busy { .. }), "{refused}");
+    assert!(matches!(refused, consort_chat::Error::Busy { .. }), "{refused}");
     chats.say("me", &thread, say("third", IfBusy::Queue)).await.unwrap();
     assert_eq!(said_in(&chats, &thread).await, ["first", "second", "third"]);
 }

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_chat::{Chats, Settings};
 use consort_core::budget::Limits;
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
 use consort_core::chat::{Mode, Role, Rules, Say};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
-use consort_runtime::chats::{Chats, Settings};
-use consort_runtime::collections::Collections;
+use consort_http::trace::{self, Trace};
+use consort_log::MemoryLog;
+use consort_models::ScriptedModel;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::ScriptedModel;
-use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport};
-use consort_runtime::tool::{Answer, Invocation, Tool, Toolbox};
-use consort_runtime::trace::{self, Trace};
+use consort_tools::collections::Collections;
+use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport};
+use consort_tools::{Answer, Invocation, Tool, Toolbox};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

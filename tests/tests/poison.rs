@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use consort_core::draft::Request;
 use consort_core::schema::Schema;
+use consort_log::{Log, MemoryLog};
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{Log, MemoryLog};
-use consort_runtime::model::{Line, ScriptedModel};
 use consort_runtime::suspects::Suspects;
-use consort_runtime::tool::ScriptedTool;
+use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::timeout;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use consort_core::catalog::ModelInfo;
 use consort_core::draft::{Draft, Request};
 use consort_core::spec::OnTruncated;
-use consort_runtime::log::SqliteLog;
-use consort_runtime::model::openai::{Api, OpenAi};
-use consort_runtime::model::{ModelCatalog, Options, client};
-use consort_runtime::tool::ScriptedTool;
+use consort_http::client;
+use consort_log::SqliteLog;
+use consort_models::openai::{Api, OpenAi};
+use consort_models::{ModelCatalog, Options};
+use consort_tools::ScriptedTool;
 use futures::StreamExt;
 use serde_json::Value;
 

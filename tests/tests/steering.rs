@@ -10,13 +10,13 @@ use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::{CancelMode, Directive, Priority};
 use consort_core::message::Message;
 use consort_core::spec::Workflow;
-use consort_runtime::clock::Clock;
+use consort_log::MemoryLog;
+use consort_log::clock::Clock;
+use consort_models::{Line, ScriptedModel, What};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{Limits, ModelLimit};
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ScriptedModel, What};
-use consort_runtime::tool::{ScriptedTool, What as Did};
+use consort_tools::{ScriptedTool, What as Did};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 

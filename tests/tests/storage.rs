@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use consort_core::draft::Request;
 use consort_core::spec::Kind;
+use consort_log::{self as log, Append, Log, MemoryLog, Page, Query, Record, Seq, SqliteLog};
+use consort_models::{Line, ScriptedModel, What};
 use consort_runtime::engine::{Engine, Error};
-use consort_runtime::log::{self, Append, Log, MemoryLog, Page, Query, Record, Seq, SqliteLog};
-use consort_runtime::model::{Line, ScriptedModel, What};
-use consort_runtime::tool::ScriptedTool;
+use consort_tools::ScriptedTool;
 use futures::future::{BoxFuture, ready};
 use tokio::sync::{Notify, watch};
 

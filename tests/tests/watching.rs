@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use consort_core::draft::Request;
+use consort_log::{MemoryLog, SqliteLog};
+use consort_models::{Line, ScriptedModel, What};
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{MemoryLog, SqliteLog};
-use consort_runtime::model::{Line, ScriptedModel, What};
 use consort_runtime::ring::Frame;
-use consort_runtime::tool::ScriptedTool;
+use consort_tools::ScriptedTool;
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::Notify;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use consort_runtime::log::SqliteLog;
-use consort_runtime::model::client;
+use consort_http::client;
+use consort_log::SqliteLog;
 use futures::future::try_join_all;
 use reqwest::Client;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

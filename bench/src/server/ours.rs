@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use consort_core::draft::Ensemble;
 use consort_core::message::{Failure, Part, Reply, Stop, Usage};
-use consort_runtime::log::SqliteLog;
-use consort_runtime::model::{Ask, Model, Piece, client};
+use consort_http::client;
+use consort_log::SqliteLog;
+use consort_models::{Ask, Model, Piece};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;

@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "serve")]
+use consort_chat::MAX_CONCURRENT_TURNS;
 use consort_core::budget::Limits;
 use consort_core::compile::compile;
 use consort_core::draft;
 use consort_core::dynamic::{NETWORK, is_plain};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
+use consort_log::clock::Clock;
+use consort_log::{Log, MemoryLog, SqliteLog};
+use consort_models as model;
 #[cfg(feature = "serve")]
 use consort_net::serve::{MAX_CONCURRENT, pool};
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
-#[cfg(feature = "serve")]
-use consort_runtime::chats::MAX_CONCURRENT_TURNS;
-use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{self, Rate};
-use consort_runtime::log::{Log, MemoryLog, SqliteLog};
-use consort_runtime::memory::Memory;
-use consort_runtime::model;
-use consort_runtime::tool::{DynamicToolProvider, Tool, Toolbox, memory_tools};
+use consort_tools::memory::Memory;
+use consort_tools::{DynamicToolProvider, Tool, Toolbox, memory_tools};
 
 use crate::catalog::ToolCatalog;
 use crate::ensemble::{Ensemble, catalog};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use consort_core::catalog::{ModelInfo, ToolInfo};
 use consort_core::mistake::{Code, Mistake};
-use consort_runtime::clock::Clock;
-use consort_runtime::model;
-use consort_runtime::tool::{Calculator, DateTime, Json, Tool, Toolbox};
+use consort_log::clock::Clock;
+use consort_models as model;
+use consort_tools::{Calculator, DateTime, Json, Tool, Toolbox};
 
 use crate::error::Mistakes;
 use crate::seam;

@@ -8,9 +8,9 @@ use consort_core::chore::{RECALL, REMEMBER};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
 use consort_core::human;
+use consort_log::Query;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::Query;
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::{ModelCatalog, ToolCatalog};

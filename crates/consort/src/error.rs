@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use consort_core::mistake::Mistake;
 use consort_runtime::engine;
-use consort_runtime::tool::PipelineError;
+use consort_tools::PipelineError;
 
 use crate::catalog::Unknown;
 

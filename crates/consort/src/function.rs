@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::schema::Schema;
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;

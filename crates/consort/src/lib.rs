@@ -77,13 +77,11 @@ pub use consort_core::model_options::{ModelOptions, ReasoningEffort};
 pub use consort_core::spec::{
     CaptureMode, OnError, OnTimeout, OnTruncated, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
 };
+pub use consort_models::{DemoModel, Line, ScriptedModel};
 pub use consort_runtime::limits::{Rate, parse_rate};
-pub use consort_runtime::model::{DemoModel, Line, ScriptedModel};
-pub use consort_runtime::tool::{
-    Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step,
-};
 #[cfg(feature = "serve")]
 pub use consort_server::access::Scope;
+pub use consort_tools::{Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step};
 
 /// The traits behind models and tools, for those you write yourself. A function
 /// is a tool more easily with [`tool`].
@@ -138,9 +136,9 @@ pub use consort_server::access::Scope;
 pub mod seam {
     pub use consort_core::event::{ChangeType, FileChange};
     pub use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop, Usage};
+    pub use consort_models::{Ask, Model, Piece};
     pub use consort_runtime::engine::Error as EngineError;
-    pub use consort_runtime::model::{Ask, Model, Piece};
-    pub use consort_runtime::tool::{Account, Answer, Invocation, Progress, Tool};
+    pub use consort_tools::{Account, Answer, Invocation, Progress, Tool};
 }
 
 /// The programs of the user's guide, tried with those of this crate.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::ModelOptions;
+use consort_models::anthropic::Anthropic;
+use consort_models::gemini::Gemini;
+use consort_models::openai::{Api, OpenAi};
+use consort_models::{self as model, DemoModel, Options};
 use consort_runtime::limits::{ModelLimit, Rate};
-use consort_runtime::model::anthropic::Anthropic;
-use consort_runtime::model::gemini::Gemini;
-use consort_runtime::model::openai::{Api, OpenAi};
-use consort_runtime::model::{self, DemoModel, Options};
 
 use crate::seam;
 
@@ -197,7 +197,7 @@ impl Model {
         if let Some((option, reason)) = info.options.refusals(&info).into_iter().next() {
             return Err(format!("{}: {reason}", option.key()));
         }
-        let client = || model::client().map_err(|error| error.to_string());
+        let client = || consort_http::client().map_err(|error| error.to_string());
         let model: Arc<dyn seam::Model> = match self.source {
             Source::Ready(model) => model,
             Source::OpenAi(options, api) => Arc::new(OpenAi::new(options, api, client()?).map_err(words)?),

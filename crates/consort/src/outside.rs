@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consort_core::mistake::{Code, Mistake};
-use consort_runtime::outbound::{Outbound, OutboundOptions, SystemNames};
-use consort_runtime::tool::{
+use consort_http::outbound::{Outbound, OutboundOptions, SystemNames};
+use consort_runtime::traces::Traces;
+use consort_tools::{
     EditFile, HttpFetch, ListFiles, ReadFile, Tool, WebSearch, WebSearchOptions, Workspace, WriteFile, http_client,
 };
-use consort_runtime::traces::Traces;
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::ToolCatalog;

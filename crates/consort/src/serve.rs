@@ -4,13 +4,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use consort_chat::{Chats, DETACH_GRACE, Settings};
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
 use consort_net::share::Kitchen;
-use consort_runtime::chats::{Chats, DETACH_GRACE, Settings};
-use consort_runtime::tool::SearchCollections;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{DIRECT, Server, Terms, bind};
+use consort_tools::SearchCollections;
 use tokio::net::ToSocketAddrs;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
+use consort_log::Log;
+use consort_log::clock::Clock;
 use consort_net::network::{Network, Options};
 use consort_net::serve::{MAX_CONCURRENT, Serve};
 use consort_net::share::{Kitchen, Share, What};
 use consort_net::transport::{Address, WebSockets};
-use consort_runtime::clock::Clock;
-use consort_runtime::collections::Collections;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::Log;
-use consort_runtime::tool::{SearchCollections, Toolbox, Workspace};
+use consort_tools::collections::Collections;
+use consort_tools::{SearchCollections, Toolbox, Workspace};
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::ToolCatalog;

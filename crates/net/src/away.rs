@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 

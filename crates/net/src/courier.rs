@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
-use consort_runtime::tool::Account;
+use consort_tools::Account;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;

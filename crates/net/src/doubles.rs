@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consort_core::catalog::{Permission, ToolInfo};
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use serde_json::Value;
 

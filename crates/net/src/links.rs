@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use consort_core::id::Millis;
-use consort_runtime::tool::Account;
+use consort_tools::Account;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::gone::{Departed, Gone};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use consort_core::dynamic::NETWORK;
 use consort_core::id::Millis;
-use consort_runtime::busy;
-use consort_runtime::clock::Clock;
-use consort_runtime::tool::{Account, DynamicToolProvider, Tool};
+use consort_log::clock::Clock;
+use consort_tools::busy;
+use consort_tools::{Account, DynamicToolProvider, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 

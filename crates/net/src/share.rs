@@ -11,7 +11,7 @@ use consort_core::draft::{Draft, Ensemble, Request as Submission};
 use consort_core::queue::Priority;
 use consort_core::spec::{Kind, Origin, Spec, Task};
 use consort_core::template;
-use consort_runtime::busy;
+use consort_tools::busy;
 use serde_json::{Value, json};
 
 use crate::wire::{Allowance, Capability, CapabilityKind, Route, TaskRequest, ToolRequest};

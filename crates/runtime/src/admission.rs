@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use consort_core::id::Millis;
 use consort_core::queue::{Priority, Queue};
 use consort_core::spec::Kind;
+use consort_log::clock::Clock;
 use tokio::sync::oneshot;
-
-use crate::clock::Clock;
 
 /// After so long a run that waits counts as one level more urgent.
 const AGING_MS: Millis = 60_000;

@@ -13,21 +13,21 @@ use consort_core::result;
 use consort_core::spec::Origin;
 use consort_core::text::Text;
 use consort_core::voice::Voice;
+use consort_http::trace::{self, Trace};
+use consort_log::Log;
+use consort_log::clock::Clock;
+use consort_models::{Ask, Model, ModelCatalog, Piece};
+use consort_tools::{Account, Answer, Invocation, Toolbox};
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::clock::Clock;
 use crate::limits::Limits;
-use crate::log::Log;
 use crate::meters::{Meter, Meters};
-use crate::model::{Ask, Model, ModelCatalog, Piece};
 use crate::past;
 use crate::permits::Held;
 use crate::ring::Ring;
-use crate::tool::{Account, Answer, Invocation, Toolbox};
-use crate::trace::{self, Trace};
 
 /// The outside world, as a runner sees it.
 #[derive(Clone)]

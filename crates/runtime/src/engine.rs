@@ -18,6 +18,8 @@ use consort_core::event::{Event, Fact};
 use consort_core::queue::Priority;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
+use consort_log::damage::Damage;
+use consort_log::{self as log, Order, Page, Query, Seq};
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -25,10 +27,8 @@ use tokio::task::JoinHandle;
 pub use self::erase::Removal;
 
 use crate::admission::{Admission, Keep, Load, Pools};
-use crate::damage::Damage;
 use crate::effects::Seams;
 use crate::feed::{Feed, Press};
-use crate::log::{self, Order, Page, Query, Seq};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
@@ -220,7 +220,7 @@ impl Engine {
     }
 
     /// The same, shown on a ring that may have listeners already.
-    pub(crate) async fn submit_heard(
+    pub async fn submit_heard(
         &self,
         (id, ring): (&Arc<str>, Ring),
         compiled: Compiled,
@@ -283,7 +283,7 @@ impl Engine {
     }
 
     /// Every frame of a run that was listened to before it began.
-    pub(crate) fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
+    pub fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
         let (log, meters) = (self.0.seams.log.clone(), self.0.meters.clone());
         Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).that_has_heard_all().frames()
     }

@@ -11,9 +11,9 @@ use consort_core::message::{Message, Outcome};
 use consort_core::result;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
+use consort_log::{Error, Log, Order, Query, Row};
 use serde_json::Value;
 
-use crate::log::{Error, Log, Order, Query, Row};
 use crate::watcher::{Purpose, history, load};
 
 /// Threads kept at hand; the one used longest ago makes room.
@@ -26,10 +26,11 @@ const AT_ONCE_MAX: usize = 32;
 
 /// The turns of a thread that have ended, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ended {
-    pub(crate) turns: Vec<Arc<Stored>>,
+pub struct Ended {
+    /// The turns.
+    pub turns: Vec<Arc<Stored>>,
     /// What they say, as it is sent.
-    pub(crate) messages: Arc<Vec<Message>>,
+    pub messages: Arc<Vec<Message>>,
 }
 
 impl Ended {
@@ -45,18 +46,20 @@ impl Ended {
 }
 
 /// A thread's turns: those that have ended, and the one after them.
-pub(crate) struct Turns {
-    pub(crate) ended: Ended,
-    pub(crate) running: Option<Stored>,
+pub struct Turns {
+    /// Those that have ended.
+    pub ended: Ended,
+    /// The one after them, if there is one.
+    pub running: Option<Stored>,
 }
 
 /// The threads at hand, the one used last at the end.
 #[derive(Default)]
-pub(crate) struct Past(Mutex<VecDeque<(String, Ended)>>);
+pub struct Past(Mutex<VecDeque<(String, Ended)>>);
 
 impl Past {
     /// The turns of a thread as they are stored.
-    pub(crate) async fn turns(&self, log: &dyn Log, thread: &str) -> Result<Turns, Error> {
+    pub async fn turns(&self, log: &dyn Log, thread: &str) -> Result<Turns, Error> {
         let turns = match self.known(thread) {
             Some(ended) => go_on(log, thread, ended).await?,
             None => read(log, thread).await?,
@@ -66,7 +69,7 @@ impl Past {
     }
 
     /// The newest turn of a thread, without reading a thread that is not in use.
-    pub(crate) async fn newest(&self, log: &dyn Log, thread: &str) -> Result<Option<Stored>, Error> {
+    pub async fn newest(&self, log: &dyn Log, thread: &str) -> Result<Option<Stored>, Error> {
         if self.known(thread).is_some() {
             let Turns { mut ended, running } = self.turns(log, thread).await?;
             return Ok(running.or_else(|| ended.turns.pop().map(Arc::unwrap_or_clone)));
@@ -77,7 +80,8 @@ impl Past {
         Ok(turns.into_iter().max_by_key(|turn| turn.base))
     }
 
-    pub(crate) fn forget(&self, thread: &str) {
+    /// Forgets a thread that is deleted.
+    pub fn forget(&self, thread: &str) {
         self.threads().retain(|(known, _)| known != thread);
     }
 
@@ -129,7 +133,7 @@ async fn go_on(log: &dyn Log, thread: &str, mut ended: Ended) -> Result<Turns, E
 }
 
 /// What the turn of a thread that begins with this number claims: there is one.
-pub(crate) fn claim(thread: &str, base: u64) -> String {
+pub fn claim(thread: &str, base: u64) -> String {
     format!("{thread}/{base}")
 }
 
@@ -165,7 +169,7 @@ pub(crate) async fn read_result(log: &dyn Log, turn: &str, args: &Value) -> Resu
 }
 
 /// The turns of a thread, as they are listed.
-pub(crate) fn turns_of(thread: &str) -> Query {
+pub fn turns_of(thread: &str) -> Query {
     Query {
         kind: Some(Kind::Turn.word().to_owned()),
         tags: vec![("thread".to_owned(), Some(thread.to_owned()))],
@@ -184,7 +188,7 @@ async fn turns(log: &dyn Log, rows: &[(Arc<str>, Row)]) -> Result<Vec<Stored>, E
 
 /// A turn by its row, or by its events where the row cannot be read: the row
 /// is made of them.
-pub(crate) async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error> {
+pub async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error> {
     if let Ok(turn) = serde_json::from_str(&row.body) {
         return Ok(turn);
     }
@@ -199,6 +203,7 @@ pub(crate) async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored,
     body.and_then(serde_json::from_value).map_err(damaged)
 }
 
-pub(crate) fn is_over(turn: &Stored) -> bool {
+/// Whether a turn has ended.
+pub fn is_over(turn: &Stored) -> bool {
     !["ACCEPTED", "RUNNING"].contains(&turn.status.as_str())
 }

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use consort_core::id::{Id, Millis};
 use consort_core::time::iso;
 use consort_core::voice::Voice;
+use consort_log::Seq;
+use consort_tools::Progress;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
 use crate::feed::Press;
-use crate::log::Seq;
 use crate::speech::{Aloud, Place, Speech};
-use crate::tool::Progress;
 
 /// Slots in a run's ring. A slot holds all frames of one commit, so even the
 /// start of a very wide run takes one; who is this far behind reads the log.
@@ -67,7 +67,7 @@ pub enum Slot {
 
 /// A run's publisher.
 #[derive(Clone)]
-pub(crate) struct Ring {
+pub struct Ring {
     /// Made for the first watcher: most runs never have one.
     slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
     /// Locked while publishing: one order for all.
@@ -90,7 +90,7 @@ struct State {
 }
 
 /// Somebody who watches a run.
-pub(crate) struct Listener {
+pub struct Listener {
     slots: broadcast::Receiver<Slot>,
     said: watch::Receiver<()>,
     state: Arc<Mutex<State>>,
@@ -151,7 +151,7 @@ impl Ring {
     }
 
     /// New frames from now on, and everything that is being said.
-    pub(crate) fn subscribe(&self) -> Listener {
+    pub fn subscribe(&self) -> Listener {
         let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
         Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: Place::default() }
     }

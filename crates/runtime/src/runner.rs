@@ -18,14 +18,14 @@ use consort_core::id::{Id, Millis};
 use consort_core::next::{Effect, Grants, Needs};
 use consort_core::run::Run;
 use consort_core::text::Text;
+use consort_log::codec;
+use consort_log::{Append, Error, Record, Row, Seq};
+use consort_tools::busy;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::busy;
-use crate::codec;
 use crate::effects::{self, Seams, Stage};
-use crate::log::{Append, Error, Record, Row, Seq};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};

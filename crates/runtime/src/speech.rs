@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use consort_core::id::Id;
+use consort_log::Seq;
 use serde_json::{Map, Value};
 
-use crate::log::Seq;
 use crate::ring::Frame;
 
 /// Everything said in one turn, until it ends.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use consort_core::event::Event;
 use consort_core::run::Run;
+use consort_log::codec;
+use consort_log::{Error, Log, Seq};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use crate::codec;
-use crate::log::{Error, Log, Seq};
 use crate::meters::{Meter, Meters};
 use crate::past;
 use crate::ring::{Frame, Listener, News, Slot};

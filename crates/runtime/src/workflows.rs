@@ -7,12 +7,12 @@ use std::sync::Arc;
 use consort_core::id::Millis;
 use consort_core::time::iso;
 use consort_core::workflow::Document;
+use consort_log::clock::Clock;
+use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::clock::Clock;
 use crate::engine::Engine;
-use crate::log::{self, Append, Log, Query, Record, Row, Seq};
 
 /// The kind of a workflow's stream, and how its name starts.
 const KIND: &str = "workflow";

@@ -35,16 +35,16 @@ use std::time::Duration;
 
 use axum::extract::DefaultBodyLimit;
 use axum::{Router, middleware};
+use consort_chat::{self as chats, Chats};
 use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_net::network::{Dialling, Network};
-use consort_runtime::chats::{self, Chats};
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::tool::SearchCollections;
 use consort_runtime::workflows::Workflows;
+use consort_tools::SearchCollections;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
 

@@ -7,12 +7,13 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use consort_chat as chats;
 use consort_core::decide::Refused;
 use consort_core::fork;
 use consort_core::mistake::{Code, Mistake};
-use consort_runtime::chats;
-use consort_runtime::log;
-use consort_runtime::{collections, engine};
+use consort_log as log;
+use consort_runtime::engine;
+use consort_tools::collections;
 use serde_json::{Map, Value, json};
 use tracing::{Instrument, Span, field};
 

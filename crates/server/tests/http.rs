@@ -44,12 +44,12 @@ use std::time::Duration;
 
 use consort_core::draft::Draft;
 use consort_core::spec::{Kind, ReviewRule};
+use consort_log::MemoryLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::{Capacity, Load};
-use consort_runtime::log::MemoryLog;
-use consort_runtime::memory::{Entry, Memory};
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::ScriptedTool;
 use consort_server::access::{Key, Scope};
+use consort_tools::ScriptedTool;
+use consort_tools::memory::{Entry, Memory};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

@@ -3,11 +3,15 @@
 //! must not panic, and it must not take long. `CONSORT_FUZZ_SECONDS` says how
 //! long each reader is tried; `make test` takes twenty.
 
+mod judge;
+
 use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
+
+pub use judge::judge;
 
 /// Says how long each reader is tried.
 pub const SECONDS: &str = "CONSORT_FUZZ_SECONDS";

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use consort_core::event::Event;
-use consort_runtime::log::Seq;
+use consort_log::Seq;
 use serde::{Deserialize, Serialize};
 
 const FILE: &str = "ledger";

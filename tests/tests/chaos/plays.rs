@@ -6,7 +6,7 @@ use consort_core::draft::{Draft, Ensemble};
 use consort_core::message::FailureKind;
 use consort_core::spec::{Review, ReviewPolicy};
 use consort_core::subtask;
-use consort_runtime::model::{Ask, Line, ScriptedModel};
+use consort_models::{Ask, Line, ScriptedModel};
 use serde_json::json;
 
 use crate::support::{after, ensemble, failure, task};

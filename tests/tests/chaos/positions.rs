@@ -6,7 +6,7 @@ use std::path::Path;
 
 use consort_core::event::{Event, Fact};
 use consort_core::id::Id;
-use consort_runtime::log::{Log, Query, Seq, SqliteLog};
+use consort_log::{Log, Query, Seq, SqliteLog};
 
 use super::ledger::{Ledger, Line};
 use super::victim::LOG;

@@ -10,7 +10,7 @@ use consort_core::draft::{Ensemble, Request};
 use consort_core::event::{Event, Fact};
 use consort_core::id::Id;
 use consort_core::run::Run;
-use consort_runtime::log::{Log, MemoryLog, Query, SqliteLog};
+use consort_log::{Log, MemoryLog, Query, SqliteLog};
 use futures::future::join_all;
 use serde_json::Value;
 

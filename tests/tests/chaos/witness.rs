@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::message::Failure;
+use consort_log::{Append, Error, Log, Page, Query, Record, Seq, SqliteLog};
+use consort_models::{Ask, Model, Piece, ScriptedModel};
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{Append, Error, Log, Page, Query, Record, Seq, SqliteLog};
-use consort_runtime::model::{Ask, Model, Piece, ScriptedModel};
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};

@@ -9,10 +9,10 @@ use consort_core::catalog::EffectClass;
 use consort_core::draft::Request;
 use consort_core::event::{Event, Fact};
 use consort_core::message::Outcome;
+use consort_log::{Log, MemoryLog, Query};
+use consort_models::ScriptedModel;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{Log, MemoryLog, Query};
-use consort_runtime::model::ScriptedModel;
-use consort_runtime::tool::{Pipeline, ScriptedTool};
+use consort_tools::{Pipeline, ScriptedTool};
 use serde_json::json;
 use tokio::time::timeout;
 

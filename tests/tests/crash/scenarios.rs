@@ -13,8 +13,8 @@ use consort_core::fork::Keep;
 use consort_core::message::{FailureKind, Stop};
 use consort_core::spec::{OnError, OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
 use consort_core::{chore, delegation, human, subtask};
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::ScriptedTool;
+use consort_models::{Line, ScriptedModel};
+use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

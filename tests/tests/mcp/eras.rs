@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use consort_runtime::tool::mcp::{ServerOptions, Transport};
+use consort_tools::mcp::{ServerOptions, Transport};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use consort_core::catalog::EffectClass;
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::Answer;
-use consort_runtime::tool::mcp::{ServerOptions, Transport};
+use consort_models::{Line, ScriptedModel};
+use consort_tools::Answer;
+use consort_tools::mcp::{ServerOptions, Transport};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::{chore, delegation};
-use consort_runtime::tool::Toolbox;
-use consort_runtime::tool::mcp::{ServerOptions, Servers, Traits, Transport, Trouble};
+use consort_tools::Toolbox;
+use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport, Trouble};
 
 use super::Error;
 use crate::config::{self, Config, Env, Secret};

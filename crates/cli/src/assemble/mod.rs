@@ -12,24 +12,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_chat::{Chats, Settings};
 use consort_core::chat::Rules;
 use consort_core::compile::{Catalog, Compiled};
 use consort_core::dynamic::NETWORK;
+use consort_log::clock::Clock;
+use consort_log::{self as log, Log, MemoryLog, SqliteLog};
+use consort_models as model;
+use consort_models::OptionsError;
 use consort_net::serve::pool;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
-use consort_runtime::chats::{Chats, Settings};
-use consort_runtime::clock::Clock;
-use consort_runtime::collections::Collections;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
-use consort_runtime::log::{self, Log, MemoryLog, SqliteLog};
-use consort_runtime::memory::Memory;
-use consort_runtime::model;
-use consort_runtime::model::OptionsError;
 use consort_runtime::suspects::Suspects;
-use consort_runtime::tool::{self, HttpToolError, SearchCollections, Toolbox};
 use consort_runtime::traces::Traces;
+use consort_tools::collections::Collections;
+use consort_tools::memory::Memory;
+use consort_tools::{self as tool, HttpToolError, SearchCollections, Toolbox};
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
 use self::models::{embedder, model_limit, models, shared_rate};
@@ -232,7 +232,7 @@ fn open(store: &Store) -> Result<Arc<dyn Log>, Error> {
 mod tests {
     use consort_core::draft::{Draft, Request};
     use consort_core::mistake::Mistake;
-    use consort_runtime::tool::Tool;
+    use consort_tools::Tool;
 
     use super::*;
 

@@ -4,18 +4,18 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use consort_core::catalog::ModelInfo;
+use consort_models::anthropic::Anthropic;
+use consort_models::gemini::Gemini;
+use consort_models::openai::{self, OpenAi};
+use consort_models::{DemoModel, Embedder, ModelCatalog, Options};
 use consort_runtime::limits::{self, ModelLimit};
-use consort_runtime::model::anthropic::Anthropic;
-use consort_runtime::model::gemini::Gemini;
-use consort_runtime::model::openai::{self, OpenAi};
-use consort_runtime::model::{self, DemoModel, Embedder, ModelCatalog, Options};
 
 use super::Error;
 use crate::config::{Api, Config, Model, Provider, Rate};
 
 /// The models a run uses; `pace` is how fast the demo model speaks.
 pub(super) fn models<'a>(used: impl Iterator<Item = &'a Model>, pace: Duration) -> Result<ModelCatalog, Error> {
-    let client = model::client().map_err(|error| Error::Client(error.to_string()))?;
+    let client = consort_http::client().map_err(|error| Error::Client(error.to_string()))?;
     let mut catalog = ModelCatalog::default();
     for model in used {
         let (info, options, client) = (ModelInfo::clone(&model.info), options(model), client.clone());
@@ -63,6 +63,6 @@ pub(super) fn embedder(config: &Config) -> Result<Option<Embedder>, Error> {
     let Some(embeddings) = &config.chat.embeddings else { return Ok(None) };
     let mut options = Options::new(embeddings.base_url.as_str(), &embeddings.model);
     options.api_key = embeddings.api_key.as_ref().map(|key| key.reveal().to_owned());
-    let client = model::client().map_err(|error| Error::Client(error.to_string()))?;
+    let client = consort_http::client().map_err(|error| Error::Client(error.to_string()))?;
     Embedder::new(&options, client).map(Some).map_err(Error::Embeddings)
 }

@@ -11,7 +11,7 @@ use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::human;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::{Review, Spec, Task};
-use consort_runtime::tool::{SearchCollections, Toolbox};
+use consort_tools::{SearchCollections, Toolbox};
 
 use crate::config::{Builtin, Config, GIVEN};
 

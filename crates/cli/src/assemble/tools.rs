@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use consort_runtime::clock::Clock;
-use consort_runtime::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
-use consort_runtime::tool::{
-    self, Calculator, DateTime, EditFile, HttpFetch, HttpTool, Json, ListFiles, Pipeline, ReadFile, Step, Tool,
+use consort_http::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
+use consort_log::clock::Clock;
+use consort_tools::{
+    self as tool, Calculator, DateTime, EditFile, HttpFetch, HttpTool, Json, ListFiles, Pipeline, ReadFile, Step, Tool,
     Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
 };
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use consort_runtime::log::Seq;
+use consort_log::Seq;
 use consort_runtime::ring::Frame;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};

@@ -1,7 +1,7 @@
 //! Which server a command talks to, and how its answer is printed: what every
 //! command of this kind accepts.
 
-use consort_runtime::model;
+use consort_http as http;
 use url::Url;
 
 use super::Client;
@@ -44,7 +44,7 @@ impl Target {
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(wrong("it must begin with http:// or https://"));
         }
-        let http = model::client().map_err(|error| format!("no HTTP client: {error}"))?;
+        let http = http::client().map_err(|error| format!("no HTTP client: {error}"))?;
         Ok(Client { http, base, key: self.key.clone().or_else(|| set(KEY_VARIABLE)) })
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use consort_runtime::log::SqliteLog;
+use consort_log::SqliteLog;
 
 use crate::assemble::store_file;
 use crate::config::{Config, Env};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use consort_runtime::tool::Toolbox;
+use consort_tools::Toolbox;
 
 use crate::assemble;
 use crate::config::{Config, Env, FILE_NAME};

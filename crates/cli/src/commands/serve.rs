@@ -8,11 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use consort_runtime::clock::Clock;
-use consort_runtime::tool::mcp::Servers;
+use consort_log::clock::Clock;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms, bind};
+use consort_tools::mcp::Servers;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use consort_chat::{DETACH_GRACE, MAX_CONCURRENT_TURNS};
 use consort_core::budget::Limits;
 use consort_core::catalog::Permission;
 use consort_core::chat::{Mode, Rules};
-use consort_runtime::chats::{DETACH_GRACE, MAX_CONCURRENT_TURNS};
 
 use super::budget;
 use super::fields::Fields;

@@ -1,7 +1,7 @@
 //! `headers = { … }`: what is sent along with requests. Values are credentials
 //! more often than not, so they are kept where nothing shows them.
 
-use consort_runtime::headers::Headers;
+use consort_http::headers::Headers;
 
 use super::fields::Fields;
 use super::typed::Typed;

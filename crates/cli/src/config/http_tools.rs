@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{Permission, ToolInfo};
 use consort_core::schema::Schema;
-use consort_runtime::tool::{HttpEndpoint, HttpMethod, HttpToolError, http_tool_info, with_effect};
+use consort_tools::{HttpEndpoint, HttpMethod, HttpToolError, http_tool_info, with_effect};
 
 use super::fields::Fields;
 use super::headers::{self, from_environment};

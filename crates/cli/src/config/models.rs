@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
-use consort_runtime::headers::Headers;
-use consort_runtime::model::{BodyShape, Extra};
+use consort_http::headers::Headers;
+use consort_models::{BodyShape, Extra};
 
 use super::fields::Fields;
 use super::headers;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use consort_runtime::headers::Headers;
+use consort_http::headers::Headers;
 use consort_runtime::telemetry::Protocol;
 
 use super::fields::Fields;

@@ -6,13 +6,11 @@ use std::time::Duration;
 use consort_core::catalog::{EffectClass, Permission, ToolInfo};
 use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
-
-use consort_runtime::clock::Clock;
-use consort_runtime::tool::{
-    self, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WriteFile,
-};
-
+use consort_log::clock::Clock;
 use consort_server::DIRECT;
+use consort_tools::{
+    self as tool, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WriteFile,
+};
 
 use super::fields::Fields;
 use super::http_tools::{self, HttpTool};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use consort_chat::{self as chats, Chats};
 use consort_core::chat::{Answer, Mode, Say};
-use consort_runtime::chats::{self, Chats};
 use consort_runtime::engine::Engine;
 use consort_runtime::ring::Frame;
 use futures::{StreamExt, TryStreamExt};

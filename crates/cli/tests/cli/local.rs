@@ -331,8 +331,8 @@ async fn a_backup_is_a_store_of_its_own_and_old_runs_are_not_kept_for_ever() {
     let (status, words, _) = consort(&["backup", "other/consort.db"]);
     assert_eq!(status, Some(0), "{words}");
     assert_eq!(consort(&["backup", "other/consort.db"]).0, Some(1), "a copy is never overwritten");
-    let log = consort_runtime::log::SqliteLog::open(&folder.path().join("other/consort.db")).unwrap();
-    let list = consort_runtime::log::Log::list(&log, Default::default());
+    let log = consort_log::SqliteLog::open(&folder.path().join("other/consort.db")).unwrap();
+    let list = consort_log::Log::list(&log, Default::default());
     assert_eq!(list.await.map(|page| page.total), Ok(1), "one ended run was to be kept");
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::script::Gate;
-use consort_runtime::tool::{Account, Answer, Invocation, Tool};
+use consort_models::script::Gate;
+use consort_models::{Line, ScriptedModel};
+use consort_tools::{Account, Answer, Invocation, Tool};
 use futures::SinkExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
-use consort_runtime::script::Gate;
-use consort_runtime::tool::{Answer, Invocation, Tool};
+use consort_models::script::Gate;
+use consort_tools::{Answer, Invocation, Tool};
 use futures::SinkExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
-use consort_runtime::tool::{Answer, ScriptedTool, Tool};
+use consort_tools::{Answer, ScriptedTool, Tool};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep};
 

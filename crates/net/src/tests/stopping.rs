@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
 use consort_core::message::Outcome;
-use consort_runtime::model::{Line, ScriptedModel, What};
-use consort_runtime::tool::{Answer, Tool, What as Did};
+use consort_models::{Line, ScriptedModel, What};
+use consort_tools::{Answer, Tool, What as Did};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -2,7 +2,7 @@
 
 use consort_core::message::{self, Usage};
 use consort_core::queue::Priority;
-use consort_runtime::tool;
+use consort_tools as tool;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 

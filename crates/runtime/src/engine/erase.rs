@@ -3,9 +3,9 @@
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
 use consort_core::spec::Kind;
+use consort_log::{self as log, Order, Query};
 
 use super::{Engine, Error};
-use crate::log::{self, Order, Query};
 
 /// What came of getting rid of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Engine {
     }
 
     /// Erases streams, and what is known about them.
-    pub(crate) async fn forget(&self, streams: Vec<std::sync::Arc<str>>) -> Result<(), Error> {
+    pub async fn forget(&self, streams: Vec<std::sync::Arc<str>>) -> Result<(), Error> {
         self.seams().log.erase(streams.clone()).await?;
         self.0.damage.forget(&streams);
         Ok(())

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use consort_core::fork::{self, Forked, Wanted};
 use consort_core::spec::Kind;
-
-use crate::busy;
+use consort_tools::busy;
 
 use super::{Engine, Error, New, ensemble_id, fresh_id};
 

@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use consort_core::spec::Kind;
+use consort_log::{self as log, Order, Query, Row};
+use consort_tools::collections;
 
 use super::{Engine, Error};
-use crate::collections;
-use crate::log::{self, Order, Query, Row};
 use crate::watcher::{Content, check};
 
 /// Runs listed at once while they are looked through.
@@ -19,7 +19,7 @@ impl Engine {
     }
 
     /// Refuses a stream that is known to be damaged.
-    pub(crate) fn check_damage(&self, stream: &str) -> Result<(), Error> {
+    pub fn check_damage(&self, stream: &str) -> Result<(), Error> {
         Ok(self.0.damage.check(stream)?)
     }
 

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use consort_core::span::Span;
+use consort_http::headers::Headers;
+use consort_http::trace::Trace;
 use reqwest::Url;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::headers::Headers;
 use crate::meters::{Meter, Meters};
-use crate::trace::Trace;
 use exporter::{Exporter, Target};
 pub(crate) use recorder::Recorder;
 
@@ -100,7 +100,7 @@ impl Telemetry {
     pub fn start(options: &Options, meters: Meters) -> Result<Telemetry, Error> {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let (closing, told) = watch::channel(false);
-        let client = crate::model::client().map_err(|error| Error::Client(error.to_string()))?;
+        let client = consort_http::client().map_err(|error| Error::Client(error.to_string()))?;
         let resource = otlp::resource(&options.service);
         let target = Target {
             url: address(&options.endpoint)?,

@@ -3,12 +3,12 @@
 
 use consort_core::id::Millis;
 use consort_core::span::{Attribute, Kind};
+use consort_http::trace::span_id;
 use prost::{Message, Oneof};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Protocol, Told};
-use crate::trace::span_id;
 
 /// Characters of a text that are sent; names and reasons are shorter.
 const TEXT_CHARS_MAX: usize = 1024;
@@ -257,11 +257,11 @@ fn is_unset(code: &i32) -> bool {
 #[cfg(test)]
 mod tests {
     use consort_core::span;
+    use consort_fuzz::judge;
+    use consort_http::trace::Trace;
     use serde_json::json;
 
     use super::*;
-    use crate::model::judge::judge_otlp;
-    use crate::trace::Trace;
 
     fn told(place: &str, parent: Option<&str>, error: Option<&str>) -> Told {
         let span = span::Span {
@@ -331,6 +331,7 @@ mod tests {
     fn its_requests_are_what_the_official_decoder_reads() {
         let spans = [told("1?1.0", Some("1"), Some("no")), told(span::RUN, None, None)];
         let request = request(&resource("me"), &spans);
-        judge_otlp(&Protocol::Protobuf.body(&request), &as_json(&request));
+        let digits: String = Protocol::Protobuf.body(&request).iter().map(|byte| format!("{byte:02x}")).collect();
+        judge("otlp", &[json!({ "bytes": digits, "means": as_json(&request) })]);
     }
 }

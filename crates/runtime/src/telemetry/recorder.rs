@@ -7,9 +7,9 @@ use consort_core::event::Event;
 use consort_core::next::Effect;
 use consort_core::run::Run;
 use consort_core::span::Span;
+use consort_http::trace::Trace;
 
 use super::{Telemetry, Told};
-use crate::trace::Trace;
 
 /// What is told about one run, if anybody wants to know.
 pub(crate) struct Recorder {

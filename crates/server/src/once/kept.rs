@@ -14,8 +14,8 @@ use axum::http::response::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use consort_core::id::Millis;
-use consort_runtime::clock::Clock;
-use consort_runtime::log::{Append, Error, Log, Order, Query, Record, Row, Seq};
+use consort_log::clock::Clock;
+use consort_log::{Append, Error, Log, Order, Query, Record, Row, Seq};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -230,7 +230,7 @@ pub(super) fn hex(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use consort_runtime::log::MemoryLog;
+    use consort_log::MemoryLog;
 
     use super::*;
 

@@ -15,8 +15,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::{Extension, body};
 use consort_core::compile::Compiled;
+use consort_log as log;
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::log;
 
 pub(crate) use self::kept::sweep;
 pub(crate) use self::keys::Keys;

@@ -11,7 +11,7 @@ use consort_core::dynamic::NETWORK;
 use consort_core::human;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
-use consort_runtime::tool::{DynamicToolProvider, Tool};
+use consort_tools::{DynamicToolProvider, Tool};
 use serde_json::{Value, json};
 
 use crate::Site;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use consort_core::time::iso;
-use consort_runtime::collections::{Added, Collection, Hit, KIND};
+use consort_tools::collections::{Added, Collection, Hit, KIND};
 use serde_json::{Value, json};
 
 use crate::Site;

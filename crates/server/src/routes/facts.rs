@@ -7,9 +7,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
+use consort_chat::facts::{DamagedFact, Fact};
 use consort_core::time::iso;
 use consort_runtime::engine;
-use consort_runtime::facts::{DamagedFact, Fact};
 use serde_json::{Value, json};
 
 use crate::Site;

@@ -9,8 +9,9 @@ use axum::routing::{delete, get};
 use axum::{Extension, Json, Router};
 use consort_core::chore;
 use consort_core::time::iso;
-use consort_runtime::memory::{Entry, Memory, Scope};
-use consort_runtime::{engine, log};
+use consort_log as log;
+use consort_runtime::engine;
+use consort_tools::memory::{Entry, Memory, Scope};
 use serde_json::{Value, json};
 
 use crate::Site;

@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
 use consort_core::spec::Kind;
+use consort_log::Query;
 use consort_runtime::admission::Load;
-use consort_runtime::log::Query;
 use consort_runtime::meters::{Meter, gauge};
 
 use super::runs::STATUSES;

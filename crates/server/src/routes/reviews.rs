@@ -11,8 +11,8 @@ use consort_core::event::Decision;
 use consort_core::frame::parse_review_id;
 use consort_core::gate::Standing;
 use consort_core::spec::Kind;
+use consort_log::{self as log, Order, Query};
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::log::{self, Order, Query};
 use serde_json::{Value, json};
 
 use crate::Site;

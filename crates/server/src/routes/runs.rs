@@ -9,8 +9,8 @@ use axum::routing::get;
 use axum::{Extension, Json, Router};
 use consort_core::damaged::DamagedRun;
 use consort_core::id::Millis;
+use consort_log::{self as log, Query, Row};
 use consort_runtime::engine::{self, Removal};
-use consort_runtime::log::{self, Query, Row};
 use serde_json::{Map, Value, json};
 
 use crate::Site;

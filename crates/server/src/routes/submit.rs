@@ -14,7 +14,10 @@ use consort_core::compile::Compiled;
 use consort_core::run::Run;
 use consort_core::spec::{Spec, Task};
 use consort_core::submission::{self, Submission};
-use consort_runtime::{busy, engine, log, trace};
+use consort_http::trace;
+use consort_log as log;
+use consort_runtime::engine;
+use consort_tools::busy;
 use serde_json::{Map, Value, json};
 
 use crate::Site;

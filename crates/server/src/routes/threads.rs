@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
+use consort_chat::{Place, Said, Seat, Start, Thread};
 use consort_core::chat::{self, Role, Row, Say};
-use consort_runtime::chats::{Place, Said, Seat, Start, Thread};
 use serde_json::{Value, json};
 
 use crate::Site;

@@ -9,11 +9,11 @@ use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
 use consort_core::human;
 use consort_core::id::Id;
-use consort_runtime::busy;
+use consort_http::trace::{self, Trace};
 use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
-use consort_runtime::tool::{Answer, Invocation};
-use consort_runtime::trace::{self, Trace};
+use consort_tools::busy;
+use consort_tools::{Answer, Invocation};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 

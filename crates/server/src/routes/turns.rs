@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Extension, Json, Router};
+use consort_chat::Spent;
 use consort_core::time::iso;
-use consort_runtime::chats::Spent;
 use serde_json::{Value, json};
 
 use crate::Site;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use consort_core::time::iso;
-use consort_runtime::tool::{Hidden, Item, Workspace};
+use consort_tools::{Hidden, Item, Workspace};
 use serde_json::{Value, json};
 
 use crate::Site;

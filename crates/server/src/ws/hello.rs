@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use consort_core::spec::Kind;
+use consort_log::{Order, Query, Row, Seq};
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{Order, Query, Row, Seq};
 use serde_json::{Map, Value, json};
 
 use crate::Site;

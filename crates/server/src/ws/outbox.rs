@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Error;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use consort_runtime::log::Seq;
+use consort_log::Seq;
 use consort_runtime::meters::{Meter, Meters};
 use futures::SinkExt;
 use futures::stream::SplitSink;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use consort_log::Seq;
 use consort_runtime::feed::News;
-use consort_runtime::log::Seq;
 use consort_runtime::ring::{Frame, Slot};
 use futures::stream::AbortHandle;
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
+use consort_log::{self as log, Seq};
 use consort_runtime::feed::{Behind, Feed, News};
-use consort_runtime::log::{self, Seq};
 use consort_runtime::ring::{Frame, Slot};
 use futures::future::BoxFuture;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, SplitStream, abortable};

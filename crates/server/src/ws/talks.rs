@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use consort_chat::{Chats, Numbered, Start};
 use consort_core::catalog::ToolInfo;
-use consort_runtime::chats::{Chats, Numbered, Start};
-use consort_runtime::log;
+use consort_log as log;
 use futures::StreamExt;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consort_log::{self as log, Seq};
 use consort_runtime::engine;
-use consort_runtime::log::{self, Seq};
 use serde_json::Value;
 
 use crate::Site;

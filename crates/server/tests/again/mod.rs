@@ -6,10 +6,10 @@ use consort_core::catalog::EffectClass;
 use consort_core::draft::Draft;
 use consort_core::message::{Failure, FailureKind, Message};
 use consort_core::spec::ReviewRule;
+use consort_log::MemoryLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::ScriptedTool;
+use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine_with, server, start, task};

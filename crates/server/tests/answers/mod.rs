@@ -4,8 +4,8 @@
 use consort_core::draft::Draft;
 use consort_core::message::Stop;
 use consort_core::spec::OnTruncated;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::{Line, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine, server, start, task};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consort_core::message::{Failure, FailureKind, Stop};
-use consort_runtime::model::{Line, ScriptedModel};
+use consort_models::{Line, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

@@ -1,7 +1,7 @@
 //! What is remembered about people, across their conversations.
 
+use consort_chat::Chats;
 use consort_core::budget::Limits;
-use consort_runtime::chats::Chats;
 
 use super::*;
 

@@ -7,9 +7,9 @@ mod spent;
 use std::sync::Arc;
 
 use consort_core::message::Message;
+use consort_log::MemoryLog;
+use consort_models::{Ask, Line, ScriptedModel, What};
 use consort_runtime::admission::Capacity;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Ask, Line, ScriptedModel, What};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consort_chat::facts::{Facts, Source};
 use consort_core::compile::Compiled;
 use consort_core::draft::Draft;
 use consort_core::spec::{Kind, ReviewRule};
 use consort_core::submission::{self, Submission};
+use consort_log::SqliteLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
-use consort_runtime::facts::{Facts, Source};
-use consort_runtime::log::SqliteLog;
-use consort_runtime::memory::{Entry, Memory};
-use consort_runtime::model::{Line, ScriptedModel};
 use consort_server::Server;
+use consort_tools::memory::{Entry, Memory};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ fn harms() -> Vec<Harm> {
 const STATUS: Harm = Harm { sql: "UPDATE streams SET status = CAST(x'ff' AS TEXT) WHERE id = ?1", ..ROW };
 
 fn model() -> ScriptedModel {
-    let hangs = |ask: &consort_runtime::model::Ask| format!("{:?}", ask.messages.last()).contains("hang");
+    let hangs = |ask: &consort_models::Ask| format!("{:?}", ask.messages.last()).contains("hang");
     ScriptedModel::new().when(hangs, Line::new().hangs()).otherwise(Line::new().says("done"))
 }
 

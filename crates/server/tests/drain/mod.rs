@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_log::MemoryLog;
+use consort_models::{Entry, Line, ScriptedModel, What};
 use consort_runtime::admission::Capacity;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Entry, Line, ScriptedModel, What};
 use consort_server::access::Reach;
 use serde_json::json;
 use tokio::sync::Notify;

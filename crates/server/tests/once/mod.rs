@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use consort_core::draft::Draft;
 use consort_core::spec::ReviewRule;
+use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::{ScriptedTool, What};
 use consort_server::Server;
+use consort_tools::{ScriptedTool, What};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What came out of a run, wherever it is asked for.
 
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::{Line, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine, server, start, task};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use consort_core::draft::Draft;
 use consort_core::message::Message;
 use consort_core::spec::{Kind, ReviewRule};
+use consort_log::MemoryLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::{Capacity, Load};
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine, engine_over, server, start, task};
@@ -60,7 +60,7 @@ async fn a_required_review_waits_unless_the_request_says_what_silence_means() {
 /// Answers at once, except about `slow`, where it is silent.
 fn model() -> ScriptedModel {
     let is_slow = |message: &Message| matches!(message, Message::User { text } if text.as_str().contains("about slow"));
-    let silent = move |ask: &consort_runtime::model::Ask| ask.messages.iter().any(is_slow);
+    let silent = move |ask: &consort_models::Ask| ask.messages.iter().any(is_slow);
     ScriptedModel::new().when(silent, Line::new().hangs()).otherwise(Line::new().says("draft"))
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_models::ScriptedModel;
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::ScriptedModel;
-use consort_runtime::tool::ScriptedTool;
 use consort_runtime::traces::Traces;
+use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine_with, server, start, task};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use consort_core::draft::Draft;
 use consort_core::human;
 use consort_core::spec::{Review, ReviewRule};
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::{Line, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

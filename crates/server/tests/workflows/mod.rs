@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use consort_chat::{Error, Start};
 use consort_core::chat::{Say, manifest};
+use consort_log::MemoryLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::chats::{Error, Start};
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ScriptedModel};
 use consort_server::Server;
 use futures::StreamExt;
 use serde_json::{Value, json};

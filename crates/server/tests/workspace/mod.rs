@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use consort_chat::{Chats, Settings};
 use consort_core::draft::Draft;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::chats::{Chats, Settings};
-use consort_runtime::model::{Line, ScriptedModel};
-use consort_runtime::tool::{Workspace, WriteFile};
 use consort_server::access::Reach;
+use consort_tools::{Workspace, WriteFile};
 use serde_json::{Value, json};
 
 use crate::client::{Here, engine_with, server, start, task};

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo, Permission};
 use consort_core::message::{Message, Stop};
+use consort_log::MemoryLog;
+use consort_log::clock::Clock;
+use consort_models::{Line, ModelCatalog, ScriptedModel, What};
 use consort_runtime::admission::Capacity;
-use consort_runtime::clock::Clock;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::Limits;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ModelCatalog, ScriptedModel, What};
-use consort_runtime::tool::{ScriptedTool, Toolbox};
+use consort_tools::{ScriptedTool, Toolbox};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

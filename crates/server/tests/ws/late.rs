@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_log::MemoryLog;
+use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
-use consort_runtime::log::MemoryLog;
-use consort_runtime::model::{Line, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use consort_core::draft::Draft;
 use consort_core::id::Id;
 use consort_core::spec::ReviewRule;
+use consort_models::{self as model, Line, ScriptedModel};
 use consort_net::remote::NetworkTool;
 use consort_net::serve::Serve;
 use consort_net::share::{Kitchen, Share, What};
 use consort_runtime::admission::Capacity;
-use consort_runtime::model::{self, Line, ScriptedModel};
-use consort_runtime::tool::{Account, Answer, Invocation, Tool};
 use consort_server::Server;
+use consort_tools::{Account, Answer, Invocation, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

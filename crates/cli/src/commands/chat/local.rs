@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use consort_runtime::chats::Chats;
-use consort_runtime::clock::Clock;
+use consort_chat::Chats;
+use consort_log::clock::Clock;
 use consort_runtime::engine::Engine;
-use consort_runtime::tool::mcp::Servers;
+use consort_tools::mcp::Servers;
 
 use super::Session;
 use crate::assemble::{self, Store, Surroundings};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use consort_core::compile::Compiled;
 use consort_core::spec::Kind;
-use consort_runtime::clock::Clock;
+use consort_log::Query;
+use consort_log::clock::Clock;
 use consort_runtime::engine::Engine;
-use consort_runtime::log::Query;
-use consort_runtime::tool::Toolbox;
+use consort_tools::Toolbox;
 
 use super::shown::Shown;
 use super::{Args, request, wrong};

@@ -12,10 +12,10 @@ use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_core::schema::Schema;
 use consort_core::spec::{OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
-use consort_runtime::headers::Headers;
-use consort_runtime::model::{BodyShape, Extra};
-use consort_runtime::tool::{HttpEndpoint, HttpMethod};
+use consort_http::headers::Headers;
+use consort_models::{BodyShape, Extra};
 use consort_server::access::{Key, Scope};
+use consort_tools::{HttpEndpoint, HttpMethod};
 use serde_json::json;
 
 use super::{CONTRACT, SECRET, parse};

@@ -1,9 +1,11 @@
 //! Conversations: say something, stop it, come back to it, allow what it asks
 //! for, run what it wants done in the editor.
 
+use consort_chat as chats;
+use consort_chat::{Chats, Place, Said as Spoken, Start};
 use consort_core::chat::{self, Mode, Presence, Say};
-use consort_runtime::chats::{Chats, Place, Said as Spoken, Start};
-use consort_runtime::{busy, chats, engine};
+use consort_runtime::engine;
+use consort_tools::busy;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};

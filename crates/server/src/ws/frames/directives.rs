@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consort_core::decide::Command;
 use consort_core::event::Directive;
 use consort_core::tier::Tier;
-use consort_runtime::log::Query;
+use consort_log::Query;
 use serde_json::{Value, json};
 
 use super::{Row, answer};

@@ -1,7 +1,7 @@
 //! Frames about the connection itself: `ping`, `auth`, `subscribe`.
 
 use axum::http::StatusCode;
-use consort_runtime::log::Seq;
+use consort_log::Seq;
 use serde_json::{Value, json};
 
 use super::{Row, answer};

@@ -1,0 +1,108 @@
+//! Threads that cannot be read, wholly or in part: they are listed, looked at
+//! and deleted like any other, and are in no other thread's way.
+
+use consort_core::chat::Stored;
+use consort_log as log;
+use consort_runtime::engine;
+use serde_json::Value;
+
+use super::thread::{Found, damaged_view};
+use super::{Chats, Error, Thread};
+
+impl Chats {
+    /// The owner's threads as clients see them, the one with the newest event
+    /// first, damaged ones included; those that mention `words`, in lower
+    /// case, where some are given.
+    pub async fn views(&self, owner: &str, words: Option<&str>) -> Result<Vec<Value>, Error> {
+        let mut views = Vec::new();
+        for found in Thread::list(self.log(), Some(owner)).await? {
+            match found {
+                Ok(thread) if self.mentions(owner, &thread, words).await? => views.push(self.view(&thread).await?),
+                Err(damaged) if says(&damaged.title, words) => views.push(damaged.view()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(views)
+    }
+
+    /// One thread of the owner as clients see it, damaged or not.
+    pub async fn view_of(&self, owner: &str, id: &str) -> Result<Value, Error> {
+        match Thread::find(self.log(), id, owner).await? {
+            None => Err(Error::NotFound(id.to_owned())),
+            Some(Ok(thread)) => self.view(&thread).await,
+            Some(Err(damaged)) => Ok(damaged.view()),
+        }
+    }
+
+    /// A thread as clients see it, with what its turns add; where they cannot
+    /// be read, with why.
+    pub async fn view(&self, thread: &Thread) -> Result<Value, Error> {
+        let last = match self.last(&thread.id).await {
+            Ok(last) => last,
+            Err(error) => return Ok(damaged_view(thread.view(None, None), &reason(error)?)),
+        };
+        let last_seq = last.as_ref().and_then(|turn| turn.next.checked_sub(1));
+        let running = last.filter(|turn| !consort_runtime::past::is_over(turn)).map(|turn| turn.turn);
+        match running.as_deref().and_then(|turn| self.0.engine.damage(turn)) {
+            // Nobody goes on with it, so it does not run.
+            Some(reason) => Ok(damaged_view(thread.view(None, last_seq), &reason)),
+            None => Ok(thread.view(running.as_deref(), last_seq)),
+        }
+    }
+
+    /// Whether a thread's title or anything said in it holds the words.
+    async fn mentions(&self, owner: &str, thread: &Thread, words: Option<&str>) -> Result<bool, Error> {
+        let Some(wanted) = words.filter(|_| !says(&thread.title, words)) else { return Ok(true) };
+        match self.rows(owner, &thread.id).await {
+            Ok(turns) => {
+                Ok(turns.iter().flat_map(|(_, rows)| rows).any(|row| says(row.content.as_str(), Some(wanted))))
+            }
+            Err(error) => reason(error).map(|_unreadable| false),
+        }
+    }
+
+    /// The owner's turns that run, with the threads they are in.
+    pub async fn running_turns(&self, owner: &str) -> Result<Vec<(Thread, Stored)>, Error> {
+        let mut turns = Vec::new();
+        for thread in self.readable(Some(owner)).await? {
+            let running = unless_damaged(self.running(&thread.id).await)?.flatten();
+            turns.extend(running.map(|turn| (thread, turn)));
+        }
+        Ok(turns)
+    }
+
+    /// Says whether a thread is the owner's, also when it cannot be read.
+    pub(super) async fn check_owner(&self, owner: &str, id: &str) -> Result<(), Error> {
+        let found = Thread::find(self.log(), id, owner).await?;
+        found.map(drop).ok_or_else(|| Error::NotFound(id.to_owned()))
+    }
+
+    /// The threads that can be read.
+    pub(super) async fn readable(&self, owner: Option<&str>) -> Result<Vec<Thread>, Error> {
+        Ok(Thread::list(self.log(), owner).await?.into_iter().filter_map(Found::ok).collect())
+    }
+}
+
+/// Whether a text holds the words, if there are any.
+fn says(text: &str, words: Option<&str>) -> bool {
+    words.is_none_or(|words| text.to_lowercase().contains(words))
+}
+
+/// Why something cannot be read; any other error is passed on.
+fn reason(error: Error) -> Result<String, Error> {
+    if let Error::Engine(engine::Error::Log(damaged @ log::Error::Damaged { .. })) = &error {
+        return Ok(damaged.to_string());
+    }
+    Err(error)
+}
+
+/// The same outcome, or none where something cannot be read.
+pub(super) fn unless_damaged<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => reason(error).map(|reason| {
+            tracing::warn!(reason, "something that cannot be read is passed over");
+            None
+        }),
+    }
+}

@@ -1,0 +1,211 @@
+//! A thread's frames as one stream: turn after turn, stored frames first, then
+//! live ones, each number once. It stays open between turns.
+
+use std::sync::Arc;
+
+use consort_log as log;
+use consort_runtime::past::Turns;
+use consort_runtime::ring::Frame;
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::watch;
+
+use super::damaged::unless_damaged;
+use super::live::Attachment;
+use super::{Chats, Error, Seat, Thread};
+
+/// Where a follower wants to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With this number, however long it takes to come.
+    Seq(u64),
+    /// With this number, or with whatever comes next where that is not so far.
+    Missed(u64),
+    /// With whatever comes next.
+    Now,
+}
+
+struct Follower {
+    chats: Chats,
+    thread: String,
+    /// Woken when a turn begins.
+    news: watch::Receiver<u64>,
+    stays: Attachment,
+    /// How many messages it knows of that waited in vain.
+    told: u64,
+    /// Where turns are heard that begin from now on.
+    seat: Arc<Seat>,
+    /// The first number not yet seen.
+    next: u64,
+    /// The turn being followed, and what is left of it.
+    turn: Option<(Bounds, BoxStream<'static, Result<Frame, log::Error>>)>,
+    /// The last turn that could not be read to its end.
+    lost: Option<String>,
+}
+
+/// A turn and its numbers in its thread.
+struct Bounds {
+    turn: String,
+    /// The first.
+    base: u64,
+    /// The one that follows the last, as far as was known when it was found.
+    next: u64,
+}
+
+/// What comes next in a thread.
+enum Found {
+    /// A turn, or perhaps one: look again.
+    Turn,
+    /// A message that waited is not answered; the frame says why.
+    Refusal(Arc<str>),
+    /// The thread is gone.
+    Nothing,
+}
+
+/// A frame of a thread; its number, if it is stored.
+pub type Numbered = (Option<u64>, Arc<str>);
+
+impl Chats {
+    /// The frames of a thread from somewhere on, until it is deleted. Whoever
+    /// follows a thread attends its turns.
+    pub async fn follow(
+        &self,
+        owner: &str,
+        id: &str,
+        from: Start,
+    ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
+        self.check_owner(owner, id).await?;
+        let conversation = self.0.live.conversation(id);
+        let (news, seat) = (conversation.news(), conversation.seat());
+        let end = self.last(id).await?.map_or(0, |turn| turn.next);
+        let next = match from {
+            Start::Seq(seq) => seq,
+            Start::Missed(seq) => seq.min(end),
+            Start::Now => end,
+        };
+        let (chats, thread, told) = (self.clone(), id.to_owned(), conversation.refused());
+        let stays = conversation.attach(self, owner);
+        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None };
+        Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
+            .boxed())
+    }
+}
+
+impl Chats {
+    /// A place in a thread: whoever takes it before a turn begins hears every word of it.
+    pub fn seat(&self, id: &str) -> Arc<Seat> {
+        self.0.live.conversation(id).seat()
+    }
+
+    /// The frames of one turn, which began with this number.
+    pub async fn turn(
+        &self,
+        seat: &Seat,
+        turn: &str,
+        base: u64,
+    ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
+        let frames = self.tail(seat, turn, 0).await?;
+        let numbered = move |frame: Result<Frame, log::Error>| {
+            std::future::ready(match frame {
+                Ok(Frame::Event { seq, text }) => Some(Ok((Some(base + seq), text))),
+                Ok(Frame::Delta { text, .. }) => Some(Ok((None, text))),
+                // The last event says that the turn is over.
+                Ok(Frame::Result { .. }) => None,
+                Err(error) => Some(Err(error)),
+            })
+        };
+        Ok(frames.filter_map(numbered).boxed())
+    }
+
+    /// At most `max` stored frames of a thread from a number on.
+    pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<Vec<Arc<str>>, Error> {
+        self.check_owner(owner, id).await?;
+        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
+        let mut frames = Vec::new();
+        for turn in turns.filter(|turn| turn.next > from) {
+            let (first, left) = (from.saturating_sub(turn.base), max - frames.len());
+            let page = unless_damaged(self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from))?;
+            frames.extend(page.unwrap_or_default());
+            if frames.len() >= max {
+                break;
+            }
+        }
+        Ok(frames)
+    }
+
+    async fn tail(
+        &self,
+        seat: &Seat,
+        turn: &str,
+        from: u64,
+    ) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
+        match seat.take(turn).filter(|_| from == 0) {
+            Some(heard) => Ok(self.0.engine.tail_heard(turn, heard)),
+            None => Ok(self.0.engine.tail(turn, from).await?),
+        }
+    }
+}
+
+impl Follower {
+    async fn frame(&mut self) -> Option<Result<Numbered, log::Error>> {
+        loop {
+            let Some((bounds, frames)) = &mut self.turn else {
+                match self.find().await {
+                    Ok(Found::Turn) => continue,
+                    Ok(Found::Refusal(text)) => return Some(Ok((None, text))),
+                    Ok(Found::Nothing) => return None,
+                    Err(error) => return Some(Err(unreadable(error))),
+                }
+            };
+            match frames.next().await {
+                Some(Ok(Frame::Event { seq, text })) => {
+                    let seq = bounds.base + seq;
+                    self.next = seq + 1;
+                    return Some(Ok((Some(seq), text)));
+                }
+                Some(Ok(Frame::Delta { text, .. })) => return Some(Ok((None, text))),
+                Some(Err(error)) => {
+                    if matches!(error, log::Error::Damaged { .. }) {
+                        // It stays as it is: the thread goes on with the turn after it.
+                        self.next = self.next.max(bounds.next);
+                        self.lost = Some(bounds.turn.clone());
+                    }
+                    return Some(Err(error));
+                }
+                // The last event says that the turn is over.
+                Some(Ok(Frame::Result { .. })) | None => self.turn = None,
+            }
+        }
+    }
+
+    /// Finds the turn the next number belongs to, waiting for it if need be.
+    async fn find(&mut self) -> Result<Found, Error> {
+        self.news.mark_unchanged();
+        let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
+        let first = ended.turns.partition_point(|turn| turn.next <= self.next);
+        // A turn that runs and cannot be read has nothing more to show.
+        let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));
+        if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
+            let from = self.next.saturating_sub(turn.base);
+            let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
+            self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
+            return Ok(Found::Turn);
+        }
+        if let Some(text) = self.stays.refusal(&mut self.told) {
+            return Ok(Found::Refusal(text));
+        }
+        if !Thread::exists(self.chats.log(), &self.thread).await? {
+            return Ok(Found::Nothing);
+        }
+        Ok(if self.news.changed().await.is_ok() { Found::Turn } else { Found::Nothing })
+    }
+}
+
+/// Why the frames end here.
+pub(super) fn unreadable(error: Error) -> log::Error {
+    if let Error::Engine(consort_runtime::engine::Error::Log(error)) = error {
+        error
+    } else {
+        log::Error::Unavailable(error.to_string())
+    }
+}

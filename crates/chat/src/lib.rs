@@ -1,0 +1,547 @@
+//! Conversations. A thread's turns are runs, one after the other; this module
+//! decides nothing about them: it says who is next. Whatever it knows it reads
+//! from the log, so that a restart changes nothing.
+
+mod damaged;
+pub mod facts;
+mod flow;
+mod follow;
+mod go_on;
+mod line;
+mod live;
+mod mining;
+mod spent;
+mod thread;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use consort_core::chat::{self, Answer, Entry, Mode, Order, Row, Rules, Say, Stored};
+use consort_core::compile::Catalog;
+use consort_core::decide::{Command, Refused};
+use consort_core::event::CancelMode;
+use consort_core::mistake::{Code, Mistake};
+use consort_core::spec::Kind;
+use consort_core::text::Text;
+use consort_log::{self as log, Query};
+use consort_runtime::engine::{self, Engine, fresh_id};
+use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
+use consort_tools::collections::{self, Collections, Hit};
+use consort_tools::{Hidden, SearchCollections, Workspace};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+pub use follow::{Numbered, Start};
+pub use live::Seat;
+pub use spent::Spent;
+pub use thread::{DamagedThread, Mined, Thread, Waiting};
+
+use damaged::unless_damaged;
+use line::QUEUE_MAX;
+use live::{Conversation, Live};
+use thread::Fact;
+
+/// What a workspace says about itself, and how much of it is read.
+const ABOUT: &str = "AGENTS.md";
+const ABOUT_MAX: usize = 32 * 1024;
+/// Passages of documents a message is answered with.
+const PASSAGES_MAX: usize = 8;
+/// How long a turn goes on after its last client has left, unless told.
+pub const DETACH_GRACE: Duration = Duration::from_mins(10);
+/// Turns at the same time, unless told.
+pub const MAX_CONCURRENT_TURNS: usize = 64;
+
+/// What holds for all conversations.
+#[derive(Clone)]
+pub struct Settings {
+    /// What a turn may use and do.
+    pub rules: Rules,
+    /// What it can choose from.
+    pub catalog: Catalog,
+    /// The providers whose tools it can choose too, by name.
+    pub providers: Vec<String>,
+    /// The files whose `AGENTS.md` is shown to the model.
+    pub workspace: Option<Workspace>,
+    /// How long a turn goes on after its last client has left.
+    pub detach_grace: Duration,
+    /// Documents answers are looked up in: those the tools search, too.
+    pub collections: Collections,
+}
+
+/// A handle to all conversations.
+#[derive(Clone)]
+pub struct Chats(Arc<Inner>, Owner);
+
+/// Tasks that start what waits, stop what nobody attends and look through what
+/// was said. They end with the last handle from outside: their own do not count.
+type Tasks = Mutex<JoinSet<()>>;
+type Owner = Option<Arc<Tasks>>;
+
+struct Inner {
+    engine: Engine,
+    settings: Settings,
+    live: Live,
+    past: Past,
+    tasks: Weak<Tasks>,
+}
+
+/// What came of saying something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The turn it is, or will be.
+    pub turn: Arc<str>,
+    /// What became of it.
+    pub place: Place,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Its turn has begun with this number of the thread.
+    Begun {
+        /// The first number of the turn.
+        seq: u64,
+    },
+    /// So many wait before it.
+    Waits {
+        /// How many.
+        position: usize,
+    },
+}
+
+/// Why a conversation said no.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such thread, or somebody else's.
+    #[error("No thread with ID {0}")]
+    NotFound(String),
+    /// Another turn runs.
+    #[error("the thread is busy with the turn {turn}")]
+    Busy {
+        /// Which.
+        turn: String,
+    },
+    /// Nothing runs that could be stopped or steered.
+    #[error("no turn of this thread is running")]
+    Idle,
+    /// There is nothing to go on with.
+    #[error("the last answer of this thread was not cut: there is nothing to continue")]
+    Uncut,
+    /// Too many messages wait.
+    #[error("{QUEUE_MAX} messages wait in this thread already")]
+    Full,
+    /// The message cannot be answered as it is.
+    #[error("{0}")]
+    Mistake(Mistake),
+    /// The turn could not be started or steered.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+}
+
+impl From<log::Error> for Error {
+    fn from(error: log::Error) -> Error {
+        Error::Engine(error.into())
+    }
+}
+
+impl Chats {
+    /// Conversations over an engine.
+    pub fn new(engine: Engine, settings: Settings) -> Chats {
+        let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
+        let tasks = Arc::downgrade(&owner);
+        Chats(Arc::new(Inner { engine, settings, live, past: Past::default(), tasks }), Some(owner))
+    }
+
+    /// What holds for all conversations.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The documents answers are looked up in.
+    pub fn collections(&self) -> &Collections {
+        &self.0.settings.collections
+    }
+
+    /// Starts what waited when the process before this one ended, and goes on
+    /// looking through what was said. Nobody attends a turn that went on.
+    pub async fn resume(&self) -> Result<(), Error> {
+        let (mut threads, mut damaged) = (Vec::new(), Vec::new());
+        for found in Thread::list(self.log(), None).await? {
+            match found {
+                Ok(thread) => threads.push(thread),
+                Err(lost) => {
+                    tracing::error!(thread = lost.id, reason = lost.reason, "a thread is left as it is");
+                    damaged.push(lost.id);
+                }
+            }
+        }
+        self.clear_mined(&threads, &damaged).await?;
+        let mut running: HashMap<String, Stored> = self.all_running().await?.into_iter().collect();
+        for thread in threads {
+            if let Some(turn) = running.remove(&thread.id) {
+                let conversation = self.0.live.conversation(&thread.id);
+                conversation.begun(&turn.turn.into(), turn.presence);
+                conversation.watch_over(self, &thread.owner);
+            }
+            if !thread.queue.is_empty() {
+                self.tend(&thread.id, &thread.owner);
+            }
+            if !thread.unmined.is_empty() {
+                self.mine(&thread.id, &thread.owner);
+            }
+        }
+        Ok(())
+    }
+
+    /// A new thread.
+    pub async fn create(&self, owner: &str, title: Option<&str>) -> Result<Thread, Error> {
+        let mut thread = Thread::new(owner, title, self.now());
+        let (owner, title) = (thread.owner.clone(), thread.title.clone());
+        thread.store(self.log(), &Fact::Created { owner: &owner, title: &title }, self.now()).await?;
+        Ok(thread)
+    }
+
+    /// The owner's threads that can be read, the one with the newest event first.
+    pub async fn threads(&self, owner: &str) -> Result<Vec<Thread>, Error> {
+        self.readable(Some(owner)).await
+    }
+
+    /// One thread of the owner.
+    pub async fn thread(&self, owner: &str, id: &str) -> Result<Thread, Error> {
+        Thread::load(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))
+    }
+
+    /// Calls a thread something else.
+    pub async fn rename(&self, owner: &str, id: &str, title: &str) -> Result<Thread, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        thread.rename(title);
+        let title = thread.title.clone();
+        thread.store(self.log(), &Fact::Renamed { title: &title }, self.now()).await?;
+        Ok(thread)
+    }
+
+    /// Erases a thread with everything that was said in it.
+    pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let found = Thread::find(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))?;
+        // What cannot be read does not run, and is erased with the rest.
+        unless_damaged(self.interrupt(id, owner).await)?;
+        if let Ok(mut thread) = found {
+            unless_damaged(self.stop_mining(&mut thread, owner).await)?;
+        }
+        let minings = self.mining_ids(id).await?;
+        for mining in &minings {
+            self.0.engine.finished(mining).await;
+        }
+        let streams = self.turn_ids(id).await?.into_iter().chain(minings).chain([id.into()]).collect();
+        self.0.engine.forget(streams).await?;
+        self.0.live.forget(id);
+        self.0.past.forget(id);
+        Ok(())
+    }
+
+    /// Says something in a thread.
+    pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let thread = self.thread(owner, id).await?;
+        self.check(&say).await?;
+        if let Some(odd) = &say.odd {
+            tracing::warn!(thread = id, odd, "a message is not what it could be");
+        }
+        let running = self.running(id).await?.map(|running| running.turn);
+        // Nobody goes on with a turn that cannot be read, so none can wait for it.
+        running.as_deref().map_or(Ok(()), |running| self.0.engine.check_damage(running))?;
+        let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
+        match say.if_busy.entry(running.as_deref(), waiting) {
+            Entry::Begin => {}
+            Entry::Interrupt => self.interrupt(id, owner).await?,
+            Entry::Wait => return self.wait(thread, say).await,
+            Entry::Refuse { turn } => return Err(Error::Busy { turn: turn.to_owned() }),
+        }
+        self.begin_now(&conversation, thread, say).await
+    }
+
+    /// Begins a turn of a thread in which nothing runs.
+    async fn begin_now(&self, conversation: &Conversation, mut thread: Thread, say: Say) -> Result<Said, Error> {
+        let (turn, presence) = (fresh_id(Kind::Turn), say.presence);
+        let seq = self.begin(&mut thread, &turn, say).await?;
+        conversation.begun(&turn, presence);
+        Ok(Said { turn, place: Place::Begun { seq } })
+    }
+
+    /// Stops the turn that runs, and looking through those before it; says
+    /// which turn that was about.
+    pub async fn stop(&self, owner: &str, id: &str) -> Result<String, Error> {
+        let thread = self.thread(owner, id).await?;
+        let running = self.running(id).await?;
+        if let Some(running) = &running {
+            self.cancel(&running.turn, owner).await?;
+        }
+        let mined = if thread.unmined.is_empty() { None } else { self.stop_listening(owner, id).await? };
+        running.map(|running| running.turn).or(mined).ok_or(Error::Idle)
+    }
+
+    /// Everything that was said, turn by turn.
+    pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
+        self.check_owner(owner, id).await?;
+        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let mut all: Vec<(String, Vec<Row>)> =
+            ended.turns.iter().map(|turn| (turn.turn.clone(), turn.rows.clone())).collect();
+        if let Some(running) = running {
+            let run = unless_damaged(self.0.engine.run(&running.turn).await.map_err(Error::from))?;
+            let rows = run.map_or(running.rows, |run| run.rows().to_vec());
+            all.push((running.turn, rows));
+        }
+        Ok(all)
+    }
+
+    /// The turn that runs, if one does.
+    pub async fn running(&self, id: &str) -> Result<Option<Stored>, Error> {
+        Ok(self.last(id).await?.filter(|turn| !is_over(turn)))
+    }
+
+    /// The last turn, whether it runs or not.
+    pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
+        Ok(self.0.past.newest(self.log(), id).await?)
+    }
+
+    /// The owner's questions for permission that nobody has answered.
+    pub async fn approvals(&self, owner: &str) -> Result<Vec<Value>, Error> {
+        let mut open = Vec::new();
+        for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
+            if open_approvals == 0 || !matches!(Thread::find(self.log(), &thread, owner).await?, Some(Ok(_))) {
+                continue;
+            }
+            let run = unless_damaged(self.0.engine.run(&turn).await.map_err(Error::from))?;
+            open.extend(run.map(|run| run.pending_approvals(&turn)).unwrap_or_default());
+        }
+        Ok(open)
+    }
+
+    /// The turns that run, with the threads they are in.
+    async fn all_running(&self) -> Result<Vec<(String, Stored)>, Error> {
+        let query = Query {
+            kind: Some(Kind::Turn.word().to_owned()),
+            ended: Some(false),
+            limit: usize::MAX,
+            ..Query::default()
+        };
+        let rows = self.log().list(query).await?.rows;
+        let mut running = Vec::with_capacity(rows.len());
+        for (id, row) in &rows {
+            let thread = row.tags.get("thread").cloned().unwrap_or_default();
+            let turn = unless_damaged(stored(self.log(), id, row).await.map_err(Error::from))?;
+            running.extend(turn.map(|turn| (thread, turn)));
+        }
+        Ok(running)
+    }
+
+    /// Answers a question for permission.
+    pub async fn approve(&self, owner: &str, id: &str, answer: Answer) -> Result<(), Error> {
+        let unknown = || Error::Engine(Refused::NoApproval.into());
+        let (turn, approval) = chat::parse_approval_id(id).ok_or_else(unknown)?;
+        let state = self.0.engine.run(turn).await.map_err(|_unknown| unknown())?;
+        let thread = state.spec().chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
+        Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
+        let command = chat::Command::Approve { approval, answer, by: owner.to_owned() };
+        match self.0.engine.command(turn, Command::Chat(command)).await {
+            // An ended turn has answered all of its questions.
+            Err(engine::Error::Refused(Refused::Ended { .. })) => {
+                Err(Error::Engine(Refused::Answered { answer: "closed" }.into()))
+            }
+            other => other.map(drop).map_err(Error::from),
+        }
+    }
+
+    /// Changes what turns may do without asking, the one that runs and those to
+    /// come; the thread says what holds.
+    pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        let mode = mode.min(self.0.settings.rules.mode);
+        thread.mode = Some(mode);
+        thread.store(self.log(), &Fact::ModeSet { mode }, self.now()).await?;
+        if let Some(running) = self.running(id).await? {
+            let command = chat::Command::SetMode { mode, by: owner.to_owned() };
+            unless_over(self.0.engine.command(&running.turn, Command::Chat(command)).await)?;
+        }
+        Ok(thread)
+    }
+
+    /// Hands the turn that waits for it what came of a call the client made.
+    pub async fn returned(
+        &self,
+        owner: &str,
+        id: &str,
+        call: &str,
+        (result, is_error): (Text, bool),
+    ) -> Result<(), Error> {
+        self.thread(owner, id).await?;
+        let running = self.running(id).await?.ok_or(Error::Idle)?;
+        let command = chat::Command::Returned { call: call.to_owned(), result, is_error };
+        self.0.engine.command(&running.turn, Command::Chat(command)).await?;
+        Ok(())
+    }
+
+    /// What is wrong with a message is said before anything is stopped for it.
+    async fn check(&self, say: &Say) -> Result<(), Error> {
+        if let Some(alias) = &say.model {
+            self.0.settings.catalog.model(alias).map_err(Error::Mistake)?;
+        }
+        self.documents(say).await.map(drop)
+    }
+
+    /// What is known for this turn only: what the workspace says about itself,
+    /// what the documents hold that the message names, and, if it wants that,
+    /// what is remembered about the user.
+    async fn context(&self, owner: &str, say: &Say) -> Result<Vec<(String, Text)>, Error> {
+        let mut context = self.about_workspace().await;
+        context.extend(self.documents(say).await?);
+        if say.remembers && say.workflow.is_none() {
+            context.extend(self.recall(owner, say.content.as_str()).await?);
+        }
+        Ok(context)
+    }
+
+    /// The passages that fit a message best.
+    async fn documents(&self, say: &Say) -> Result<Option<(String, Text)>, Error> {
+        if say.collections.is_empty() {
+            return Ok(None);
+        }
+        let hits =
+            match self.collections().search(say.content.as_str(), &say.collections, PASSAGES_MAX, self.now()).await {
+                Ok(hits) => hits,
+                Err(collections::Error::Log(error)) => return Err(error.into()),
+                Err(error) => {
+                    return Err(Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string())));
+                }
+            };
+        let passage = |hit: &Hit| format!("### {} ({})\n{}", hit.title, hit.collection, hit.snippet);
+        let text = hits.iter().map(passage).collect::<Vec<_>>().join("\n\n");
+        Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
+    }
+
+    /// Starts a turn; says with which number of the thread.
+    async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
+        let rules = &self.0.settings.rules;
+        let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
+        let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
+        let (base, allowed) = last.map(|turn| (turn.next, turn.allowed.clone())).unwrap_or_default();
+        let order = Order {
+            model: say.model.clone().or_else(|| thread.model.clone()),
+            client_tools: say.client_tools.clone(),
+            turn: chat::Turn {
+                thread: thread.id.clone(),
+                base,
+                history: ended.messages,
+                context: self.context(&thread.owner, &say).await?,
+                editor: say.editor.clone(),
+                remembers: say.remembers && say.workflow.is_none(),
+                presence: say.presence,
+                mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
+                allowed,
+                approval_timeout_ms: rules.approval_timeout_ms,
+                content: say.content.clone(),
+                continues: say.continues.clone(),
+                ..chat::Turn::default()
+            },
+        };
+        let remembers = order.turn.remembers;
+        let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
+        compiled.spec.traceparent = say.traceparent;
+        compiled.spec.tags.insert(spent::OWNER.to_owned(), thread.owner.clone());
+        // Whoever claims the number first has the thread's next turn.
+        let claim = claim(&thread.id, base);
+        if remembers {
+            self.will_mine(thread, turn).await?;
+        }
+        let ring = self.0.live.conversation(&thread.id).begins(turn);
+        self.0.engine.submit_heard((turn, ring), compiled, vec![claim]).await?;
+        thread.name_after(say.content.as_str());
+        thread.queue.retain(|waiting| *waiting.turn != **turn);
+        thread.model = say.model.or(thread.model.take());
+        let title = thread.title.clone();
+        thread.store(self.log(), &Fact::Begun { turn, title: &title }, self.now()).await?;
+        Ok(base)
+    }
+
+    /// What a turn can choose from at this moment.
+    pub fn catalog(&self) -> Catalog {
+        let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
+        let allowed =
+            tools.providers().filter(|provider| settings.providers.iter().any(|name| name == provider.name()));
+        let live = allowed.flat_map(|provider| provider.resolve());
+        let stored = tools.get(SearchCollections::NAME).cloned();
+        let mut catalog = settings.catalog.clone();
+        catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
+        catalog
+    }
+
+    /// Stops the turn that runs and waits until nothing of it is left.
+    async fn interrupt(&self, id: &str, by: &str) -> Result<(), Error> {
+        let Some(running) = self.running(id).await? else { return Ok(()) };
+        self.cancel(&running.turn, by).await?;
+        self.0.engine.finished(&running.turn).await;
+        Ok(())
+    }
+
+    async fn cancel(&self, turn: &str, by: &str) -> Result<(), Error> {
+        let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
+        unless_over(self.0.engine.command(turn, command).await)
+    }
+
+    async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
+        let query = Query { limit: usize::MAX, ..turns_of(id) };
+        Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// What the workspace says about itself, which nobody vouches for.
+    async fn about_workspace(&self) -> Vec<(String, Text)> {
+        let Some(workspace) = &self.0.settings.workspace else { return Vec::new() };
+        match workspace.text(ABOUT).await {
+            Ok(text) => {
+                let shown = &text[..text.floor_char_boundary(ABOUT_MAX)];
+                vec![(format!("About this workspace ({ABOUT})"), shown.into())]
+            }
+            Err(Hidden::Missing) => Vec::new(),
+            Err(error) => {
+                tracing::warn!(%error, "{ABOUT} of the workspace is not shown");
+                Vec::new()
+            }
+        }
+    }
+
+    fn log(&self) -> &dyn log::Log {
+        &*self.0.engine.seams().log
+    }
+
+    fn now(&self) -> u64 {
+        self.0.engine.seams().clock.now()
+    }
+
+    /// The same to a task, which ends with the last handle from outside.
+    fn within(&self) -> Chats {
+        Chats(self.0.clone(), None)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let Some(tasks) = self.1.clone().or_else(|| self.0.tasks.upgrade()) else { return };
+        let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+/// What is asked of a turn that has ended meanwhile is not wanted any more.
+fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
+    match asked {
+        Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
+        other => other.map(drop).map_err(Error::from),
+    }
+}

@@ -1,0 +1,159 @@
+//! Messages that wait for the turn before them: stored with their thread, and
+//! begun one after the other.
+
+use std::sync::Arc;
+
+use consort_core::chat::Say;
+use consort_core::spec::Kind;
+use consort_log as log;
+use consort_runtime::engine::{self, fresh_id};
+use consort_runtime::past::Turns;
+use futures::stream::{self, BoxStream, StreamExt};
+use serde_json::json;
+
+use super::follow::unreadable;
+use super::thread::Fact;
+use super::{Chats, Error, Numbered, Place, Said, Seat, Thread, Waiting};
+
+/// Messages that may wait in one thread.
+pub(super) const QUEUE_MAX: usize = 32;
+
+/// What waits in a thread.
+enum Line {
+    /// Something, until this turn has ended.
+    Waits(String),
+    /// Nothing.
+    Empty,
+}
+
+impl Chats {
+    /// Puts a message behind the turn that runs and those that wait.
+    pub(super) async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
+        let position = thread.queue.len();
+        if position >= QUEUE_MAX {
+            return Err(Error::Full);
+        }
+        let turn = fresh_id(Kind::Turn);
+        thread.queue.push(Waiting { turn: turn.to_string(), say });
+        thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
+        self.tend(&thread.id, &thread.owner);
+        Ok(Said { turn, place: Place::Waits { position } })
+    }
+
+    /// Starts what waits in a thread, one after the other, unless somebody does.
+    pub(super) fn tend(&self, id: &str, owner: &str) {
+        if !self.0.live.conversation(id).tended() {
+            return;
+        }
+        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
+        self.spawn(async move {
+            let mut waited: Option<String> = None;
+            // What waits is stored, so it begins where the server goes on.
+            while !chats.0.engine.is_draining() {
+                match chats.next_in_line(&id, &owner).await {
+                    Ok(Line::Waits(turn)) if waited.as_ref() == Some(&turn) => {
+                        // It has been waited for and runs still: nobody here owns it.
+                        tracing::error!(thread = id, turn, "the turn before a message that waits does not end");
+                        break;
+                    }
+                    Ok(Line::Waits(turn)) => {
+                        chats.0.engine.finished(&turn).await;
+                        waited = Some(turn);
+                    }
+                    Ok(Line::Empty) => return,
+                    Err(error) => {
+                        tracing::error!(thread = id, %error, "cannot start what waits in a thread");
+                        break;
+                    }
+                }
+            }
+            chats.0.live.conversation(&id).untended();
+        });
+    }
+
+    /// Starts the next message that waits, once nothing runs.
+    async fn next_in_line(&self, id: &str, owner: &str) -> Result<Line, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        if let Some(running) = self.running(id).await? {
+            return Ok(Line::Waits(running.turn));
+        }
+        let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
+        let Some((mut thread, Waiting { turn, say })) =
+            thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
+        else {
+            conversation.untended();
+            return Ok(Line::Empty);
+        };
+        let (turn, presence): (Arc<str>, _) = (turn.into(), say.presence);
+        match self.begin(&mut thread, &turn, say).await {
+            Ok(_seq) => {
+                conversation.begun(&turn, presence);
+                // Whoever said it may have left before it began.
+                conversation.watch_over(self, owner);
+            }
+            Err(Error::Engine(engine::Error::Draining)) => {}
+            Err(error) => {
+                // It will not start later either, and others wait behind it.
+                tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
+                thread.queue.retain(|waiting| *waiting.turn != *turn);
+                let title = thread.title.clone();
+                thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
+                conversation.refuse(&turn, refusal(id, &turn, &error));
+            }
+        }
+        Ok(Line::Waits(turn.to_string()))
+    }
+
+    /// The frames of a turn that waits, once it begins; if it never does, why.
+    pub fn turn_in_line(
+        &self,
+        owner: &str,
+        thread: &str,
+        (seat, turn): (Arc<Seat>, Arc<str>),
+    ) -> BoxStream<'static, Result<Numbered, log::Error>> {
+        let (chats, owner, thread) = (self.clone(), owner.to_owned(), thread.to_owned());
+        let begins = async move {
+            match chats.begins(&owner, &thread, &turn).await {
+                Ok(Some(base)) => chats.turn(&seat, &turn, base).await,
+                Ok(None) => Ok(chats.refusal(&thread, &turn)),
+                Err(error) => Err(error),
+            }
+        };
+        let frames = |begun: Result<BoxStream<'static, _>, Error>| {
+            begun.unwrap_or_else(|error| stream::iter([Err(unreadable(error))]).boxed())
+        };
+        stream::once(begins).flat_map(frames).boxed()
+    }
+
+    /// Waits until a turn begins; says with which number of the thread, unless
+    /// it waits no longer and never began.
+    async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
+        let mut news = self.0.live.conversation(thread).news();
+        loop {
+            news.mark_unchanged();
+            // Looked at first: a turn has begun before it leaves the line.
+            let stored = Thread::load(self.log(), thread, owner).await?;
+            let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
+            let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
+            let begun = ended.turns.iter().map(|turn| &**turn).chain(&running).find(|begun| begun.turn == turn);
+            if begun.is_some() || !waits || news.changed().await.is_err() {
+                return Ok(begun.map(|begun| begun.base));
+            }
+        }
+    }
+
+    /// Why a message that waited is not answered, if that is known.
+    fn refusal(&self, thread: &str, turn: &str) -> BoxStream<'static, Result<Numbered, log::Error>> {
+        let refusal = self.0.live.conversation(thread).refusal_of(turn);
+        stream::iter(refusal.map(|text| Ok((None, text)))).boxed()
+    }
+}
+
+/// What is told about a message that waited and cannot be answered.
+fn refusal(thread: &str, turn: &str, error: &Error) -> Arc<str> {
+    let code = if let Error::Mistake(mistake) = error { mistake.code.word() } else { "internal" };
+    let told = json!({ "type": "error", "thread_id": thread, "turn_id": turn, "code": code,
+        "message": error.to_string() });
+    told.to_string().into()
+}

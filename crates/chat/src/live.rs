@@ -1,0 +1,257 @@
+//! What is known of a thread only while the process lives: who is deciding
+//! about it, who attends it, and that something new happened.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use consort_core::chat::Presence;
+use consort_runtime::ring::{Listener, Ring};
+use tokio::sync::watch;
+
+use super::Chats;
+use super::line::QUEUE_MAX;
+
+/// One thread.
+pub(super) struct Conversation {
+    id: String,
+    /// Held while something is decided about the thread.
+    pub(super) gate: tokio::sync::Mutex<()>,
+    /// Counts turns that have begun.
+    news: watch::Sender<u64>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    attached: usize,
+    /// The turn that needs somebody to stay.
+    attended: Option<Arc<str>>,
+    tended: bool,
+    mined: bool,
+    /// Who listens for turns to come.
+    seats: Vec<Weak<Seat>>,
+    /// The last messages that waited in vain, and what was told about them.
+    refusals: VecDeque<(Arc<str>, Arc<str>)>,
+    /// How many there have been.
+    refused: u64,
+}
+
+/// Where turns of a thread are heard from their first word, by whoever took
+/// the seat before they began: the newest one not yet asked for.
+#[derive(Default)]
+pub struct Seat(Mutex<Option<(Arc<str>, Listener)>>);
+
+impl Seat {
+    fn put(&self, turn: &Arc<str>, heard: Listener) {
+        *self.heard() = Some((turn.clone(), heard));
+    }
+
+    /// What was heard of this turn, if it began after the seat was taken.
+    pub(super) fn take(&self, turn: &str) -> Option<Listener> {
+        self.heard().take_if(|(known, _)| **known == *turn).map(|(_, heard)| heard)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Threads that may be known before those are forgotten in which nothing happens.
+const KNOWN_MIN: usize = 256;
+
+/// The threads something happens in, by id.
+#[derive(Default)]
+pub(super) struct Live(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    all: HashMap<String, Arc<Conversation>>,
+    /// How many were left when it was last looked.
+    left: usize,
+}
+
+impl Live {
+    /// Anybody may name a thread, also one that does not exist.
+    pub(super) fn conversation(&self, id: &str) -> Arc<Conversation> {
+        let mut known = self.known();
+        if known.all.len() >= KNOWN_MIN.max(2 * known.left) {
+            known.all.retain(|_, conversation| !conversation.is_idle());
+            known.left = known.all.len();
+        }
+        known.all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn forget(&self, id: &str) {
+        let gone = self.known().all.remove(id);
+        // Whoever follows the thread learns that there is nothing to follow.
+        if let Some(gone) = gone {
+            gone.news.send_modify(|news| *news += 1);
+        }
+    }
+}
+
+impl Conversation {
+    fn new(id: &str) -> Conversation {
+        let (news, _) = watch::channel(0);
+        Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
+    }
+
+    /// Whether nobody would miss it: one made anew knows as much.
+    fn is_idle(self: &Arc<Self>) -> bool {
+        let state = self.state();
+        let State { attached: 0, attended: None, tended: false, mined: false, seats, .. } = &*state else {
+            return false;
+        };
+        let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
+        !is_heard && Arc::strong_count(self) == 1
+    }
+
+    /// A turn has begun.
+    pub(super) fn begun(&self, turn: &Arc<str>, presence: Presence) {
+        self.state().attended = (presence == Presence::Attended).then(|| turn.clone());
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// Where a turn will be shown that is about to begin; every seat hears it.
+    pub(super) fn begins(&self, turn: &Arc<str>) -> Ring {
+        let ring = Ring::default();
+        self.state().seats.retain(|seat| match seat.upgrade() {
+            Some(seat) => {
+                seat.put(turn, ring.subscribe());
+                true
+            }
+            None => false,
+        });
+        ring
+    }
+
+    /// A place to hear turns that begin from now on.
+    pub(super) fn seat(&self) -> Arc<Seat> {
+        let seat = Arc::new(Seat::default());
+        let mut state = self.state();
+        state.seats.retain(|seat| seat.strong_count() > 0);
+        state.seats.push(Arc::downgrade(&seat));
+        seat
+    }
+
+    /// A message that waited is not answered; the frame says why.
+    pub(super) fn refuse(&self, turn: &Arc<str>, frame: Arc<str>) {
+        {
+            let mut state = self.state();
+            state.refusals.push_back((turn.clone(), frame));
+            state.refused += 1;
+            if state.refusals.len() > QUEUE_MAX {
+                state.refusals.pop_front();
+            }
+        }
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// How many messages have waited in vain.
+    pub(super) fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
+    /// What was told about this one.
+    pub(super) fn refusal_of(&self, turn: &str) -> Option<Arc<str>> {
+        let state = self.state();
+        state.refusals.iter().find(|(refused, _)| **refused == *turn).map(|(_, frame)| frame.clone())
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// Whether the caller is the one to start what waits.
+    pub(super) fn tended(&self) -> bool {
+        !std::mem::replace(&mut self.state().tended, true)
+    }
+
+    pub(super) fn untended(&self) {
+        self.state().tended = false;
+    }
+
+    /// Whether the caller is the one to look through turns.
+    pub(super) fn mined(&self) -> bool {
+        !std::mem::replace(&mut self.state().mined, true)
+    }
+
+    pub(super) fn unmined(&self) {
+        self.state().mined = false;
+    }
+
+    /// Counts somebody who stays: turns go on as long as somebody does.
+    pub(super) fn attach(self: Arc<Self>, chats: &Chats, owner: &str) -> Attachment {
+        self.state().attached += 1;
+        Attachment { conversation: self, chats: chats.clone(), owner: owner.to_owned() }
+    }
+
+    /// The turn that should stop because nobody has stayed.
+    fn forsaken(&self) -> Option<Arc<str>> {
+        let state = self.state();
+        state.attended.clone().filter(|_| state.attached == 0)
+    }
+
+    /// Stops a turn that nobody attends, unless somebody comes in time.
+    pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
+        let Some(turn) = self.forsaken() else { return };
+        let (conversation, within, owner) = (self.clone(), chats.within(), owner.to_owned());
+        let grace = chats.settings().detach_grace;
+        chats.spawn(async move {
+            tokio::time::sleep(grace).await;
+            if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
+                let stopped = within.cancel(&turn, &owner).await;
+                tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
+            }
+        });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who stays with a thread, until it is dropped.
+pub(super) struct Attachment {
+    conversation: Arc<Conversation>,
+    chats: Chats,
+    owner: String,
+}
+
+impl Attachment {
+    /// The next message that waited in vain, for who knows of so many.
+    pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
+        let state = self.conversation.state();
+        let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);
+        let kept = state.refusals.len();
+        let (_, frame) = state.refusals.get(kept - unknown.min(kept))?;
+        *told = state.refused + 1 - unknown.min(kept) as u64;
+        Some(frame.clone())
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.conversation.state().attached -= 1;
+        self.conversation.watch_over(&self.chats, &self.owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
+        let live = Live::default();
+        let (held, seat) = (live.conversation("held"), live.conversation("sat").seat());
+        (0..10 * KNOWN_MIN).for_each(|n| drop(live.conversation(&n.to_string())));
+        assert!(live.known().all.len() <= KNOWN_MIN);
+        assert!(Arc::ptr_eq(&held, &live.conversation("held")));
+        assert!(live.conversation("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
+    }
+}

@@ -1,0 +1,224 @@
+//! Long-term memory: what is known of the user is told to the model, and what a
+//! turn has taught is noted once it has ended. A turn that is to be looked
+//! through is written down before it begins and crossed out when its facts are
+//! stored, so a restart loses none; the looking itself is a run like any other.
+
+use std::sync::Arc;
+
+use consort_core::chat::{self, Unmined};
+use consort_core::run::Run;
+use consort_core::spec::Kind;
+use consort_core::text::Text;
+use consort_log::{Query, Row};
+use consort_runtime::engine;
+
+use super::damaged::unless_damaged;
+use super::thread::{Fact, Mined};
+use super::{Chats, Error, Thread};
+use crate::facts::{Facts, Source};
+
+/// Facts a message is answered with.
+const RECALLED_MAX: usize = 8;
+
+/// What keeps a thread's turns from being looked through.
+enum Vein {
+    /// This run, until it has ended.
+    Waits(Arc<str>),
+    /// Nothing: one more is done.
+    Done,
+    /// There is nothing left to do.
+    Empty,
+}
+
+impl Chats {
+    /// What is remembered about people.
+    pub fn facts(&self) -> Facts {
+        Facts::new(self.0.engine.seams().log.clone())
+    }
+
+    /// What is known of the user that may help with a message.
+    pub(super) async fn recall(&self, owner: &str, content: &str) -> Result<Option<(String, Text)>, Error> {
+        let facts = self.facts().recall(owner, content, RECALLED_MAX, self.now()).await?;
+        let text = facts.iter().map(|fact| format!("- {}", fact.text)).collect::<Vec<_>>().join("\n");
+        Ok((!text.is_empty()).then(|| (chat::REMEMBERED.to_owned(), text.into())))
+    }
+
+    /// Writes down that a turn that is about to begin is to be looked through.
+    pub(super) async fn will_mine(&self, thread: &mut Thread, turn: &Arc<str>) -> Result<(), Error> {
+        thread.unmined.retain(|known| **known != **turn);
+        thread.unmined.push(turn.to_string());
+        thread.store(self.log(), &Fact::Remembers { turn }, self.now()).await?;
+        self.mine(&thread.id, &thread.owner);
+        Ok(())
+    }
+
+    /// Looks through the turns of a thread that wait for it, one after the
+    /// other, unless somebody does.
+    pub(super) fn mine(&self, id: &str, owner: &str) {
+        if !self.0.live.conversation(id).mined() {
+            return;
+        }
+        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
+        self.spawn(async move {
+            let mut waited: Option<Arc<str>> = None;
+            while !chats.0.engine.is_draining() {
+                match chats.mine_next(&id, &owner).await {
+                    Ok(Vein::Done) => {}
+                    // What was waited for has not ended: it has no owner here.
+                    Ok(Vein::Waits(run)) if waited.as_ref() == Some(&run) => break,
+                    Ok(Vein::Waits(run)) => {
+                        chats.0.engine.finished(&run).await;
+                        waited = Some(run);
+                    }
+                    Ok(Vein::Empty) => return,
+                    Err(error) => {
+                        tracing::error!(thread = id, %error, "cannot look through a turn; a restart tries again");
+                        break;
+                    }
+                }
+            }
+            chats.0.live.conversation(&id).unmined();
+        });
+    }
+
+    /// Does what can be done about the first turn that waits.
+    async fn mine_next(&self, id: &str, owner: &str) -> Result<Vein, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let thread = Thread::load(self.log(), id, owner).await?;
+        let first = thread.and_then(|thread| Some((thread.unmined.first()?.clone(), thread)));
+        let Some((turn, mut thread)) = first else {
+            conversation.unmined();
+            return Ok(Vein::Empty);
+        };
+        let ended = match unless_damaged(self.stored_run(&turn).await)? {
+            Some(Some(ended)) => ended,
+            Some(None) => {
+                let never = Mined::without(&turn, "SKIPPED", "the turn never began");
+                return self.cross_out(&mut thread, never).await;
+            }
+            None => {
+                let lost = Mined::without(&turn, "SKIPPED", "the turn cannot be read");
+                return self.cross_out(&mut thread, lost).await;
+            }
+        };
+        if !ended.ended() {
+            return Ok(Vein::Waits(turn.into()));
+        }
+        let mining = mining_id(&turn);
+        let known = match unless_damaged(self.stored_run(&mining).await)? {
+            Some(known) => known,
+            None => {
+                // It can be done again: nothing of it was kept yet.
+                self.0.engine.forget(vec![mining.clone()]).await?;
+                None
+            }
+        };
+        match known {
+            Some(run) if run.ended() => self.keep(&mut thread, &turn, &run).await,
+            Some(_) => {
+                // A process that does not go on with everything left this one.
+                self.0.engine.take_up(&mining).await;
+                Ok(Vein::Waits(mining))
+            }
+            None => match ended.mining(&turn) {
+                Ok(compiled) => {
+                    self.0.engine.submit_as(&mining, compiled, Vec::new()).await?;
+                    Ok(Vein::Waits(mining))
+                }
+                Err(reason @ (Unmined::Unwanted | Unmined::Unanswered | Unmined::Spent)) => {
+                    self.cross_out(&mut thread, Mined::without(&turn, "SKIPPED", &reason.to_string())).await
+                }
+            },
+        }
+    }
+
+    /// Stores what was found, then says so in the thread, then erases how it
+    /// was found: a fact's own bytes are the only ones there are.
+    async fn keep(&self, thread: &mut Thread, turn: &str, run: &Run) -> Result<Vein, Error> {
+        let found = run.answer().map(chat::facts).unwrap_or_default();
+        let source = Source { thread: thread.id.clone(), turn: turn.to_owned() };
+        let facts = self.facts().learn(&thread.owner, &source, &found, self.now()).await?;
+        let done = self.cross_out(thread, Mined::of(turn, run, facts)).await?;
+        self.log().erase(vec![mining_id(turn)]).await?;
+        Ok(done)
+    }
+
+    async fn cross_out(&self, thread: &mut Thread, mined: Mined) -> Result<Vein, Error> {
+        if let Some(reason) = &mined.reason {
+            tracing::warn!(thread = thread.id, turn = mined.turn, reason, "nothing is remembered of a turn");
+        }
+        thread.unmined.retain(|turn| *turn != mined.turn);
+        thread.mined = Some(mined.clone());
+        thread.store(self.log(), &Fact::Mined { mined: &mined }, self.now()).await?;
+        Ok(Vein::Done)
+    }
+
+    /// Stops looking through a thread's turns, while nobody else decides.
+    pub(super) async fn stop_listening(&self, owner: &str, id: &str) -> Result<Option<String>, Error> {
+        let conversation = self.0.live.conversation(id);
+        let _alone = conversation.gate.lock().await;
+        let mut thread = self.thread(owner, id).await?;
+        self.stop_mining(&mut thread, owner).await
+    }
+
+    /// Stops looking through the turns of a thread that have ended, also where
+    /// that has yet to begin; says which was the last of them.
+    pub(super) async fn stop_mining(&self, thread: &mut Thread, by: &str) -> Result<Option<String>, Error> {
+        let mut stopped = None;
+        for turn in thread.unmined.clone() {
+            if !self.stored_run(&turn).await?.is_some_and(|turn| turn.ended()) {
+                continue;
+            }
+            match self.stored_run(&mining_id(&turn)).await? {
+                Some(_) => self.cancel(&mining_id(&turn), by).await?,
+                None => drop(self.cross_out(thread, Mined::without(&turn, "CANCELLED", "it was stopped")).await?),
+            }
+            stopped = Some(turn);
+        }
+        Ok(stopped)
+    }
+
+    /// The runs that look through a thread's turns.
+    pub(super) async fn mining_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
+        let tags = vec![("thread".to_owned(), Some(id.to_owned()))];
+        let query = Query { kind: Some(Kind::Mining.word().to_owned()), tags, limit: usize::MAX, ..Query::default() };
+        Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Erases what a process before this one had not come to; nothing of the
+    /// threads that cannot be read.
+    pub(super) async fn clear_mined(&self, threads: &[Thread], damaged: &[String]) -> Result<(), Error> {
+        let query = Query {
+            kind: Some(Kind::Mining.word().to_owned()),
+            ended: Some(true),
+            limit: usize::MAX,
+            ..Query::default()
+        };
+        let waits =
+            |id: &Arc<str>| threads.iter().flat_map(|thread| &thread.unmined).any(|turn| mining_id(turn) == *id);
+        let rows = self.log().list(query).await?.rows;
+        let is_of_damaged = |row: &Row| row.tags.get("thread").is_some_and(|thread| damaged.contains(thread));
+        let left = rows.into_iter().filter(|(id, row)| !waits(id) && !is_of_damaged(row));
+        let left: Vec<Arc<str>> = left.map(|(id, _)| id).collect();
+        if !left.is_empty() {
+            self.log().erase(left).await?;
+        }
+        Ok(())
+    }
+
+    /// A run as it is stored, if there is one.
+    async fn stored_run(&self, id: &str) -> Result<Option<Run>, Error> {
+        match self.0.engine.run(id).await {
+            Ok(run) => Ok(Some(run)),
+            Err(engine::Error::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The run that looks through a turn: there is only one.
+fn mining_id(turn: &str) -> Arc<str> {
+    let rest = turn.split_once('-').map_or(turn, |(_, rest)| rest);
+    format!("{}-{rest}", Kind::Mining.word()).into()
+}

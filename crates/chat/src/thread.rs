@@ -1,0 +1,284 @@
+//! A thread as it is stored: a small stream of what happened to it. Its turns
+//! are runs of their own; the thread's row says everything but what they said.
+
+use std::sync::Arc;
+
+use consort_core::chat::{Mode, Say};
+use consort_core::id::Millis;
+use consort_core::run::Run;
+use consort_core::time::iso;
+use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The kind of a thread's stream.
+pub(super) const KIND: &str = "thread";
+/// Characters of a title.
+const TITLE_MAX: usize = 60;
+/// What a thread is called until somebody says something.
+const UNTITLED: &str = "New chat";
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What it is called.
+    pub title: String,
+    /// The alias its last message asked for.
+    pub model: Option<String>,
+    /// What the user lets turns to come do without asking, where a message does not say.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When something happened in it last.
+    pub updated_at: Millis,
+    /// Messages that wait for the turn before them.
+    pub queue: Vec<Waiting>,
+    /// Turns that are yet to be looked through for what is worth remembering.
+    #[serde(default)]
+    pub unmined: Vec<String>,
+    /// What came of that the last time.
+    #[serde(default)]
+    pub mined: Option<Mined>,
+    /// Length of its stream.
+    len: Seq,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The turn it will be.
+    pub turn: String,
+    /// What was said.
+    pub say: Say,
+}
+
+/// What happened to a thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Fact<'a> {
+    /// It was made.
+    Created { owner: &'a str, title: &'a str },
+    /// It was called something else.
+    Renamed { title: &'a str },
+    /// What its turns may do without asking has changed.
+    ModeSet { mode: Mode },
+    /// A message waits.
+    Queued { turn: &'a str },
+    /// A turn began.
+    Begun { turn: &'a str, title: &'a str },
+    /// A turn is about to begin that is to be looked through when it has ended.
+    Remembers { turn: &'a str },
+    /// It was looked through, or is not going to be.
+    Mined { mined: &'a Mined },
+}
+
+/// What came of looking through a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mined {
+    /// The turn.
+    pub turn: String,
+    /// How the looking ended.
+    pub status: String,
+    /// Why nothing is remembered, if nothing could be.
+    pub reason: Option<String>,
+    /// Facts that are from it.
+    pub facts: usize,
+    /// What it took, which is not part of what the turn took.
+    pub cost: Value,
+}
+
+impl Mined {
+    /// Nothing was looked for.
+    pub(super) fn without(turn: &str, status: &str, reason: &str) -> Mined {
+        let cost = Run::default().mining_cost();
+        Mined { turn: turn.to_owned(), status: status.to_owned(), reason: Some(reason.to_owned()), facts: 0, cost }
+    }
+
+    pub(super) fn of(turn: &str, run: &Run, facts: usize) -> Mined {
+        let status = run.status();
+        let reason = match run.error() {
+            Some(error) => Some(error.to_owned()),
+            None if status == "CANCELLED" => Some("it was stopped".to_owned()),
+            None => None,
+        };
+        Mined { turn: turn.to_owned(), status: status.to_owned(), reason, facts, cost: run.mining_cost() }
+    }
+
+    fn view(&self) -> Value {
+        json!({ "turnId": self.turn, "status": self.status, "reason": self.reason, "facts": self.facts,
+            "cost": self.cost })
+    }
+}
+
+impl Thread {
+    pub(super) fn new(owner: &str, title: Option<&str>, now: Millis) -> Thread {
+        Thread {
+            id: format!("thread-{}", uuid::Uuid::now_v7().simple()),
+            owner: owner.to_owned(),
+            title: title.map_or_else(|| UNTITLED.to_owned(), short),
+            model: None,
+            mode: None,
+            created_at: now,
+            updated_at: now,
+            queue: Vec::new(),
+            unmined: Vec::new(),
+            mined: None,
+            len: 0,
+        }
+    }
+
+    /// A thread nobody has named is called after what is said first in it.
+    pub(super) fn name_after(&mut self, content: &str) {
+        if self.title == UNTITLED {
+            self.title = short(content);
+        }
+    }
+
+    pub(super) fn rename(&mut self, title: &str) {
+        self.title = short(title);
+    }
+
+    /// The thread as clients see it, with what its turns add.
+    pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> Value {
+        let memory = json!({ "pending": self.unmined, "last": self.mined.as_ref().map(Mined::view) });
+        json!({ "id": self.id, "title": self.title, "model": self.model, "createdAt": iso(self.created_at),
+            "updatedAt": iso(self.updated_at), "running": running.is_some(), "turnId": running,
+            "chatSeq": chat_seq, "queued": self.queue.len(), "memory": memory,
+            "permissionMode": self.mode.map(Mode::word) })
+    }
+
+    /// Stores what happened, and with it where the thread stands.
+    pub(super) async fn store(&mut self, log: &dyn Log, fact: &Fact<'_>, now: Millis) -> Result<(), Error> {
+        let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
+        let expected = self.len;
+        (self.len, self.updated_at) = (expected + 1, now);
+        let row = Row {
+            kind: KIND.into(),
+            status: "OPEN".into(),
+            started_at: self.updated_at,
+            ended_at: None,
+            tags: [("owner".to_owned(), self.owner.clone())].into(),
+            body: serde_json::to_string(self).map_err(unwritable)?.into(),
+        };
+        let record = json!({ "at": now, "fact": fact }).to_string().into();
+        let records = vec![Record { body: record, attachments: Vec::new() }];
+        let stream = self.id.as_str().into();
+        log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
+    }
+
+    /// The thread of this id, if it belongs to the owner.
+    pub(super) async fn load(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Thread>, Error> {
+        match Thread::find(log, id, owner).await? {
+            None => Ok(None),
+            Some(Ok(thread)) => Ok(Some(thread)),
+            Some(Err(damaged)) => Err(damaged.into()),
+        }
+    }
+
+    /// The same, also when it cannot be read.
+    pub(super) async fn find(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Found>, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 1, ..Query::default() };
+        let page = log.list(query).await?;
+        let found = page.rows.first().map(|(id, row)| parse(id, row));
+        Ok(found.filter(|found| found.as_ref().map_or_else(|damaged| &damaged.owner, |thread| &thread.owner) == owner))
+    }
+
+    /// Whether there is such a thread, whoever it belongs to.
+    pub(super) async fn exists(log: &dyn Log, id: &str) -> Result<bool, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 0, ..Query::default() };
+        Ok(log.list(query).await?.total > 0)
+    }
+
+    /// Threads, the one with the newest event first; everybody's when no owner is given.
+    pub(super) async fn list(log: &dyn Log, owner: Option<&str>) -> Result<Vec<Found>, Error> {
+        let tags = owner.map(|owner| ("owner".to_owned(), Some(owner.to_owned())));
+        let query = Query {
+            kind: Some(KIND.to_owned()),
+            tags: tags.into_iter().collect(),
+            limit: usize::MAX,
+            ..Query::default()
+        };
+        Ok(log.list(query).await?.rows.iter().map(|(id, row)| parse(id, row)).collect())
+    }
+}
+
+/// A thread, or one that cannot be read.
+pub(super) type Found = Result<Thread, DamagedThread>;
+
+/// A thread whose row cannot be read, as far as it can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedThread {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What it is called; its id where that is lost.
+    pub title: String,
+    /// When something happened in it last.
+    pub updated_at: Millis,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
+impl DamagedThread {
+    /// The thread as clients see it.
+    pub fn view(&self) -> Value {
+        let thread = Thread { id: self.id.clone(), ..Thread::new(&self.owner, Some(&self.title), self.updated_at) };
+        damaged_view(thread.view(None, None), &self.reason)
+    }
+}
+
+impl From<DamagedThread> for Error {
+    fn from(damaged: DamagedThread) -> Error {
+        Error::Damaged { stream: damaged.id, seq: 0, reason: damaged.reason }
+    }
+}
+
+/// A thread as clients see it, with why it cannot be read.
+pub(super) fn damaged_view(mut view: Value, reason: &str) -> Value {
+    if let Value::Object(view) = &mut view {
+        view.insert("damaged".to_owned(), true.into());
+        view.insert("damagedReason".to_owned(), reason.into());
+    }
+    view
+}
+
+fn parse(id: &Arc<str>, row: &Row) -> Found {
+    serde_json::from_str(&row.body).map_err(|error| {
+        // Perhaps only a word of it is unknown, and the rest says something.
+        let said: Value = serde_json::from_str(&row.body).unwrap_or_default();
+        DamagedThread {
+            id: id.to_string(),
+            owner: row.tags.get("owner").cloned().unwrap_or_default(),
+            title: said.get("title").and_then(Value::as_str).unwrap_or(id).to_owned(),
+            updated_at: row.started_at,
+            reason: format!("its row cannot be read: {error}"),
+        }
+    })
+}
+
+/// One line of at most so many characters.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_MAX {
+        return if line.is_empty() { UNTITLED.to_owned() } else { line };
+    }
+    line.chars().take(TITLE_MAX - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(short("  plan\n the  week "), "plan the week");
+        assert_eq!(short(&"x".repeat(100)).chars().count(), TITLE_MAX);
+        assert_eq!(short(" \n"), UNTITLED);
+    }
+}

@@ -1,0 +1,40 @@
+//! What time it is. Core is told; only this file looks. The wall clock is read
+//! once and then advanced by a monotonic one, so it neither jumps nor steps
+//! back, and a test that pauses tokio's time moves it by hand.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use consort_core::id::Millis;
+use tokio::time::Instant;
+
+/// A clock, cheap to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Millis,
+    since: Instant,
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn system() -> Clock {
+        let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock { start: millis(start), since: Instant::now() }
+    }
+
+    /// Milliseconds since 1970.
+    pub fn now(&self) -> Millis {
+        self.start + millis(self.since.elapsed())
+    }
+
+    /// Returns at `at`; never, when there is no such time.
+    pub async fn until(&self, at: Option<Millis>) {
+        match at {
+            Some(at) => tokio::time::sleep(Duration::from_millis(at.saturating_sub(self.now()))).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn millis(span: Duration) -> Millis {
+    Millis::try_from(span.as_millis()).unwrap_or(Millis::MAX)
+}

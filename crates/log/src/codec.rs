@@ -1,0 +1,61 @@
+//! Events as records: JSON, with large texts moved out into attachments.
+
+use consort_core::event::Event;
+
+use crate::{Error, Record, Seq};
+
+/// Texts longer than this are kept beside the event.
+const INLINE_MAX: usize = 16 * 1024;
+
+/// An event as it is stored.
+pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
+    let body = serde_json::to_string(event)?;
+    if body.len() <= INLINE_MAX {
+        return Ok(Record { body: body.into(), attachments: Vec::new() });
+    }
+    let (mut event, mut attachments) = (event.clone(), Vec::new());
+    for text in event.fact.texts_mut() {
+        text.detach(INLINE_MAX, &mut attachments);
+    }
+    Ok(Record { body: serde_json::to_string(&event)?.into(), attachments })
+}
+
+/// A stored event, whole again. `place` says which it is, should it be damaged.
+pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
+    let (stream, seq) = place;
+    let damaged = |reason: String| Error::Damaged { stream: stream.to_owned(), seq, reason };
+    let mut event: Event = serde_json::from_str(&record.body).map_err(|error| damaged(error.to_string()))?;
+    let whole = event.fact.texts_mut().into_iter().all(|text| text.attach(&record.attachments));
+    if whole { Ok(event) } else { Err(damaged("an attachment is missing".to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_core::event::Fact;
+    use consort_core::id::Id;
+
+    use super::*;
+
+    fn prompt(user: &str) -> Event {
+        let fact = Fact::PromptBuilt { turn: Id::task(0), system: "be brief".into(), user: user.into() };
+        Event { at: 1, fact }
+    }
+
+    #[test]
+    fn long_texts_are_kept_apart_and_come_back() {
+        let (short, long) = (prompt("hi"), prompt(&"long ".repeat(10_000)));
+        assert!(encode(&short).unwrap().attachments.is_empty());
+        let record = encode(&long).unwrap();
+        assert_eq!(record.attachments.len(), 1);
+        assert!(record.body.len() < 200, "{}", record.body);
+        assert_eq!(decode(&record, ("s", 0)).unwrap(), long);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_reported_by_stream_and_seq() {
+        let record = Record { body: "{".into(), attachments: Vec::new() };
+        assert!(matches!(decode(&record, ("s", 7)), Err(Error::Damaged { seq: 7, .. })));
+        let missing = Record { attachments: Vec::new(), ..encode(&prompt(&"x".repeat(20_000))).unwrap() };
+        assert!(matches!(decode(&missing, ("s", 1)), Err(Error::Damaged { seq: 1, .. })));
+    }
+}

@@ -1,0 +1,74 @@
+//! Streams that cannot be read, and why. The log says so when somebody reads
+//! one; it is remembered here, so that lists, which never read streams, can
+//! tell it. What is damaged stays where it is and is in nobody's way.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::Error;
+
+/// Streams remembered at most: with so many the file itself is lost, and a
+/// few less in a list would tell nobody more.
+const KNOWN_MAX: usize = 10_000;
+
+/// The damaged streams known so far, by name. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Damage(Arc<Mutex<HashMap<String, Error>>>);
+
+impl Damage {
+    /// Remembers what a failed read says about a stream; the same result.
+    pub fn note<T>(&self, read: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error @ Error::Damaged { stream, .. }) = &read {
+            self.mark(stream, error);
+        }
+        read
+    }
+
+    /// Remembers that a stream is of no use, and why.
+    pub fn mark(&self, stream: &str, error: &Error) {
+        let mut known = self.known();
+        if known.len() < KNOWN_MAX && known.insert(stream.to_owned(), error.clone()).is_none() {
+            tracing::error!(stream, %error, "a stream cannot be read: it is left as it is");
+        }
+    }
+
+    /// Refuses a stream that is known to be damaged.
+    pub fn check(&self, stream: &str) -> Result<(), Error> {
+        self.known().get(stream).map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Why a stream cannot be read, if that is known.
+    pub fn reason(&self, stream: &str) -> Option<String> {
+        self.known().get(stream).map(ToString::to_string)
+    }
+
+    /// Forgets streams that are gone.
+    pub fn forget<'a>(&self, streams: impl IntoIterator<Item = &'a Arc<str>>) {
+        let mut known = self.known();
+        for stream in streams {
+            known.remove(&**stream);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Error>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_damage_is_remembered_until_the_stream_is_gone() {
+        let damage = Damage::default();
+        let damaged = Error::Damaged { stream: "a".to_owned(), seq: 3, reason: "its checksum is wrong".to_owned() };
+        assert_eq!(damage.note::<()>(Err(damaged.clone())), Err(damaged));
+        assert_eq!(damage.note(Ok(1)), Ok(1));
+        assert!(damage.note::<()>(Err(Error::Fenced)).is_err());
+        assert_eq!(damage.reason("a").as_deref(), Some("record 3 of a is damaged: its checksum is wrong"));
+        assert!(damage.check("a").is_err() && damage.check("b").is_ok() && damage.reason("b").is_none());
+        damage.forget(&["a".into()]);
+        assert_eq!(damage.reason("a"), None);
+    }
+}

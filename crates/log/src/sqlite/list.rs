@@ -1,0 +1,93 @@
+//! Lists of rows, from the streams' own table and never from their records.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
+
+use crate::{Order, Page, Query, Row};
+
+/// The rows that match, and how many there are of them.
+pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
+    let (filter, mut values) = filter(query);
+    let mut total = db.prepare_cached(&format!("SELECT count(*) FROM streams WHERE {filter}"))?;
+    let total = total.query_row(params_from_iter(&values), |row| row.get(0))?;
+    let sql = format!(
+        "SELECT name, id, kind, status, started_at, ended_at, body FROM streams
+            WHERE {filter} ORDER BY {} LIMIT ? OFFSET ?",
+        order(query.order)
+    );
+    values.extend([query.limit, query.offset].map(|number| Value::Integer(number.try_into().unwrap_or(i64::MAX))));
+    let mut rows = db.prepare_cached(&sql)?;
+    let rows = rows.query_map(params_from_iter(&values), |found| row(db, found))?.collect::<rusqlite::Result<_>>()?;
+    Ok(Page { rows, total })
+}
+
+/// The conditions, and the values for the places they leave open.
+fn filter(query: &Query) -> (String, Vec<Value>) {
+    let (mut conditions, mut values) = (vec!["TRUE"], Vec::new());
+    let mut add = |condition, given: &[&String]| {
+        conditions.push(condition);
+        values.extend(given.iter().map(|value| Value::Text((*value).clone())));
+    };
+    for (condition, value) in [("kind = ?", &query.kind), ("name = ?", &query.stream), ("status = ?", &query.status)] {
+        value.iter().for_each(|value| add(condition, &[value]));
+    }
+    query.claim.iter().for_each(|key| add("id IN (SELECT stream FROM claims WHERE key = ?)", &[key]));
+    match query.ended {
+        Some(true) => add("ended_at IS NOT NULL", &[]),
+        Some(false) => add("ended_at IS NULL", &[]),
+        None => {}
+    }
+    for (key, value) in &query.tags {
+        match value {
+            Some(value) => add("id IN (SELECT stream FROM tags WHERE key = ? AND value = ?)", &[key, value]),
+            None => add("id IN (SELECT stream FROM tags WHERE key = ?)", &[key]),
+        }
+    }
+    (conditions.join(" AND "), values)
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::NewestStart => "started_at DESC, name DESC",
+        Order::OldestStart => "started_at, name",
+        Order::OldestEnd => "ended_at NULLS LAST, name",
+    }
+}
+
+/// One row as far as it can be read: whatever is damaged in it must not take
+/// the others of the list with it.
+fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>, Row)> {
+    let row = Row {
+        kind: text(found, 2)?.into(),
+        status: text(found, 3)?.into(),
+        started_at: number(found, 4)?.unwrap_or_default(),
+        ended_at: number(found, 5)?,
+        tags: tags(db, found.get(1)?)?,
+        body: text(found, 6)?.into(),
+    };
+    Ok((text(found, 0)?.into(), row))
+}
+
+fn tags(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<String, String>> {
+    let mut tags = db.prepare_cached("SELECT key, value FROM tags WHERE stream = ?")?;
+    tags.query_map([stream], |tag| Ok((text(tag, 0)?, text(tag, 1)?)))?.collect()
+}
+
+/// A text, with marks in place of bytes that are none.
+fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(match found.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),
+    })
+}
+
+/// A moment; what cannot be one is the first.
+fn number(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(match found.get_ref(column)? {
+        ValueRef::Integer(number) => Some(u64::try_from(number).unwrap_or_default()),
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => None,
+    })
+}

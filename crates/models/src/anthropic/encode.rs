@@ -1,0 +1,235 @@
+//! The request: our conversation as the turns of a user and an assistant.
+//! Results come first in the turn that follows their calls, what a model
+//! thought goes back to it as it came, and blank text, which the API refuses,
+//! is left out.
+
+use std::borrow::Cow;
+
+use consort_core::catalog::ToolInfo;
+use consort_core::message::{Call, Message, Part, Reply};
+use consort_core::model_options::ReasoningEffort;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::native::{Arguments, Native};
+use crate::pairs::{Ids, Open, Told};
+use crate::turns::{Speaker, Turn, Turns};
+use crate::wire::Endpoint;
+use crate::{Ask, names};
+
+/// The longest id the API is known to take.
+const ID_MAX: usize = 64;
+
+/// The request's body.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Turn<Block<'a>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: ReasoningEffort,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: Cow<'a, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Choice {
+    Auto { disable_parallel_tool_use: bool },
+    None,
+}
+
+impl Serialize for Turn<Block<'_>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.write(serializer, "assistant", "content")
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Arguments<'a>,
+        #[serde(flatten)]
+        native: Option<&'a Map<String, Value>>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "is_blank")]
+        content: &'a str,
+        is_error: bool,
+    },
+    #[serde(untagged)]
+    Native(Native<'a, &'a str>),
+}
+
+impl<'a> Body<'a> {
+    /// The request that puts `ask` to `endpoint`.
+    pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
+        let mut conversation = Conversation {
+            origin: &endpoint.origin,
+            system: Vec::new(),
+            turns: Turns::new(),
+            open: Open::new(),
+            ids: Ids::default(),
+            called: Vec::new(),
+        };
+        for message in ask.messages.iter() {
+            conversation.add(message);
+        }
+        conversation.settle();
+        let is_serial = !endpoint.options.parallel_tool_calls;
+        let (tools, tool_choice) = if ask.tools.is_empty() {
+            // Calls in the conversation must be calls of something.
+            let tools: Vec<_> = conversation.called.into_iter().map(undescribed).collect();
+            let choice = (!tools.is_empty()).then_some(Choice::None);
+            (tools, choice)
+        } else {
+            let choice = is_serial.then_some(Choice::Auto { disable_parallel_tool_use: true });
+            (ask.tools.iter().map(|tool| described(tool)).collect(), choice)
+        };
+        Body {
+            model: &endpoint.options.model,
+            max_tokens: ask.max_output_tokens,
+            stream: true,
+            system: conversation.system,
+            messages: conversation.turns.finish(|words| Block::Text { text: words.into() }),
+            tools,
+            tool_choice,
+            temperature: ask.options.temperature,
+            top_p: ask.options.top_p,
+            output_config: ask.options.reasoning_effort.map(|effort| OutputConfig { effort }),
+        }
+    }
+}
+
+fn described(tool: &ToolInfo) -> Tool<'_> {
+    Tool { name: names::encode(&tool.name), description: &tool.description, input_schema: typed(tool.schema.json()) }
+}
+
+/// A tool that may no longer be called.
+fn undescribed(name: Cow<'_, str>) -> Tool<'_> {
+    Tool { name, description: "", input_schema: Cow::Owned(json!({ "type": "object" })) }
+}
+
+/// The schema of an object, which must be there and say so.
+fn typed(schema: &Value) -> Cow<'_, Value> {
+    if schema.get("type").is_some_and(|kind| kind == "object") {
+        return Cow::Borrowed(schema);
+    }
+    let mut fields = schema.as_object().cloned().unwrap_or_default();
+    fields.insert("type".to_owned(), "object".into());
+    Cow::Owned(Value::Object(fields))
+}
+
+/// The conversation as it grows, and what the API will hold us to.
+struct Conversation<'a> {
+    origin: &'a str,
+    system: Vec<Block<'a>>,
+    turns: Turns<Block<'a>>,
+    /// Calls of the last reply, by the ids they are sent with.
+    open: Open<'a, Cow<'a, str>>,
+    ids: Ids<'a>,
+    /// The tools that were called.
+    called: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Conversation<'a> {
+    fn add(&mut self, message: &'a Message) {
+        match message {
+            Message::System { text } => self.system.extend(words(text.as_str())),
+            Message::User { text } => {
+                self.settle();
+                self.say(Speaker::User, words(text.as_str()));
+            }
+            Message::Assistant(reply) => {
+                self.settle();
+                for part in &reply.parts {
+                    let block = self.block(part, reply);
+                    self.say(Speaker::Model, block);
+                }
+            }
+            Message::Tool { provider_id, name, text, is_error, .. } => {
+                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+            }
+        }
+    }
+
+    fn say(&mut self, speaker: Speaker, block: Option<Block<'a>>) {
+        if let Some(block) = block {
+            self.turns.say(speaker, block);
+        }
+    }
+
+    fn block(&mut self, part: &'a Part, reply: &Reply) -> Option<Block<'a>> {
+        let is_own = reply.wire == self.origin;
+        match part {
+            Part::Text { text, .. } => words(text.as_str()),
+            Part::Thinking { text, native: Some(Value::Object(json)) } if is_own => {
+                Some(Block::Native(Native { json, field: "thinking", filling: text.as_str() }))
+            }
+            Part::Thinking { .. } => None,
+            Part::Call(call) => Some(self.call(call, call.native.as_ref().filter(|_| is_own))),
+        }
+    }
+
+    fn call(&mut self, call: &'a Call, native: Option<&'a Value>) -> Block<'a> {
+        let id = self.ids.claim(call.provider_id.as_str().into(), is_id);
+        self.open.call(&call.provider_id, id.clone());
+        let (name, input) = (names::encode(&call.tool), Arguments::of(call.args.as_str()));
+        if !self.called.contains(&name) {
+            self.called.push(name.clone());
+        }
+        Block::ToolUse { id, name, input, native: native.and_then(Value::as_object) }
+    }
+
+    /// Answers the calls still open, before somebody else speaks.
+    fn settle(&mut self) {
+        for (tool_use_id, Told { text, is_error }) in self.open.settle() {
+            self.turns.say(Speaker::User, Block::ToolResult { tool_use_id, content: text, is_error });
+        }
+        for stray in self.open.strays() {
+            self.turns.say(Speaker::User, Block::Text { text: stray.into() });
+        }
+    }
+}
+
+fn words(text: &str) -> Option<Block<'_>> {
+    (!is_blank(text)).then_some(Block::Text { text: text.into() })
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn is_id(id: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    id.len() <= ID_MAX && id.bytes().all(is_legal)
+}

@@ -1,0 +1,135 @@
+//! What a server says when it will not answer, as a [`Failure`]. Servers
+//! agree on little but the status, so their codes and words are looked at too.
+
+use std::time::{Duration, SystemTime};
+
+use consort_core::message::{Failure, FailureKind};
+use consort_http::retry_after;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::http::failure;
+
+/// How servers say that a conversation is too long.
+const OVERFLOW: [&str; 11] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "context length",
+    "context window",
+    "context size",
+    "prompt is too long",
+    "input is too long",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
+    "request_too_large",
+];
+/// How they say that the account is empty.
+const EMPTY_ACCOUNT: [&str; 4] =
+    ["insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance is too low"];
+/// How they say that the key is wrong, where the status does not.
+const WRONG_KEY: [&str; 2] = ["invalid_api_key", "api key not valid"];
+
+/// What is said of a server that complains without a word.
+const SILENT: &str = "the server did not say why";
+
+/// Codes of requests that will not be answered.
+const REFUSAL_CODES: [&str; 7] =
+    ["invalid_request", "invalid_prompt", "badrequest", "content_filter", "policy", "not_found", "billing"];
+
+/// A complaint in place of an answer.
+pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
+    let text = String::from_utf8_lossy(body);
+    let json = serde_json::from_str::<Value>(&text).ok();
+    // A stream that was asked for as a list has its complaint in one.
+    let json = json.as_ref().map(|json| json.get(0).unwrap_or(json));
+    let said = json.map(|json| Complaint::read(json.get("error").unwrap_or(json)));
+    let said = said.filter(|said| !said.message.is_empty());
+    let said = said.unwrap_or_else(|| Complaint { message: text.trim().to_owned(), ..Complaint::default() });
+    let mut failure = said.failure(Some(status));
+    failure.retry_after_ms = retry_after::read(headers, SystemTime::now()).or(failure.retry_after_ms);
+    failure
+}
+
+/// A complaint in the middle of an answer.
+pub(super) fn of_event(error: &Value) -> Failure {
+    Complaint::read(error).failure(None)
+}
+
+#[derive(Debug, Default)]
+struct Complaint {
+    message: String,
+    /// The codes it came with, in lower case.
+    codes: String,
+    /// A code that is a status.
+    status: Option<u16>,
+    retry_after_ms: Option<u64>,
+}
+
+impl Complaint {
+    fn read(error: &Value) -> Complaint {
+        if let Some(message) = error.as_str() {
+            return Complaint { message: message.to_owned(), ..Complaint::default() };
+        }
+        let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        Complaint {
+            message: text("message").to_owned(),
+            codes: format!("{} {} {}", text("code"), text("type"), text("status")).to_lowercase(),
+            status: number.and_then(|number| u16::try_from(number).ok()),
+            retry_after_ms: error.get("details").and_then(Value::as_array).and_then(|details| delay(details)),
+        }
+    }
+
+    fn failure(self, status: Option<u16>) -> Failure {
+        let kind = self.kind(status.or(self.status));
+        let said = [self.message.trim(), self.codes.trim(), SILENT].into_iter().find(|said| !said.is_empty());
+        let mut message = said.unwrap_or_default().to_owned();
+        if let Some(status) = status {
+            message = format!("HTTP {status}: {message}");
+        }
+        Failure { retry_after_ms: self.retry_after_ms, status, ..failure(kind, message) }
+    }
+
+    fn kind(&self, status: Option<u16>) -> FailureKind {
+        let words = self.message.to_lowercase();
+        let says =
+            |phrases: &[&str]| phrases.iter().any(|phrase| self.codes.contains(phrase) || words.contains(phrase));
+        match status {
+            Some(401 | 403) => FailureKind::Unauthorized,
+            Some(402) => FailureKind::Refused,
+            _ if says(&EMPTY_ACCOUNT) => FailureKind::Refused,
+            _ if says(&WRONG_KEY) => FailureKind::Unauthorized,
+            Some(429) => FailureKind::RateLimited,
+            Some(413) => FailureKind::Overflow,
+            _ if says(&OVERFLOW) => FailureKind::Overflow,
+            Some(408) => FailureKind::Timeout,
+            // A conflict or a request that came too early may be repeated.
+            Some(409 | 425 | 500..) => FailureKind::Overloaded,
+            Some(_) => FailureKind::Refused,
+            None => self.kind_by_code(),
+        }
+    }
+
+    fn kind_by_code(&self) -> FailureKind {
+        let code = |phrases: &[&str]| phrases.iter().any(|phrase| self.codes.contains(phrase));
+        if code(&["rate_limit", "too_many_requests"]) {
+            FailureKind::RateLimited
+        } else if code(&["authentication", "permission"]) {
+            FailureKind::Unauthorized
+        } else if code(&REFUSAL_CODES) {
+            FailureKind::Refused
+        } else if code(&["timeout"]) {
+            FailureKind::Timeout
+        } else {
+            FailureKind::Overloaded
+        }
+    }
+}
+
+/// Milliseconds a complaint's details ask us to wait: `"retryDelay": "34.5s"`.
+fn delay(details: &[Value]) -> Option<u64> {
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let seconds = delay.strip_suffix('s')?.parse().ok()?;
+    u64::try_from(Duration::try_from_secs_f64(seconds).ok()?.as_millis()).ok()
+}

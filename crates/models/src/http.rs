@@ -1,0 +1,135 @@
+//! The HTTP every model shares: one answer read piece by piece with a limit on waiting and on size, and what went wrong as a [`Failure`].
+
+use std::error::Error;
+use std::future::Future;
+use std::time::Duration;
+
+use consort_core::message::{Failure, FailureKind};
+use reqwest::{Client, Request, Response};
+use tokio::time::{Instant, timeout_at};
+
+/// Bytes of one answer with everything around it: an event of a few hundred
+/// bytes may hold a single word.
+const BODY_MAX: usize = 512 * 1024 * 1024;
+/// How long the end of a body is waited for after all of the answer has come,
+/// so that its connection can serve the next call.
+const END_GRACE: Duration = Duration::from_millis(100);
+/// The longest wait that is meant as a limit.
+const WAIT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How long a call may keep us waiting.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Until the first byte, and then between any two.
+    pub(super) idle: Duration,
+    /// For the whole call.
+    pub(super) whole: Option<Duration>,
+}
+
+/// An answer being read. Dropping it closes its connection.
+pub(super) struct Body {
+    response: Response,
+    idle: Duration,
+    deadline: Instant,
+    whole: Option<Instant>,
+    received: usize,
+}
+
+impl Body {
+    /// Sends the request and waits for the head of the answer.
+    pub(super) async fn open(client: &Client, request: Request, patience: Patience) -> Result<Body, Failure> {
+        let (deadline, whole) = (after(patience.idle), patience.whole.map(after));
+        let response = in_time(client.execute(request), deadline, whole).await?;
+        Ok(Body { response, idle: patience.idle, deadline, whole, received: 0 })
+    }
+
+    /// The status and headers.
+    pub(super) fn head(&self) -> &Response {
+        &self.response
+    }
+
+    /// Appends what comes next and says how much it was; 0 at the end.
+    pub(super) async fn read(&mut self, inbox: &mut Vec<u8>) -> Result<usize, Failure> {
+        loop {
+            let Some(chunk) = in_time(self.response.chunk(), self.deadline, self.whole).await? else { return Ok(0) };
+            self.deadline = after(self.idle);
+            self.received += chunk.len();
+            if self.received > BODY_MAX {
+                return Err(failure(FailureKind::Malformed, format!("the answer is longer than {BODY_MAX} bytes")));
+            }
+            inbox.extend_from_slice(&chunk);
+            if !chunk.is_empty() {
+                return Ok(chunk.len());
+            }
+        }
+    }
+
+    /// Reads up to `max` bytes of what is left, or as much of it as comes.
+    pub(super) async fn read_some(&mut self, max: usize) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < max && matches!(self.read(&mut body).await, Ok(length) if length > 0) {}
+        body
+    }
+
+    /// Waits briefly for the end after everything of interest has come.
+    pub(super) async fn end(mut self) {
+        (self.deadline, self.idle) = (after(END_GRACE), Duration::ZERO);
+        let mut ignored = Vec::new();
+        while matches!(self.read(&mut ignored).await, Ok(length) if length > 0) {}
+    }
+}
+
+fn after(wait: Duration) -> Instant {
+    Instant::now() + wait.min(WAIT_MAX)
+}
+
+async fn in_time<T>(
+    work: impl Future<Output = reqwest::Result<T>>,
+    deadline: Instant,
+    whole: Option<Instant>,
+) -> Result<T, Failure> {
+    match timeout_at(whole.map_or(deadline, |whole| whole.min(deadline)), work).await {
+        Ok(done) => done.map_err(broken),
+        Err(_) => Err(failure(FailureKind::Timeout, "the server kept us waiting too long".to_owned())),
+    }
+}
+
+/// What the client reports, and about which server.
+fn broken(error: reqwest::Error) -> Failure {
+    let kind = if error.is_timeout() {
+        FailureKind::Timeout
+    } else if error.is_builder() {
+        FailureKind::Refused
+    } else {
+        FailureKind::Network
+    };
+    let server = error.url().map(named).unwrap_or_default();
+    let unreachable = error.is_connect();
+    let error = error.without_url();
+    let mut causes = Vec::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    let reason = match causes.last() {
+        // The causes above it only say that there is one.
+        Some(last) if unreachable => last.clone(),
+        _ => std::iter::once(error.to_string()).chain(causes).collect::<Vec<_>>().join(": "),
+    };
+    failure(kind, format!("{server}{reason}"))
+}
+
+/// The address without what may be secret: a password, or a key in its query.
+fn named(url: &reqwest::Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    // Only addresses without a host refuse these.
+    let _kept = url.set_username("").and_then(|()| url.set_password(None));
+    format!("{url}: ")
+}
+
+/// A failure nobody was charged for.
+pub(super) fn failure(kind: FailureKind, message: String) -> Failure {
+    Failure { kind, message, retry_after_ms: None, status: None, charged: false }
+}

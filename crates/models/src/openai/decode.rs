@@ -1,0 +1,262 @@
+//! The answer: events become pieces as they come and a reply at the end.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use consort_core::message::{Failure, FailureKind, Part, Stop, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::calls::{Calls, Fragment};
+use crate::answer::{Decoder, Progress, Whole, Words, fits, malformed, say, unreadable};
+use crate::{Ask, Piece, complaint, http};
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    /// A complaint of servers that send it bare.
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    /// What an answer sent whole has in place of a delta.
+    #[serde(borrow)]
+    message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Fragment<'a>>>,
+    #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking_blocks: Option<&'a RawValue>,
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thought_signature: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    #[serde(default)]
+    prompt_cache_hit_tokens: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+}
+
+/// One answer being read.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    text: String,
+    thoughts: String,
+    /// The field the thoughts come in.
+    thoughts_field: Option<&'static str>,
+    natives: Map<String, Value>,
+    calls: Calls,
+    usage: Option<Usage>,
+    stop: Option<Stop>,
+    has_choice: bool,
+    size: usize,
+}
+
+impl Decoder for Chat {
+    fn read(&mut self, event: &str, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
+        let chunk: Chunk<'_> = serde_json::from_str(event).map_err(unreadable)?;
+        let bare = chunk.message.filter(|_| chunk.choices.is_none()).map(|_| event);
+        if let Some(error) = chunk.error.map(RawValue::get).or(bare) {
+            return Err(complaint::of_event(&serde_json::from_str(error).map_err(unreadable)?));
+        }
+        // Counts that cannot be read are no reason to lose the answer.
+        let counted = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
+        self.usage = counted.map(usage).or(self.usage);
+        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
+            self.has_choice = true;
+            if let Some(delta) = choice.delta.or(choice.message) {
+                self.add(delta, ready).map_err(unreadable)?;
+            }
+            if let Some(reason) = choice.finish_reason {
+                self.stop = Some(stop(&reason)?);
+            }
+        }
+        fits(self.size)
+    }
+
+    fn progress(&self) -> Progress {
+        match (self.stop, self.has_choice) {
+            (Some(_), _) => Progress::Stopped,
+            (None, true) => Progress::Begun,
+            (None, false) => Progress::Awaited,
+        }
+    }
+
+    fn finish(self: Box<Self>, ask: &Ask) -> Result<Whole, Failure> {
+        if !self.has_choice {
+            return Err(malformed("the answer holds no choice"));
+        }
+        let mut native = self.natives;
+        if let Some(field) = self.thoughts_field.filter(|_| !native.contains_key("reasoning_details")) {
+            native.insert(field.to_owned(), Value::Null);
+        }
+        let mut parts = Vec::new();
+        if !self.thoughts.is_empty() || !native.is_empty() {
+            let native = (!native.is_empty()).then_some(Value::Object(native));
+            parts.push(Part::Thinking { text: self.thoughts.into(), native });
+        }
+        if !self.text.is_empty() {
+            parts.push(Part::Text { text: self.text.into(), native: None });
+        }
+        if !self.calls.is_empty() {
+            let calls = self.calls.finish(&ask.messages, &ask.tools);
+            parts.extend(calls.ok_or_else(|| malformed("a call names no tool"))?.into_iter().map(Part::Call));
+        }
+        Ok(Whole { parts, stop: self.stop.unwrap_or_default(), usage: self.usage })
+    }
+}
+
+impl Chat {
+    fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
+        // Some servers send the same thoughts in both fields.
+        let (field, thoughts) = match words(delta.reasoning_content)? {
+            nothing if nothing.is_empty() => ("reasoning", words(delta.reasoning)?),
+            thoughts => ("reasoning_content", thoughts),
+        };
+        if !thoughts.is_empty() {
+            self.thoughts_field = Some(field);
+            self.thoughts.push_str(&thoughts);
+            self.size += thoughts.len();
+            say(ready, Piece::Thinking(thoughts.into_owned()));
+        }
+        for text in [words(delta.content)?, words(delta.refusal)?] {
+            if !text.is_empty() {
+                self.text.push_str(&text);
+                self.size += text.len();
+                say(ready, Piece::Delta(text.into_owned()));
+            }
+        }
+        for fragment in delta.tool_calls.into_iter().flatten() {
+            self.size += self.calls.add(fragment)?;
+        }
+        self.keep("reasoning_details", delta.reasoning_details)?;
+        self.keep("thinking_blocks", delta.thinking_blocks)?;
+        self.keep("extra_content", delta.extra_content)?;
+        self.keep("thought_signature", delta.thought_signature)
+    }
+
+    /// Keeps a field that must go back; a list sent bit by bit is put together.
+    fn keep(&mut self, name: &str, value: Option<&RawValue>) -> Result<(), serde_json::Error> {
+        let Some(raw) = value else { return Ok(()) };
+        self.size += raw.get().len();
+        match (self.natives.get_mut(name), serde_json::from_str(raw.get())?) {
+            (Some(Value::Array(kept)), Value::Array(more)) => extend(kept, more),
+            (_, Value::Array(items)) => {
+                let mut kept = Vec::new();
+                extend(&mut kept, items);
+                self.natives.insert(name.to_owned(), kept.into());
+            }
+            (_, value) => drop(self.natives.insert(name.to_owned(), value)),
+        }
+        Ok(())
+    }
+}
+
+/// Words are a string, or a list of parts that have some.
+fn words(raw: Option<&RawValue>) -> Result<Cow<'_, str>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Bit {
+        text: Option<String>,
+    }
+    match raw.map(RawValue::get) {
+        None => Ok(Cow::Borrowed("")),
+        Some(list) if list.starts_with('[') => {
+            let bits: Vec<Bit> = serde_json::from_str(list)?;
+            Ok(bits.into_iter().filter_map(|bit| bit.text).collect::<String>().into())
+        }
+        Some(text) => serde_json::from_str::<Words<'_>>(text).map(|Words(text)| text),
+    }
+}
+
+fn extend(kept: &mut Vec<Value>, more: Vec<Value>) {
+    for item in more {
+        match kept.last_mut() {
+            Some(last) if continues(last, &item) => join(last, item),
+            Some(_) | None => kept.push(item),
+        }
+    }
+}
+
+fn continues(last: &Value, item: &Value) -> bool {
+    let same = |name| last.get(name) == item.get(name);
+    let differs = |name| item.get(name).is_some_and(|value| last.get(name).is_some_and(|known| known != value));
+    item.get("text").or(item.get("summary")).or(item.get("signature")).is_some()
+        && same("type")
+        && same("index")
+        && !differs("id")
+}
+
+fn join(last: &mut Value, item: Value) {
+    let (Value::Object(last), Value::Object(item)) = (last, item) else { return };
+    for (name, value) in item {
+        match (last.get_mut(&name), value) {
+            (Some(Value::String(known)), Value::String(more)) if name == "text" || name == "summary" => {
+                known.push_str(&more);
+            }
+            (None | Some(Value::Null), value) => drop(last.insert(name, value)),
+            (Some(_), _) => {}
+        }
+    }
+}
+
+fn usage(counted: Counted) -> Usage {
+    let input = counted.prompt_tokens_details.unwrap_or_default();
+    let output = counted.completion_tokens_details.unwrap_or_default();
+    Usage {
+        input: counted.prompt_tokens,
+        output: counted.completion_tokens,
+        cached_input: input.cached_tokens.unwrap_or(counted.prompt_cache_hit_tokens),
+        reasoning: output.reasoning_tokens.unwrap_or_default(),
+    }
+}
+
+fn stop(reason: &str) -> Result<Stop, Failure> {
+    match reason {
+        "length" | "max_tokens" => Ok(Stop::Length),
+        "content_filter" => Ok(Stop::Filtered),
+        "error" | "insufficient_system_resource" => {
+            Err(http::failure(FailureKind::Overloaded, format!("the server gave up: {reason}")))
+        }
+        _ => Ok(Stop::End),
+    }
+}

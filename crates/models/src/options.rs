@@ -1,0 +1,91 @@
+//! Where a model is and how to reach it, the same for every wire.
+
+use std::fmt;
+use std::time::Duration;
+
+use consort_http::headers::Headers;
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use super::extra::Extra;
+
+/// Where the model is and how to talk to it.
+#[derive(Clone)]
+pub struct Options {
+    /// The server's address, as the provider's own clients take it: with `/v1`
+    /// for OpenAI, without for the others.
+    pub base_url: String,
+    /// The key, where the server wants one.
+    pub api_key: Option<String>,
+    /// The model's name on the server.
+    pub model: String,
+    /// Whether it may ask for several calls at once, where it can be told.
+    pub parallel_tool_calls: bool,
+    /// How long the server may be silent.
+    pub timeout: Duration,
+    /// How long a whole call may take, if there is a limit.
+    pub call_timeout: Option<Duration>,
+    /// Sent along with every request.
+    pub headers: Headers,
+    /// Added to the body of every request.
+    pub extra: Extra,
+}
+
+/// Why options cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// The address is none.
+    #[error("base_url is not an http or https address")]
+    BaseUrl,
+    /// The key holds characters that no header may.
+    #[error("api_key holds characters that cannot be sent")]
+    ApiKey,
+}
+
+impl Options {
+    /// A model on a server that wants no key.
+    pub fn new(base_url: &str, model: &str) -> Options {
+        Options {
+            base_url: base_url.to_owned(),
+            api_key: None,
+            model: model.to_owned(),
+            parallel_tool_calls: true,
+            timeout: Duration::from_secs(120),
+            call_timeout: None,
+            headers: Headers::default(),
+            extra: Extra::default(),
+        }
+    }
+
+    /// The address of `path` on the server.
+    pub(super) fn url(&self, path: &str) -> Result<Url, OptionsError> {
+        let url = format!("{}{path}", self.base_url.trim().trim_end_matches('/'));
+        let url = Url::parse(&url).map_err(|_| OptionsError::BaseUrl)?;
+        if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(OptionsError::BaseUrl) }
+    }
+
+    /// The headers of every request: what is sent, and the key after `lead`.
+    pub(super) fn headers(&self, key_header: HeaderName, lead: &str) -> Result<HeaderMap, OptionsError> {
+        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+        if let Some(key) = self.key() {
+            let mut value = HeaderValue::try_from(format!("{lead}{key}")).map_err(|_| OptionsError::ApiKey)?;
+            value.set_sensitive(true);
+            headers.insert(key_header, value);
+        }
+        for (name, value) in self.headers.map() {
+            headers.insert(name, value.clone());
+        }
+        Ok(headers)
+    }
+
+    /// The key, if there is one.
+    pub(super) fn key(&self) -> Option<&str> {
+        self.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty())
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Options").field("model", &self.model).finish_non_exhaustive()
+    }
+}

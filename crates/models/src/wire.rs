@@ -1,0 +1,203 @@
+//! What every wire shares: an endpoint, and one call under way. A wire writes
+//! the request and reads the events of the answer; this file moves the bytes
+//! between them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use consort_core::message::{Failure, FailureKind, Reply};
+use consort_http::trace;
+use futures::stream::{self, BoxStream, StreamExt};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Client, Method, Request, Url};
+
+use super::answer::{Answer, Decoder, Progress};
+use super::http::{self, Body, Patience};
+use super::options::Options;
+use super::{Ask, Piece, complaint};
+
+/// Bytes read of an answer that is a complaint.
+const COMPLAINT_MAX: usize = 64 * 1024;
+/// Bytes of a complaint that are kept.
+const MESSAGE_MAX: usize = 2 * 1024;
+/// Bytes of a key that is no secret worth keeping out: a word like `x` is in
+/// every complaint.
+const KEY_MIN: usize = 6;
+
+/// What is particular to a provider's API.
+pub(super) trait Wire: Send + Sync + 'static {
+    /// The body of the request that puts `ask` to `endpoint`.
+    fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>>;
+
+    /// What reads one answer.
+    fn decoder(&self) -> Box<dyn Decoder>;
+
+    /// Takes note of a refusal, perhaps to put the same question in other words.
+    fn learn(&self, _refusal: &str) {}
+}
+
+/// A model on a server.
+pub(super) struct Endpoint {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) options: Options,
+    /// Where replies say they come from: what only their maker understands
+    /// goes back there and nowhere else.
+    pub(super) origin: String,
+    pub(super) wire: Box<dyn Wire>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(out)
+    }
+}
+
+impl Endpoint {
+    /// Puts a question.
+    pub(super) fn stream(self: &Arc<Self>, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
+        let call = Call { endpoint: self.clone(), ask, phase: Phase::Asking, ready: VecDeque::new() };
+        let next = |mut call: Call| async move { Some((call.next().await?, call)) };
+        stream::unfold(call, next).fuse().boxed()
+    }
+
+    /// Asks, and asks again without what the server turns out not to know:
+    /// such a refusal is part of finding a common language, not an answer.
+    async fn open(&self, ask: &Ask) -> Result<Body, Failure> {
+        let mut request = self.request(ask)?;
+        loop {
+            let sent = request.try_clone();
+            let mut body = Body::open(&self.client, request, self.patience()).await?;
+            let status = body.head().status().as_u16();
+            if (200..300).contains(&status) {
+                return Ok(body);
+            }
+            let said = body.read_some(COMPLAINT_MAX).await;
+            let refusal = complaint::of_answer(status, body.head().headers(), &said);
+            if !matches!(status, 400 | 422) {
+                return Err(refusal);
+            }
+            self.wire.learn(&String::from_utf8_lossy(&said));
+            request = self.request(ask)?;
+            if sent.is_some_and(|sent| words(&sent) == words(&request)) {
+                return Err(refusal);
+            }
+        }
+    }
+
+    fn request(&self, ask: &Ask) -> Result<Request, Failure> {
+        let body = self.wire.body(ask, self).and_then(|body| self.options.extra.added_to(body));
+        let body = body.map_err(|error| {
+            http::failure(FailureKind::Refused, format!("the conversation cannot be written as JSON: {error}"))
+        })?;
+        let mut request = Request::new(Method::POST, self.url.clone());
+        *request.headers_mut() = self.headers.clone();
+        if let Some(trace) = trace::traceparent().and_then(|trace| HeaderValue::from_str(&trace).ok()) {
+            request.headers_mut().insert(trace::HEADER, trace);
+        }
+        *request.body_mut() = Some(body.into());
+        Ok(request)
+    }
+
+    fn patience(&self) -> Patience {
+        Patience { idle: self.options.timeout, whole: self.options.call_timeout }
+    }
+
+    /// A failure fit to be stored: servers repeat what they were sent, the key
+    /// included, and at any length.
+    fn fit_to_keep(&self, mut failure: Failure) -> Failure {
+        if let Some(key) = self.options.key().filter(|key| key.len() >= KEY_MIN) {
+            failure.message = failure.message.replace(key, "***");
+        }
+        failure.message = self.options.headers.redacted(failure.message);
+        failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_MAX));
+        failure
+    }
+}
+
+fn words(request: &Request) -> Option<&[u8]> {
+    request.body().and_then(reqwest::Body::as_bytes)
+}
+
+/// One call under way.
+struct Call {
+    endpoint: Arc<Endpoint>,
+    ask: Ask,
+    phase: Phase,
+    /// Pieces read and not yet taken.
+    ready: VecDeque<Piece>,
+}
+
+enum Phase {
+    Asking,
+    Reading(Box<(Body, Answer)>),
+    /// Nothing follows but what is ready, and this.
+    Ending(Option<Failure>),
+}
+
+impl Call {
+    async fn next(&mut self) -> Option<Result<Piece, Failure>> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Some(Ok(piece));
+            }
+            self.phase = match std::mem::replace(&mut self.phase, Phase::Ending(None)) {
+                Phase::Asking => match self.endpoint.open(&self.ask).await {
+                    Ok(body) => Phase::Reading(Box::new((body, Answer::new(self.endpoint.wire.decoder())))),
+                    Err(failure) => Phase::Ending(Some(failure)),
+                },
+                Phase::Reading(reading) => self.read(reading).await,
+                Phase::Ending(failure) => return failure.map(|failure| Err(self.endpoint.fit_to_keep(failure))),
+            };
+        }
+    }
+
+    /// Reads until there is something to hand on, or nothing more.
+    async fn read(&mut self, mut reading: Box<(Body, Answer)>) -> Phase {
+        let (body, answer) = &mut *reading;
+        while self.ready.is_empty() && !answer.is_done() {
+            let read = match body.read(answer.inbox()).await {
+                Ok(0) => return self.end(reading.1),
+                Ok(_) => answer.advance(&mut self.ready),
+                Err(_) if answer.progress() >= Progress::Stopped => return self.end(reading.1),
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = read {
+                return broken(failure, answer.progress());
+            }
+        }
+        if !answer.is_done() {
+            return Phase::Reading(reading);
+        }
+        let (body, answer) = *reading;
+        body.end().await;
+        self.finish(answer)
+    }
+
+    /// The server has nothing more to say.
+    fn end(&mut self, mut answer: Answer) -> Phase {
+        match answer.end(&mut self.ready) {
+            Ok(()) => self.finish(answer),
+            Err(failure) => broken(failure, answer.progress()),
+        }
+    }
+
+    fn finish(&mut self, answer: Answer) -> Phase {
+        let progress = answer.progress();
+        match answer.finish(&self.ask) {
+            Ok(whole) => {
+                let reply = Reply { wire: self.endpoint.origin.clone(), parts: whole.parts, stop: whole.stop };
+                self.ready.push_back(Piece::Done(reply, whole.usage));
+                Phase::Ending(None)
+            }
+            Err(failure) => broken(failure, progress),
+        }
+    }
+}
+
+/// An answer that had begun may cost.
+fn broken(failure: Failure, progress: Progress) -> Phase {
+    Phase::Ending(Some(Failure { charged: progress >= Progress::Begun, ..failure }))
+}

@@ -1,0 +1,175 @@
+//! A wire in front of a fake of its provider: what the tests of every wire
+//! set up alike.
+
+use std::sync::Arc;
+
+use consort_core::message::{Call, Failure, Message, Part, Reply, Stop};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
+use consort_fuzz::judge;
+use futures::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::conformance::{Scene, Set, all, ask, ask_on, conforms, reply};
+use super::fake::{Answer, Fake, Rules, Step};
+use super::{Ask, BodyShape, Model, Options};
+
+/// What every wire is given to show to its provider.
+pub(crate) const KEY: &str = "sk-secret-0123456789";
+
+/// One wire and its provider.
+#[derive(Clone, Copy)]
+pub(crate) struct Wired {
+    pub(crate) rules: Rules,
+    pub(crate) model: fn(Options) -> Arc<dyn Model>,
+    /// How the provider plays a scene; of those that are cut or held, the
+    /// words before that.
+    pub(crate) plays: fn(Scene) -> Answer,
+    /// A short answer, to its end.
+    pub(crate) hello: fn() -> Answer,
+}
+
+impl Wired {
+    /// The provider, saying this and then hello whenever it is asked.
+    pub(crate) async fn fake(self, script: impl IntoIterator<Item = Answer>) -> Fake {
+        let fake = Fake::start(self.rules).await.unwrap();
+        script.into_iter().for_each(|answer| fake.will(answer));
+        fake.otherwise((self.hello)());
+        fake
+    }
+
+    /// The wire in front of it.
+    pub(crate) fn model(self, fake: &Fake) -> Arc<dyn Model> {
+        (self.model)(options(fake))
+    }
+
+    /// Checks what every model must do.
+    pub(crate) async fn conforms(self) {
+        conforms(move |scene| self.set(scene)).await;
+    }
+
+    fn set(self, scene: Scene) -> BoxFuture<'static, Set> {
+        async move {
+            let answer = (self.plays)(scene);
+            let fake = self.fake([match scene {
+                Scene::Words | Scene::Calls | Scene::Overloaded => answer,
+                Scene::Cut => answer.then(Step::Break),
+                Scene::Held => answer.then(Step::Wait(Arc::new(Notify::new()))),
+            }]);
+            let fake = fake.await;
+            Set { model: self.model(&fake), hung_up: async move { fake.hung_up(1).await }.boxed() }
+        }
+        .boxed()
+    }
+
+    /// What is sent for these messages.
+    pub(crate) async fn sent(self, messages: Vec<Message>) -> Value {
+        self.asked(Ask { messages: Arc::new(messages), ..ask() }).await
+    }
+
+    /// What is sent for this question.
+    pub(crate) async fn asked(self, ask: Ask) -> Value {
+        let fake = self.fake([]).await;
+        reply(&*self.model(&fake), ask).await;
+        fake.requests().remove(0)
+    }
+
+    /// What is sent with every option, and with fields and a header of a
+    /// configuration's own; a refusal must not repeat the credential in it.
+    pub(crate) async fn optional(self, shape: BodyShape) -> Value {
+        let refusal = Answer::json(400, &json!({ "error": { "message": "bad token hush-hush" } }));
+        let fake = self.fake([refusal]).await;
+        let mut reached = options(&fake);
+        reached.headers.set("x-team-token", "hush-hush", &[]).unwrap();
+        let extra = if shape == BodyShape::Content { "cachedContent" } else { "service_tier" };
+        reached.extra.set(shape, extra, json!("flex")).unwrap();
+        let model = (self.model)(reached);
+        let refused = all(&*model, ask()).await.pop().unwrap().unwrap_err();
+        assert!(refused.message.contains("bad token") && !refused.message.contains("hush"), "{refused:?}");
+        reply(&*model, Ask { options: every_option(), ..ask() }).await;
+        assert_eq!(fake.headers()[1]["x-team-token"], "hush-hush");
+        let mut body = fake.requests().remove(1);
+        assert_eq!(body.as_object_mut().unwrap().remove(extra), Some(json!("flex")));
+        assert_owned("", &body, shape.own());
+        body
+    }
+
+    /// What an answer comes to that must not be taken for one.
+    pub(crate) async fn failure(self, answer: Answer) -> Failure {
+        let fake = self.fake([answer]).await;
+        all(&*self.model(&fake), ask()).await.pop().unwrap().unwrap_err()
+    }
+
+    /// The body of the question that follows these thoughts.
+    pub(crate) async fn sent_back(self, thoughts: Answer) -> String {
+        let fake = self.fake([thoughts]).await;
+        let model = self.model(&fake);
+        let (thought, _) = reply(&*model, ask()).await;
+        reply(&*model, ask_on(&thought)).await;
+        String::from_utf8(fake.bodies()[1].to_vec()).unwrap()
+    }
+
+    /// Lets the provider's own client look at a question, the one that follows
+    /// these thoughts, and the one that follows them from another model.
+    pub(crate) async fn judged(self, api: &str, thoughts: Answer) {
+        let fake = self.fake([thoughts]).await;
+        let model = self.model(&fake);
+        let (thought, _) = reply(&*model, ask()).await;
+        reply(&*model, ask_on(&thought)).await;
+        reply(&*model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
+        reply(&*model, Ask { options: every_option(), ..ask() }).await;
+        judge(api, &fake.requests());
+    }
+}
+
+/// All options at once; a wire writes those its provider has words for.
+pub(crate) fn every_option() -> ModelOptions {
+    ModelOptions {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        seed: Some(7),
+        reasoning_effort: Some(ReasoningEffort::High),
+    }
+}
+
+/// Checks that every field of a body is one that `extra` cannot name.
+pub(crate) fn assert_owned(path: &str, body: &Value, own: &[&str]) {
+    if own.contains(&path) {
+        return;
+    }
+    let Value::Object(fields) = body else { panic!("`{path}` is written and not listed as our own") };
+    for (name, value) in fields {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        assert_owned(&path, value, own);
+    }
+}
+
+/// How to reach the fake.
+pub(crate) fn options(fake: &Fake) -> Options {
+    Options { api_key: Some(KEY.to_owned()), ..Options::new(&fake.base_url(), "m") }
+}
+
+/// What a model said over a wire.
+pub(crate) fn said(wire: &str, parts: Vec<Part>) -> Message {
+    Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }))
+}
+
+/// What a person said.
+pub(crate) fn user(text: &str) -> Message {
+    Message::User { text: text.into() }
+}
+
+/// What always holds.
+pub(crate) fn system(text: &str) -> Message {
+    Message::System { text: text.into() }
+}
+
+/// A call in a reply.
+pub(crate) fn called(id: &str, tool: &str, args: &str) -> Part {
+    Part::Call(Call { provider_id: id.into(), tool: tool.into(), args: args.into(), native: None })
+}
+
+/// Words in a reply.
+pub(crate) fn words(text: &str) -> Part {
+    Part::Text { text: text.into(), native: None }
+}

@@ -1,0 +1,248 @@
+//! What is searched: the passages of all documents in a full-text table of
+//! SQLite, in memory, and beside it their vectors, where there are some. It
+//! holds nothing that is not in the log.
+
+use std::collections::HashMap;
+
+use consort_log as log;
+use consort_models::Vector;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+/// Words of a query that count; more would not make it clearer.
+const WORDS_MAX: usize = 32;
+/// Passages either way of looking brings into a search by both.
+const EITHER_MAX: usize = 50;
+/// How little it matters which of the first places a passage has in one of the
+/// two orders: the larger, the less.
+const EVENNESS: f64 = 60.0;
+
+const TABLE: &str = "
+    CREATE VIRTUAL TABLE passage USING fts5 (
+        title, text, collection UNINDEXED, document UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
+    );";
+
+/// A passage that fits a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The collection it is in.
+    pub collection: String,
+    /// The number of the document in its collection, from 1.
+    pub document: u64,
+    /// The document's title.
+    pub title: String,
+    /// The passage.
+    pub snippet: String,
+    /// How well it fits; larger is better.
+    pub score: f64,
+}
+
+/// One record of a collection, as far as it is searched.
+pub(super) enum Entry<'a> {
+    /// Nothing to search.
+    Nothing,
+    /// A document, cut into passages.
+    Document(&'a str, Vec<&'a str>),
+    /// Vectors of a document's passages, from this one on.
+    Vectors { document: u64, from: usize, vectors: Vec<Vector> },
+}
+
+/// Passages without vectors, all of one document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Bare {
+    pub(super) document: u64,
+    pub(super) from: usize,
+    pub(super) passages: Vec<String>,
+}
+
+/// The table, made when it is first used, and what stands beside it.
+#[derive(Default)]
+pub(super) struct Index {
+    table: Option<Connection>,
+    shelves: HashMap<String, Shelf>,
+}
+
+/// What is known of one collection.
+#[derive(Default)]
+struct Shelf {
+    /// Records that were read.
+    records: u64,
+    documents: Vec<Document>,
+    /// By the row of the passage.
+    vectors: Vec<(i64, Vector)>,
+}
+
+/// A document's rows, and how many of them have vectors.
+struct Document {
+    first: i64,
+    passages: usize,
+    embedded: usize,
+}
+
+impl Index {
+    /// How many records of a collection are in it.
+    pub(super) fn length(&self, collection: &str) -> u64 {
+        self.shelves.get(collection).map_or(0, |shelf| shelf.records)
+    }
+
+    /// Adds records, of which the first is the one at `from`, unless somebody
+    /// who read them at the same time was first.
+    pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry<'_>>) -> Result<(), log::Error> {
+        if self.length(collection) != from {
+            return Ok(());
+        }
+        let (table, shelves) = self.open()?;
+        let shelf = shelves.entry(collection.to_owned()).or_default();
+        for entry in entries {
+            match entry {
+                Entry::Nothing => {}
+                Entry::Document(title, passages) => {
+                    let document = shelf.documents.len() as u64 + 1;
+                    let first = insert(table, (collection, document), title, &passages)?;
+                    shelf.documents.push(Document { first, passages: passages.len(), embedded: 0 });
+                }
+                Entry::Vectors { document, from, vectors } => shelf.put(document, from, vectors),
+            }
+            shelf.records += 1;
+        }
+        Ok(())
+    }
+
+    /// The first passages of a collection that have no vectors, at most `max`.
+    pub(super) fn bare(&mut self, collection: &str, max: usize) -> Result<Option<Bare>, log::Error> {
+        let (table, shelves) = self.open()?;
+        let documents = shelves.get(collection).map(|shelf| shelf.documents.as_slice()).unwrap_or_default();
+        let bare = (1..).zip(documents).find(|(_, document)| document.embedded < document.passages);
+        let Some((number, document)) = bare else { return Ok(None) };
+        let (from, count) = (document.embedded, max.min(document.passages - document.embedded));
+        let select = "SELECT text FROM passage WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2";
+        let mut statement = table.prepare_cached(select).map_err(unavailable)?;
+        let rows = statement.query_map(params![document.first + from as i64, count as i64], |row| row.get(0));
+        let passages = rows.and_then(Iterator::collect).map_err(unavailable)?;
+        Ok(Some(Bare { document: number, from, passages }))
+    }
+
+    /// The passages of these collections that fit, the best first: by the words
+    /// of the query, and by its vector where it has one.
+    pub(super) fn search(
+        &mut self,
+        (words, vector): (&str, Option<&Vector>),
+        collections: &[&str],
+        max: usize,
+    ) -> Result<Vec<Hit>, log::Error> {
+        let Some(vector) = vector else {
+            return Ok(self.by_words(words, collections, max)?.into_iter().map(|(_, hit)| hit).collect());
+        };
+        let by_words = self.by_words(words, collections, EITHER_MAX)?;
+        let orders = [by_words.iter().map(|(row, _)| *row).collect(), self.by_vector(vector, collections)];
+        let mut scores: HashMap<i64, f64> = HashMap::new();
+        for (place, row) in orders.iter().flat_map(|rows: &Vec<i64>| rows.iter().enumerate()) {
+            *scores.entry(*row).or_default() += 1.0 / (EVENNESS + 1.0 + place as f64);
+        }
+        let mut ranked: Vec<(i64, f64)> = scores.into_iter().collect();
+        ranked.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
+        ranked.into_iter().take(max).map(|(row, score)| self.passage(row, score)).collect()
+    }
+
+    /// Passages with words of the query, by their rows.
+    fn by_words(&mut self, query: &str, collections: &[&str], max: usize) -> Result<Vec<(i64, Hit)>, log::Error> {
+        let words = words(query);
+        if words.is_empty() || collections.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = vec!["?"; collections.len()].join(", ");
+        let select = format!(
+            "SELECT collection, document, title, text, -bm25(passage), rowid FROM passage
+             WHERE passage MATCH ? AND collection IN ({places}) ORDER BY bm25(passage), rowid LIMIT ?"
+        );
+        let names = collections.iter().map(|name| Value::Text((*name).to_owned()));
+        let limit = Value::Integer(i64::try_from(max).unwrap_or(i64::MAX));
+        let values = std::iter::once(Value::Text(words)).chain(names).chain([limit]);
+        let (table, _) = self.open()?;
+        let mut statement = table.prepare_cached(&select).map_err(unavailable)?;
+        let hits = statement.query_map(params_from_iter(values), |row| Ok((row.get(5)?, hit(row, row.get(4)?)?)));
+        hits.and_then(Iterator::collect).map_err(unavailable)
+    }
+
+    /// The rows of the passages whose vectors are nearest, the nearest first.
+    fn by_vector(&self, wanted: &Vector, collections: &[&str]) -> Vec<i64> {
+        let shelves = collections.iter().filter_map(|name| self.shelves.get(*name));
+        let vectors = shelves.flat_map(|shelf| &shelf.vectors).filter(|(_, vector)| vector.len() == wanted.len());
+        let mut near: Vec<(f32, i64)> = vectors.map(|(row, vector)| (product(vector, wanted), *row)).collect();
+        near.retain(|(likeness, _)| *likeness > 0.0);
+        near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+        near.into_iter().take(EITHER_MAX).map(|(_, row)| row).collect()
+    }
+
+    fn passage(&mut self, row: i64, score: f64) -> Result<Hit, log::Error> {
+        let select = "SELECT collection, document, title, text FROM passage WHERE rowid = ?1";
+        let (table, _) = self.open()?;
+        let mut statement = table.prepare_cached(select).map_err(unavailable)?;
+        statement.query_row([row], |row| hit(row, score)).map_err(unavailable)
+    }
+
+    fn open(&mut self) -> Result<(&mut Connection, &mut HashMap<String, Shelf>), log::Error> {
+        let Index { table, shelves } = self;
+        let table = match table {
+            Some(table) => table,
+            closed @ None => {
+                let connection = Connection::open_in_memory().map_err(unavailable)?;
+                connection.execute_batch(TABLE).map_err(unavailable)?;
+                closed.insert(connection)
+            }
+        };
+        Ok((table, shelves))
+    }
+}
+
+impl Shelf {
+    /// Takes vectors that continue what a document has; others were made twice.
+    fn put(&mut self, document: u64, from: usize, vectors: Vec<Vector>) {
+        let place = usize::try_from(document).ok().and_then(|document| document.checked_sub(1));
+        let Some(known) = place.and_then(|place| self.documents.get_mut(place)) else { return };
+        if known.embedded != from || from + vectors.len() > known.passages {
+            return;
+        }
+        let rows = (known.first + from as i64)..;
+        known.embedded += vectors.len();
+        self.vectors.extend(rows.zip(vectors));
+    }
+}
+
+/// Adds a document's passages; says in which row the first is.
+fn insert(
+    table: &mut Connection,
+    (collection, document): (&str, u64),
+    title: &str,
+    passages: &[&str],
+) -> Result<i64, log::Error> {
+    let whole = table.transaction().map_err(unavailable)?;
+    let mut first = None;
+    for passage in passages {
+        let insert = "INSERT INTO passage (title, text, collection, document) VALUES (?1, ?2, ?3, ?4)";
+        whole.execute(insert, params![title, passage, collection, document]).map_err(unavailable)?;
+        first = first.or(Some(whole.last_insert_rowid()));
+    }
+    whole.commit().map_err(unavailable)?;
+    Ok(first.unwrap_or_default())
+}
+
+fn hit(row: &rusqlite::Row<'_>, score: f64) -> rusqlite::Result<Hit> {
+    let [collection, title, snippet] = [row.get(0)?, row.get(2)?, row.get(3)?];
+    Ok(Hit { collection, document: row.get(1)?, title, snippet, score })
+}
+
+fn product(one: &[f32], other: &[f32]) -> f32 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+/// The words of a query, any of which may occur: quoted, so that nothing in
+/// them is an operator.
+fn words(query: &str) -> String {
+    let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.take(WORDS_MAX).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
+}
+
+fn unavailable(error: rusqlite::Error) -> log::Error {
+    log::Error::Unavailable(format!("cannot search: {error}"))
+}

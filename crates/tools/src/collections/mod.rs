@@ -1,0 +1,406 @@
+//! Collections of documents to be searched by their words and, where a model is
+//! configured for it, by their meaning. A collection is a stream, a document a
+//! record of it, and so are its vectors; what is searched is derived from those,
+//! in memory, and catches up with the log before every search.
+
+mod index;
+mod meaning;
+mod passages;
+pub(crate) mod tool;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use consort_core::id::Millis;
+use consort_log::damage::Damage;
+use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
+use consort_models::Embedder;
+use serde::{Deserialize, Serialize};
+
+pub use index::Hit;
+use index::{Entry, Index};
+
+/// The kind of a collection's stream, and how its name starts.
+pub const KIND: &str = "collection";
+/// Characters of a name.
+const NAME_MAX: usize = 64;
+/// Bytes of one document.
+const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
+/// Documents of one collection, so that catching up stays a matter of seconds.
+const DOCUMENTS_MAX: u64 = 10_000;
+/// Collections that are listed and searched.
+const COLLECTIONS_MAX: usize = 1_000;
+/// Records read at once.
+const PAGE: usize = 64;
+/// How often a document is written again when somebody else wrote meanwhile.
+const TRIES_MAX: usize = 16;
+
+/// Why something could not be done with a collection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Use another name, or another document.
+    #[error("{0}")]
+    Invalid(String),
+    /// Use the one that exists, or another name.
+    #[error("there is a collection '{0}' already")]
+    Exists(String),
+    /// Use one of those that exist.
+    #[error("there is no collection '{name}'. Available: [{}]", known.join(", "))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// Try later.
+    #[error(transparent)]
+    Log(#[from] log::Error),
+}
+
+/// A collection as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// What it is called.
+    pub name: String,
+    /// How many documents it has.
+    pub documents: u64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When something was last added.
+    pub updated_at: Millis,
+    /// Why it cannot be read, if that is known.
+    pub damage: Option<String>,
+}
+
+/// What happened to a collection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Fact {
+    Created,
+    Added {
+        title: String,
+        text: String,
+    },
+    /// Vectors of a document's passages, from this one on, as one model sees them.
+    Embedded {
+        document: u64,
+        from: usize,
+        model: String,
+        vectors: Vec<String>,
+    },
+}
+
+/// The row of a collection, beside what every row has.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Summary {
+    length: Seq,
+    documents: u64,
+    updated_at: Millis,
+}
+
+/// A collection, and how many records it has.
+struct Found {
+    collection: Collection,
+    length: Seq,
+}
+
+/// What came of adding a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its number in the collection, from 1.
+    pub document: u64,
+    /// Whether it is found by its meaning too; if not, it will be once the
+    /// model for that answers.
+    pub embedded: bool,
+}
+
+/// Every collection of one log. Clones share what is searched.
+#[derive(Clone)]
+pub struct Collections {
+    log: Arc<dyn Log>,
+    index: Arc<Mutex<Index>>,
+    embedder: Option<Embedder>,
+    /// Held by whoever gets vectors: two would pay for the same ones.
+    embedding: Arc<tokio::sync::Mutex<()>>,
+    /// The collections that cannot be read.
+    damage: Damage,
+}
+
+impl Collections {
+    /// The collections kept in a log, searched by their words.
+    pub fn new(log: Arc<dyn Log>) -> Collections {
+        let damage = Damage::default();
+        Collections { log, index: Arc::default(), embedder: None, embedding: Arc::default(), damage }
+    }
+
+    /// The same, searched by their meaning too.
+    pub fn with_embedder(self, embedder: Option<Embedder>) -> Collections {
+        Collections { embedder, ..self }
+    }
+
+    /// Makes a collection without documents.
+    pub async fn create(&self, name: &str, now: Millis) -> Result<Collection, Error> {
+        check_name(name)?;
+        let summary = Summary { length: 1, documents: 0, updated_at: now };
+        match self.log.append(append(name, (now, summary), &Fact::Created)?).await {
+            Ok(()) => Ok(Collection { documents: 0, updated_at: now, ..Collection::unread(name, now, None) }),
+            Err(log::Error::Fenced) => Err(Error::Exists(name.to_owned())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// All of them, by name.
+    pub async fn list(&self) -> Result<Vec<Collection>, Error> {
+        Ok(self.all().await?.into_iter().map(|found| found.collection).collect())
+    }
+
+    async fn all(&self) -> Result<Vec<Found>, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), limit: COLLECTIONS_MAX, ..Query::default() };
+        let rows = self.log.list(query).await?.rows;
+        let mut found: Vec<Found> = rows.iter().filter_map(|(stream, row)| self.found(stream, row)).collect();
+        found.sort_by(|one, other| one.collection.name.cmp(&other.collection.name));
+        Ok(found)
+    }
+
+    /// Adds a document: plain text, Markdown or HTML, which is kept as
+    /// Markdown.
+    pub async fn add(&self, name: &str, title: &str, content: &str, now: Millis) -> Result<Added, Error> {
+        if content.trim().is_empty() || content.len() > DOCUMENT_MAX {
+            return Err(Error::Invalid(format!("a document has between 1 and {DOCUMENT_MAX} bytes")));
+        }
+        let text = passages::plain(content).await.map_err(Error::Invalid)?;
+        let fact = Fact::Added { title: title.trim().to_owned(), text };
+        let document = self.append(name, &fact, now).await?;
+        Ok(Added { document, embedded: self.embed_all(name, now).await? })
+    }
+
+    /// Appends a fact; says how many documents there are then.
+    async fn append(&self, name: &str, fact: &Fact, now: Millis) -> Result<u64, Error> {
+        for _attempt in 0..TRIES_MAX {
+            let Found { collection, length } = self.find(name).await?;
+            let adds = u64::from(matches!(fact, Fact::Added { .. }));
+            if collection.documents + adds > DOCUMENTS_MAX {
+                return Err(Error::Invalid(format!("a collection has at most {DOCUMENTS_MAX} documents")));
+            }
+            let documents = collection.documents + adds;
+            let summary = Summary { length: length + 1, documents, updated_at: now };
+            match self.log.append(append(name, (collection.created_at, summary), fact)?).await {
+                Err(log::Error::Fenced) => {}
+                stored => return Ok(stored.map(|()| documents)?),
+            }
+        }
+        Err(log::Error::Unavailable(format!("too many write to the collection '{name}' at once")).into())
+    }
+
+    /// The passages that fit a query best, at most `max`, from these
+    /// collections, or from all when none is named.
+    pub async fn search(&self, query: &str, names: &[String], max: usize, now: Millis) -> Result<Vec<Hit>, Error> {
+        let known = self.all().await?;
+        if let Some(name) = names.iter().find(|name| !known.iter().any(|found| found.collection.name == **name)) {
+            return Err(unknown(name, known));
+        }
+        let searches_all = names.is_empty();
+        let wanted = known.iter().filter(|known| names.is_empty() || names.contains(&known.collection.name));
+        let mut readable: Vec<&str> = Vec::new();
+        for found in wanted {
+            let name = found.collection.name.as_str();
+            match self.catch_up_with(found).await {
+                // Of all collections those are searched that can be read.
+                Err(Error::Log(error @ log::Error::Damaged { .. })) if searches_all => {
+                    tracing::warn!(%error, "a collection that cannot be read is not searched");
+                }
+                caught_up => caught_up.map(|()| readable.push(name))?,
+            }
+        }
+        let names = readable;
+        let vector = self.meaning(query, &names, now).await?;
+        Ok(self.index().search((query, vector.as_ref()), &names, max)?)
+    }
+
+    /// A collection something is to be done with.
+    async fn find(&self, name: &str) -> Result<Found, Error> {
+        let mut known = self.all().await?;
+        let place = known.iter().position(|found| found.collection.name == name);
+        let found = place.map(|place| known.swap_remove(place)).ok_or_else(|| unknown(name, known))?;
+        found.check()?;
+        Ok(found)
+    }
+
+    fn found(&self, stream: &str, row: &Row) -> Option<Found> {
+        let name = stream.strip_prefix(KIND)?.strip_prefix('/')?;
+        let known = self.damage.reason(stream);
+        Some(match serde_json::from_str::<Summary>(&row.body) {
+            Ok(Summary { length, documents, updated_at }) => {
+                let unread = Collection::unread(name, row.started_at, known);
+                Found { collection: Collection { documents, updated_at, ..unread }, length }
+            }
+            Err(error) => {
+                let reason = Some(format!("its row cannot be read: {error}"));
+                Found { collection: Collection::unread(name, row.started_at, reason), length: 0 }
+            }
+        })
+    }
+
+    /// Reads what was added since the last search to a collection that was found.
+    async fn catch_up_with(&self, found: &Found) -> Result<(), Error> {
+        found.check()?;
+        self.catch_up(&found.collection.name, found.length).await
+    }
+
+    /// Reads what was added since the last search.
+    async fn catch_up(&self, name: &str, length: Seq) -> Result<(), Error> {
+        loop {
+            let from = self.index().length(name);
+            if from >= length {
+                return Ok(());
+            }
+            let stream = stream(name);
+            let records = self.damage.note(self.log.read(&stream, from, PAGE).await)?;
+            if records.is_empty() {
+                return Ok(());
+            }
+            let facts = (from..).zip(&records).map(|(seq, record)| fact(&stream, seq, record));
+            let facts: Vec<Fact> = self.damage.note(facts.collect::<Result<_, log::Error>>())?;
+            let entries = facts.iter().map(|fact| self.entry(fact)).collect();
+            self.index().add(name, from, entries)?;
+        }
+    }
+
+    /// What a fact adds to what is searched; vectors of other models add nothing.
+    fn entry<'a>(&self, fact: &'a Fact) -> Entry<'a> {
+        match fact {
+            Fact::Added { title, text } => Entry::Document(title, passages::cut(text)),
+            Fact::Embedded { document, from, model, vectors }
+                if self.embedder.as_ref().is_some_and(|embedder| embedder.model() == model) =>
+            {
+                let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
+                Entry::Vectors { document: *document, from: *from, vectors }
+            }
+            Fact::Created | Fact::Embedded { .. } => Entry::Nothing,
+        }
+    }
+
+    fn index(&self) -> std::sync::MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unknown(name: &str, known: Vec<Found>) -> Error {
+    Error::Unknown { name: name.to_owned(), known: known.into_iter().map(|found| found.collection.name).collect() }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if is_plain && !name.is_empty() && name.len() <= NAME_MAX {
+        return Ok(());
+    }
+    let message = format!("the name of a collection has 1 to {NAME_MAX} letters, digits, `_` and `-`");
+    Err(Error::Invalid(message))
+}
+
+fn stream(name: &str) -> String {
+    format!("{KIND}/{name}")
+}
+
+fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Fact) -> Result<Append, log::Error> {
+    let json = |error: serde_json::Error| log::Error::Unavailable(error.to_string());
+    let row = Row {
+        kind: KIND.into(),
+        status: "OPEN".into(),
+        started_at: created_at,
+        ended_at: None,
+        tags: [("collection".to_owned(), name.to_owned())].into(),
+        body: serde_json::to_string(&summary).map_err(json)?.into(),
+    };
+    let records = vec![Record { body: serde_json::to_string(fact).map_err(json)?.into(), attachments: Vec::new() }];
+    let (stream, expected) = (stream(name).into(), summary.length - 1);
+    Ok(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() })
+}
+
+impl Collection {
+    /// A collection of which nothing is known but its name and age.
+    fn unread(name: &str, created_at: Millis, damage: Option<String>) -> Collection {
+        Collection { name: name.to_owned(), documents: 0, created_at, updated_at: created_at, damage }
+    }
+}
+
+impl Found {
+    /// Refuses to work with a collection that cannot be read.
+    fn check(&self) -> Result<(), log::Error> {
+        let Collection { name, damage, .. } = &self.collection;
+        damage.clone().map_or(Ok(()), |reason| Err(log::Error::Damaged { stream: stream(name), seq: 0, reason }))
+    }
+}
+
+fn fact(stream: &str, seq: Seq, record: &Record) -> Result<Fact, log::Error> {
+    let damaged =
+        |error: serde_json::Error| log::Error::Damaged { stream: stream.to_owned(), seq, reason: error.to_string() };
+    serde_json::from_str(&record.body).map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_log::MemoryLog;
+
+    use super::*;
+
+    fn added(document: u64) -> Result<Added, Error> {
+        Ok(Added { document, embedded: false })
+    }
+
+    fn titles(hits: &[Hit]) -> Vec<&str> {
+        hits.iter().map(|hit| hit.title.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_fits_best_comes_first_and_another_process_finds_the_same() {
+        let log = Arc::new(MemoryLog::default());
+        let collections = Collections::new(log.clone());
+        collections.create("kitchen", 1).await.unwrap();
+        let soup = "# Soup\n\nBoil water. Add salt and salt again.";
+        assert_eq!(collections.add("kitchen", "Soup", soup, 2).await, added(1));
+        let bread = "<html><head><script>salt()</script></head><body><p>Bread needs flour &amp; a little salt.</p></body></html>";
+        assert_eq!(collections.add("kitchen", "Bread", bread, 3).await, added(2));
+        collections.create("garage", 4).await.unwrap();
+        collections.add("garage", "Car", "Keep salt off the car.", 5).await.unwrap();
+
+        let found = collections.search("SALTED flour?", &["kitchen".to_owned()], 5, 6).await.unwrap();
+        assert_eq!(titles(&found), ["Bread", "Soup"], "both words beat one, and words are known by their stem");
+        assert!(found[0].score > found[1].score && !found[0].snippet.contains("salt()"), "{found:?}");
+        let elsewhere = Collections::new(log).search("salt", &[], 5, 6).await.unwrap();
+        assert_eq!(elsewhere.len(), 3, "the index is made anew from the log: {elsewhere:?}");
+        let listed = collections.list().await.unwrap();
+        let kitchen =
+            Collection { name: "kitchen".to_owned(), documents: 2, created_at: 1, updated_at: 3, damage: None };
+        assert_eq!((listed.len(), &listed[1]), (2, &kitchen));
+    }
+
+    #[tokio::test]
+    async fn names_documents_and_queries_that_make_no_sense_are_told() {
+        let collections = Collections::new(Arc::new(MemoryLog::default()));
+        for name in ["", "a b", "../x", &"n".repeat(65)] {
+            assert!(matches!(collections.create(name, 0).await, Err(Error::Invalid(_))), "{name}");
+        }
+        collections.create("notes", 0).await.unwrap();
+        assert_eq!(collections.create("notes", 0).await, Err(Error::Exists("notes".to_owned())));
+        assert!(matches!(collections.add("notes", "t", " \n", 0).await, Err(Error::Invalid(_))));
+        let unknown = Error::Unknown { name: "nots".to_owned(), known: vec!["notes".to_owned()] };
+        assert_eq!(collections.add("nots", "t", "x", 0).await, Err(unknown.clone()));
+        assert_eq!(collections.search("x", &["nots".to_owned()], 5, 6).await, Err(unknown));
+        collections.add("notes", "t", "plain words", 0).await.unwrap();
+        for query in ["", "?!", "\" OR *", "NEAR(", "words:plain AND"] {
+            let hits = collections.search(query, &[], 5, 6).await.unwrap();
+            assert_eq!(hits.len(), usize::from(query.contains("words")), "{query}");
+        }
+    }
+
+    #[tokio::test]
+    async fn two_who_add_at_once_both_succeed() {
+        let collections = Collections::new(Arc::new(MemoryLog::default()));
+        collections.create("notes", 0).await.unwrap();
+        let add = |text: &'static str| collections.add("notes", text, text, 1);
+        let (one, two) = tokio::join!(add("first"), add("second"));
+        let mut numbers = [one.unwrap().document, two.unwrap().document];
+        numbers.sort_unstable();
+        assert_eq!(numbers, [1, 2]);
+    }
+}

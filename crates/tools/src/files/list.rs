@@ -1,0 +1,143 @@
+//! `list_files {path?, glob?}`: what is in a folder, sorted, with sizes. A
+//! pattern looks into the folders below as well; symbolic links are shown and
+//! not followed.
+
+use std::sync::Arc;
+
+use cap_std::fs::DirEntry;
+use consort_core::catalog::ToolInfo;
+use futures::future::BoxFuture;
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::arguments::{arguments, short};
+use super::place::Place;
+use super::{Folder, Workspace, info};
+use crate::{Answer, Invocation, Tool};
+
+/// Files listed at once.
+const LISTED_MAX: usize = 1_000;
+/// Files looked at; a workspace with more has to be searched folder by folder.
+const VISITED_MAX: usize = 50_000;
+/// Bytes of a pattern.
+const GLOB_MAX: usize = 256;
+
+/// Lists files.
+#[derive(Clone)]
+pub struct ListFiles {
+    workspace: Workspace,
+    info: Arc<ToolInfo>,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    path: Option<String>,
+    glob: Option<String>,
+}
+
+/// What was found, and whether everything was looked at.
+struct Found {
+    rows: Vec<String>,
+    complete: bool,
+}
+
+impl ListFiles {
+    /// Lists in this workspace.
+    pub fn new(workspace: &Workspace) -> ListFiles {
+        ListFiles { workspace: workspace.clone(), info: Arc::new(ListFiles::told()) }
+    }
+
+    /// What is known about it.
+    pub fn told() -> ToolInfo {
+        let about = "Lists a folder of the workspace, with sizes in bytes. `glob` searches it with all folders below: \
+                     `*.md` is this folder only, `**/*.md` all of them.";
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": {
+            "path": { "type": "string", "description": "The folder; without it, the whole workspace" },
+            "glob": { "type": "string" } } });
+        info("list_files", about, schema)
+    }
+
+    async fn list(&self, invocation: Invocation) -> Result<Answer, String> {
+        let Args { path, glob } = arguments(invocation.args)?;
+        let place = Place::parse(path.as_deref().unwrap_or("."))?;
+        let matcher = glob.as_deref().map(pattern).transpose()?;
+        let found = self.workspace.work(move |folder| match matcher {
+            Some(matcher) => search(folder, &place, &matcher),
+            None => entries(folder, &place).map(|found| Found {
+                rows: found.iter().map(|(place, entry)| row(place.split().1, entry)).collect(),
+                complete: found.len() < VISITED_MAX,
+            }),
+        });
+        Ok(Answer::Done { text: page(found.await?), data: None })
+    }
+}
+
+impl Tool for ListFiles {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.info
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        Box::pin(async move { self.list(invocation).await.unwrap_or_else(Answer::Failed) })
+    }
+}
+
+fn pattern(glob: &str) -> Result<GlobMatcher, String> {
+    if glob.len() > GLOB_MAX {
+        return Err(format!("the pattern is longer than {GLOB_MAX} bytes"));
+    }
+    let built = GlobBuilder::new(glob).literal_separator(true).build();
+    let built = built.map_err(|error| format!("`{}` is not a pattern: {}", short(glob), error.kind()))?;
+    Ok(built.compile_matcher())
+}
+
+fn entries(folder: &Folder, place: &Place) -> Result<Vec<(Place, DirEntry)>, String> {
+    let read = folder.root.read_dir(place.path()).map_err(|error| folder.words(place, &error))?;
+    let entries = read.filter_map(Result::ok).take(VISITED_MAX);
+    Ok(entries.map(|entry| (place.join(&entry.file_name().to_string_lossy()), entry)).collect())
+}
+
+/// Looks into folder after folder; one that cannot be opened is passed over.
+fn search(folder: &Folder, start: &Place, matcher: &GlobMatcher) -> Result<Found, String> {
+    let mut found = Found { rows: Vec::new(), complete: true };
+    let (mut open, mut visited) = (entries(folder, start)?, 0);
+    while let Some((place, entry)) = open.pop() {
+        visited += 1;
+        if visited > VISITED_MAX || open.len() > VISITED_MAX {
+            found.complete = false;
+            break;
+        }
+        let below = place.as_str().strip_prefix(start.as_str()).unwrap_or_default().trim_start_matches('/');
+        if matcher.is_match(below) {
+            found.rows.push(row(below, &entry));
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open.extend(entries(folder, &place).unwrap_or_default());
+        }
+    }
+    Ok(found)
+}
+
+fn row(name: &str, entry: &DirEntry) -> String {
+    match (entry.file_type(), entry.metadata()) {
+        (Ok(kind), _) if kind.is_dir() => format!("{name}/"),
+        (Ok(kind), _) if kind.is_symlink() => format!("{name} (symbolic link)"),
+        (Ok(kind), Ok(about)) if kind.is_file() => format!("{name} ({} bytes)", about.len()),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => format!("{name} (not a file)"),
+    }
+}
+
+fn page(mut found: Found) -> String {
+    found.rows.sort();
+    let total = found.rows.len();
+    found.rows.truncate(LISTED_MAX);
+    let mut lines = found.rows;
+    if total > LISTED_MAX {
+        lines.push(format!("(the first {LISTED_MAX} of {total}; name a folder or a narrower pattern)"));
+    }
+    if !found.complete {
+        lines.push(format!("(only {VISITED_MAX} files were looked at; name a folder)"));
+    }
+    if lines.is_empty() { "(nothing)".to_owned() } else { lines.join("\n") }
+}

@@ -1,0 +1,184 @@
+//! Where an HTTP tool's calls go and what is sent there: the envelope, or a
+//! plain request as any API takes it.
+
+use consort_core::catalog::{EffectClass, plain_input};
+use consort_core::schema::Schema;
+use consort_http::headers::Headers;
+use reqwest::{Method, Url};
+use serde_json::{Map, Value, json};
+
+use super::target::{Target, with_rest};
+
+/// The methods of plain requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// Reads.
+    Get,
+    /// Does anything at all.
+    Post,
+    /// Makes or replaces.
+    Put,
+    /// Changes in part.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+/// The place calls go to and the form they have. The default is no place at
+/// all, where every call fails. `Debug` shows the server alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HttpEndpoint {
+    shape: Shape,
+    target: Target,
+    pub(super) headers: Headers,
+}
+
+/// The form of requests and answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Shape {
+    /// POST `{"input": …, "callId": …}`, answered by `{"output": …}` or `{"error": …}`.
+    #[default]
+    Envelope,
+    /// Arguments in path, query and body, answered by anything.
+    Plain(HttpMethod),
+}
+
+/// One request, ready to be sent any number of times.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) body: Option<Value>,
+}
+
+/// Why there is no HTTP tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HttpToolError {
+    /// Correct the address.
+    #[error("the address does not do: {0}")]
+    Address(String),
+    /// The client could not be made.
+    #[error("no HTTP client: {0}")]
+    Client(String),
+}
+
+impl HttpMethod {
+    /// What doing such a request twice means, unless the configuration knows better.
+    pub fn effect(self) -> EffectClass {
+        match self {
+            HttpMethod::Get => EffectClass::Read,
+            HttpMethod::Put | HttpMethod::Delete => EffectClass::Idempotent,
+            HttpMethod::Post | HttpMethod::Patch => EffectClass::Once,
+        }
+    }
+
+    fn has_body(self) -> bool {
+        match self {
+            HttpMethod::Get | HttpMethod::Delete => false,
+            HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch => true,
+        }
+    }
+
+    fn sent(self) -> Method {
+        match self {
+            HttpMethod::Get => Method::GET,
+            HttpMethod::Post => Method::POST,
+            HttpMethod::Put => Method::PUT,
+            HttpMethod::Patch => Method::PATCH,
+            HttpMethod::Delete => Method::DELETE,
+        }
+    }
+}
+
+impl HttpEndpoint {
+    /// Headers that calls carry for Consort's own purposes.
+    pub const OWN_HEADERS: &[&str] = &["idempotency-key", "traceparent"];
+
+    /// An endpoint that takes and gives the envelope.
+    pub fn envelope(url: &str) -> Result<HttpEndpoint, HttpToolError> {
+        let endpoint = HttpEndpoint::new(Shape::Envelope, url)?;
+        if endpoint.target.has_placeholders() {
+            let reason = "`{…}` needs a `method`: without one all arguments are posted together".to_owned();
+            return Err(HttpToolError::Address(reason));
+        }
+        Ok(endpoint)
+    }
+
+    /// An endpoint for plain requests; the address may have `{…}` in it.
+    pub fn plain(method: HttpMethod, url: &str) -> Result<HttpEndpoint, HttpToolError> {
+        HttpEndpoint::new(Shape::Plain(method), url)
+    }
+
+    fn new(shape: Shape, url: &str) -> Result<HttpEndpoint, HttpToolError> {
+        let target = Target::parse(url).map_err(HttpToolError::Address)?;
+        Ok(HttpEndpoint { shape, target, headers: Headers::default() })
+    }
+
+    /// Adds a value to the query of every request, with `{…}` or without.
+    pub fn add_query(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match self.shape {
+            Shape::Envelope => Err("belongs to a tool with a `method`".to_owned()),
+            Shape::Plain(_) => self.target.add_query(name, value),
+        }
+    }
+
+    /// Sends these headers with every request.
+    pub fn with_headers(self, headers: Headers) -> HttpEndpoint {
+        HttpEndpoint { headers, ..self }
+    }
+
+    /// Takes a text out of everything that is answered.
+    pub fn hide(&mut self, secret: &str) {
+        self.headers.hide(secret);
+    }
+
+    /// What doing a call twice means, unless the configuration knows better.
+    pub fn effect(&self) -> EffectClass {
+        match self.shape {
+            Shape::Envelope => EffectClass::Once,
+            Shape::Plain(method) => method.effect(),
+        }
+    }
+
+    /// What arguments look like, unless the configuration says it.
+    pub fn schema(&self) -> Schema {
+        Schema::new(match self.shape {
+            Shape::Envelope => plain_input(),
+            Shape::Plain(_) => self.target.schema(),
+        })
+    }
+
+    /// Says what of a schema does not fit the address.
+    pub fn check(&self, schema: &Schema) -> Result<(), String> {
+        self.target.check(schema.json())
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.shape != Shape::Envelope
+    }
+
+    /// The request of a call, or what is wrong with its arguments.
+    pub(super) fn prepare(&self, schema: &Schema, args: &Value, key: &str) -> Result<Prepared, String> {
+        let nothing = Map::new();
+        let all = args.as_object().unwrap_or(&nothing);
+        match self.shape {
+            Shape::Envelope => {
+                let url = self.target.fill(&nothing)?.url;
+                // Without a schema of its own an endpoint gets the bare text of the only argument there is.
+                let bare = *schema.json() == plain_input();
+                let input = if bare { args.get("input").unwrap_or(&Value::Null) } else { args };
+                Ok(Prepared { method: Method::POST, url, body: Some(json!({ "input": input, "callId": key })) })
+            }
+            Shape::Plain(method) if method.has_body() => {
+                let filled = self.target.fill(all)?;
+                let has_body = !filled.rest.is_empty() || self.target.leaves_over(schema.json());
+                let body = has_body.then_some(Value::Object(filled.rest));
+                Ok(Prepared { method: method.sent(), url: filled.url, body })
+            }
+            Shape::Plain(method) => {
+                let filled = self.target.fill(all)?;
+                Ok(Prepared { method: method.sent(), url: with_rest(filled.url, &filled.rest)?, body: None })
+            }
+        }
+    }
+}

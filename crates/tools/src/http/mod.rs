@@ -1,0 +1,264 @@
+//! Tools behind HTTP endpoints: POST `{"input": …, "callId": …}`, answered by
+//! `{"output": …}` or `{"error": …}`, or plain requests as any API takes them.
+//! A call that may have reached the endpoint and did not come back with an
+//! answer is repeated with its key where that is harmless, else `Unknown`.
+
+mod answer;
+mod endpoint;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_http::retry_after;
+use consort_http::trace;
+use futures::future::BoxFuture;
+use reqwest::header::LOCATION;
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
+
+pub use endpoint::{HttpEndpoint, HttpMethod, HttpToolError};
+pub(super) use target::encoded;
+
+use self::endpoint::Prepared;
+use super::{Answer, Invocation, Tool};
+
+/// Bytes of an unsuccessful answer quoted to the model.
+const QUOTE_MAX: usize = 2 * 1024;
+/// How long connecting may take: whoever is not connected has done nothing,
+/// which is better to know than to run into the tool's own time limit.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How often a harmless call whose outcome nobody knows is repeated.
+const REPEATS_MAX: u32 = 2;
+/// How long the first repetition waits; the next one waits twice as long.
+const REPEAT_WAIT: Duration = Duration::from_millis(100);
+/// The longest wait an endpoint may ask for; beyond it the model is told
+/// instead, since a call has a time limit of its own.
+const ASKED_WAIT_MAX: Duration = Duration::from_secs(5);
+/// Redirects within a server that a read follows.
+const REDIRECTS_MAX: usize = 5;
+
+/// A tool behind an HTTP endpoint.
+#[derive(Clone, Debug)]
+pub struct HttpTool {
+    client: Client,
+    endpoint: HttpEndpoint,
+    info: Arc<ToolInfo>,
+}
+
+/// The end of one attempt.
+enum Attempt {
+    /// Another one would end the same way.
+    Settled(Answer),
+    /// Another one may end better, after this wait if the endpoint named one.
+    Again(Answer, Option<Duration>),
+}
+
+/// A client for HTTP tools, to be shared by all of them: it follows no
+/// redirects, since a call goes where the configuration says or nowhere, and
+/// it takes no proxy from the environment.
+pub fn http_client() -> Result<Client, HttpToolError> {
+    // Refused when there is one already, which is as good.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::builder().redirect(redirect::Policy::none()).no_proxy().connect_timeout(CONNECT_MAX);
+    // Some APIs refuse requests that do not say who asks.
+    client.user_agent("consort").build().map_err(|error| HttpToolError::Client(chain(&error)))
+}
+
+/// What is known about an HTTP tool of which nothing else is said.
+pub fn http_tool_info(name: &str, description: &str, endpoint: &HttpEndpoint) -> ToolInfo {
+    let info =
+        ToolInfo { schema: endpoint.schema(), permission: Permission::Network, ..ToolInfo::new(name, description) };
+    with_effect(info, endpoint.effect())
+}
+
+/// The tool with another effect, which also decides what a cancel does to a
+/// call: half of what must happen once is worse than a short wait.
+pub fn with_effect(info: ToolInfo, effect: EffectClass) -> ToolInfo {
+    let cancel = if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop };
+    ToolInfo { effect, cancel, ..info }
+}
+
+impl HttpTool {
+    /// A tool that uses this client, which should come from [`http_client`].
+    pub fn new(client: Client, info: Arc<ToolInfo>, endpoint: HttpEndpoint) -> HttpTool {
+        HttpTool { client, endpoint, info }
+    }
+
+    /// Calls that may be repeated are, while nobody knows whether they
+    /// happened: the key makes all attempts one intent.
+    async fn settled(&self, invocation: Invocation) -> Answer {
+        let prepared = match self.endpoint.prepare(&self.info.schema, &invocation.args, &invocation.key) {
+            Ok(prepared) => prepared,
+            Err(reason) => return Answer::Failed(reason),
+        };
+        let mut repeats = 0;
+        let answer = loop {
+            let (answer, asked) = match self.attempt(&prepared, &invocation.key).await {
+                Attempt::Settled(answer) => break answer,
+                Attempt::Again(answer, asked) => (answer, asked),
+            };
+            let too_long = asked.is_some_and(|wait| wait > ASKED_WAIT_MAX);
+            if self.info.effect == EffectClass::Once || repeats == REPEATS_MAX || too_long {
+                break answer;
+            }
+            repeats += 1;
+            tokio::time::sleep((REPEAT_WAIT * repeats).max(asked.unwrap_or_default())).await;
+        };
+        match (self.info.effect, self.redacted(answer)) {
+            // Whatever the endpoint did, it changed nothing.
+            (EffectClass::Read, Answer::Unknown(why)) => Answer::Failed(why),
+            (_, answer) => answer,
+        }
+    }
+
+    fn request(&self, prepared: &Prepared, url: Url, key: &str) -> RequestBuilder {
+        let mut request = self.client.request(prepared.method.clone(), url);
+        if let Some(body) = &prepared.body {
+            request = request.json(body);
+        }
+        // After the body, so that a configured type of content replaces the usual one.
+        request = request.headers(self.endpoint.headers.map().clone());
+        if let Some(trace) = trace::traceparent() {
+            request = request.header(trace::HEADER, trace);
+        }
+        match self.info.effect {
+            EffectClass::Read => request,
+            EffectClass::Idempotent | EffectClass::Once => request.header("Idempotency-Key", key),
+        }
+    }
+
+    async fn attempt(&self, prepared: &Prepared, key: &str) -> Attempt {
+        let mut url = prepared.url.clone();
+        for _ in 0..=REDIRECTS_MAX {
+            let response = match self.request(prepared, url.clone(), key).send().await {
+                Ok(response) => response,
+                Err(error) => return broken(&error),
+            };
+            let may_follow = self.endpoint.is_plain() && prepared.method == Method::GET;
+            match elsewhere(&response).filter(|_| may_follow) {
+                None => return self.read(response).await,
+                Some(next) if stays_at(&url, &next) => url = next,
+                Some(next) => return Attempt::Settled(Answer::Failed(moved(response.status(), &next))),
+            }
+        }
+        Attempt::Settled(Answer::Failed(format!("it redirects more than {REDIRECTS_MAX} times")))
+    }
+
+    async fn read(&self, response: Response) -> Attempt {
+        let status = response.status();
+        match status.is_success() {
+            true if self.endpoint.is_plain() => answer::plain(response).await,
+            true => answer::envelope(response).await,
+            false => unsuccessful(response, status).await,
+        }
+    }
+
+    /// The answer without the credentials it was asked for with: some
+    /// endpoints send back what they were sent.
+    fn redacted(&self, answer: Answer) -> Answer {
+        let hide = |text: String| self.endpoint.headers.redacted(text);
+        match answer {
+            Answer::Done { text, data: None } => Answer::Done { text: hide(text), data: None },
+            Answer::Done { text, data: Some(data) } => {
+                let written = hide(data.to_string());
+                // What was hidden is inside texts, so what is left is JSON still.
+                Answer::Done { text: hide(text), data: serde_json::from_str(&written).ok() }
+            }
+            Answer::Failed(why) => Answer::Failed(hide(why)),
+            Answer::Unknown(why) => Answer::Unknown(hide(why)),
+        }
+    }
+}
+
+impl Tool for HttpTool {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.info
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        Box::pin(self.settled(invocation))
+    }
+}
+
+fn broken(error: &reqwest::Error) -> Attempt {
+    let why = chain(error);
+    if error.is_connect() {
+        Attempt::Settled(Answer::Failed(format!("could not connect: {why}")))
+    } else if error.is_builder() {
+        Attempt::Settled(Answer::Failed(format!("could not be asked: {why}")))
+    } else {
+        Attempt::Again(Answer::Unknown(format!("the connection broke before an answer came: {why}")), None)
+    }
+}
+
+async fn unsuccessful(response: Response, status: StatusCode) -> Attempt {
+    let wait = retry_after::read(response.headers(), SystemTime::now()).map(Duration::from_millis);
+    let mut why = match body(response, QUOTE_MAX).await {
+        Ok(Body::Whole(body) | Body::Cut(body)) => format!("{status}: {}", quote(&body)),
+        Err(_broken) => status.to_string(),
+    };
+    if let Some(wait) = wait {
+        why = format!("{why} (it asks for {} s of patience)", wait.as_secs_f64().ceil());
+    }
+    match status {
+        // Refused before it was begun, so it has certainly not happened.
+        StatusCode::TOO_MANY_REQUESTS => Attempt::Again(Answer::Failed(why), wait),
+        _ if status.is_client_error() => Attempt::Settled(Answer::Failed(why)),
+        _ => Attempt::Again(Answer::Unknown(why), wait),
+    }
+}
+
+/// Where a response sends on to.
+fn elsewhere(response: &Response) -> Option<Url> {
+    let to = response.headers().get(LOCATION)?.to_str().ok()?;
+    response.status().is_redirection().then(|| response.url().join(to).ok()).flatten()
+}
+
+/// True when a redirect stays at its server, so that credentials may go along;
+/// the one step up is from http to https.
+fn stays_at(from: &Url, to: &Url) -> bool {
+    let same = from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default();
+    let safer = (from.scheme(), to.scheme()) == ("http", "https") && from.port().is_none() && to.port().is_none();
+    from.host() == to.host() && (same || safer)
+}
+
+fn moved(status: StatusCode, to: &Url) -> String {
+    let server = format!("{}://{}", to.scheme(), to.host_str().unwrap_or_default());
+    format!("{status}: it redirects to `{server}`, another server, which is not followed")
+}
+
+/// As much of a body as was wanted.
+pub(super) enum Body {
+    Whole(Vec<u8>),
+    Cut(Vec<u8>),
+}
+
+pub(super) async fn body(mut response: Response, max: usize) -> Result<Body, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if body.len() > max {
+            body.truncate(max);
+            return Ok(Body::Cut(body));
+        }
+    }
+    Ok(Body::Whole(body))
+}
+
+pub(super) fn quote(body: &[u8]) -> String {
+    String::from_utf8_lossy(body.get(..QUOTE_MAX).unwrap_or(body)).trim().to_owned()
+}
+
+/// The cause of an error. Never the address: it may hold a secret, and the
+/// model reads this.
+pub(super) fn chain(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    if error.source().is_some() { innermost.to_string() } else { "the request is not valid".to_owned() }
+}

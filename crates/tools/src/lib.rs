@@ -1,0 +1,130 @@
+//! Seam 3, tools. A remote ensemble, memory and MCP are tools too.
+
+mod account;
+mod arguments;
+pub mod busy;
+mod calculator;
+pub mod collections;
+mod datetime;
+mod fetch;
+mod files;
+mod http;
+mod json;
+pub mod mcp;
+pub mod memory;
+mod own_thread;
+mod pipeline;
+mod scripted;
+mod search;
+mod toolbox;
+pub mod words;
+
+use std::sync::Arc;
+
+pub use account::{Account, Progress};
+pub use calculator::Calculator;
+pub use collections::tool::SearchCollections;
+pub use datetime::DateTime;
+pub use fetch::HttpFetch;
+use fetch::page_text;
+pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, Workspace, WriteFile};
+pub use http::{HttpEndpoint, HttpMethod, HttpTool, HttpToolError, http_client, http_tool_info, with_effect};
+pub use json::Json;
+pub use memory::tool::{Recall, Remember, memory_tools};
+pub use pipeline::{Pipeline, PipelineError, Step};
+pub use scripted::{Entry, ScriptedTool, What};
+pub use search::{WebSearch, WebSearchOptions};
+pub use toolbox::{Toolbox, Unfit};
+
+use consort_core::catalog::ToolInfo;
+use consort_core::id::Id;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+/// One call, with what a tool may want to know about it. Arguments have been
+/// checked against the tool's schema.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The run that calls.
+    pub run: Arc<str>,
+    /// The call's place in the run.
+    pub call: Id,
+    /// Unique to this intent, and the same when an idempotent call is repeated.
+    pub key: String,
+    /// The arguments.
+    pub args: Value,
+    /// Who it is for and what it may use.
+    pub account: Account,
+}
+
+#[cfg(test)]
+impl Invocation {
+    /// A call with these arguments, of no particular run.
+    pub(crate) fn test(args: Value) -> Invocation {
+        Invocation {
+            run: "run".into(),
+            call: Id::from("1.0.0"),
+            key: "run/1.0.0".to_owned(),
+            args,
+            account: Account::default(),
+        }
+    }
+}
+
+/// What a tool answers. There is no error type: a failure is read by the
+/// model, so it is said in words.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It worked.
+    Done {
+        /// In words for the model.
+        text: String,
+        /// The same as data, where there is any.
+        data: Option<Value>,
+    },
+    /// It certainly did not happen, or the tool says it failed.
+    Failed(String),
+    /// It may or may not have happened (the connection broke, time ran out).
+    Unknown(String),
+}
+
+/// Something an agent can call.
+pub trait Tool: Send + Sync + 'static {
+    /// What is known about it without calling it.
+    fn info(&self) -> &Arc<ToolInfo>;
+
+    /// Does the work. The caller enforces the time limit by dropping this.
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer>;
+
+    /// What it is about: `<provider>:#tag` stands for the tools with a tag.
+    fn tags(&self) -> &[String] {
+        &[]
+    }
+
+    /// Why it cannot be called at the moment; a call is answered with the same.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Tools that come and go while the program runs: those of an MCP server, those
+/// of other ensembles, or whatever a program likes to offer. A task lists one
+/// by its name, all of them as `<provider>:*`, those with a tag as
+/// `<provider>:#tag`; the last two are looked up whenever the task begins.
+pub trait DynamicToolProvider: Send + Sync + 'static {
+    /// What it is called; letters, digits, `_` and `-`.
+    fn name(&self) -> &str;
+
+    /// What it has now, those included that cannot be called at the moment.
+    fn resolve(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// The tool of this name, for one call; none when it is nobody's here.
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.resolve().into_iter().find(|tool| tool.info().name == name)
+    }
+
+    /// Why nothing of it can be called at the moment, if so.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,142 @@
+//! What became of a call: the server's result in words, or how certain it is
+//! that nothing happened.
+#![allow(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol's, and grow with it")]
+
+use reqwest::Error as HttpError;
+use rmcp::ServiceError;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ResourceContents};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use crate::Answer;
+use crate::http::chain;
+
+/// Bytes of a result that are kept.
+const RESULT_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of an error's words that are kept.
+const REASON_MAX: usize = 2 * 1024;
+
+/// Why a call has no result.
+#[derive(Debug, PartialEq)]
+pub(super) enum Failure {
+    /// It certainly did not happen, or the server says that it failed.
+    Certain(String),
+    /// It may or may not have happened.
+    Doubtful(String),
+}
+
+/// The server's answer in words.
+pub(super) fn answer(response: CallToolResponse) -> Result<Answer, Failure> {
+    match response {
+        CallToolResponse::Complete(result) => Ok(complete(result)),
+        CallToolResponse::InputRequired(_) => {
+            Err(Failure::Certain("the server wants to ask a person first, which cannot be done here".to_owned()))
+        }
+        // Tasks, and whatever the protocol adds: not asked for, so not followed.
+        _ => Err(Failure::Doubtful("the server began something whose end it does not tell".to_owned())),
+    }
+}
+
+fn complete(result: CallToolResult) -> Answer {
+    let parts: Vec<String> = result.content.iter().map(words).collect();
+    let structured = result.structured_content.filter(|data| !data.is_null());
+    let text = match (&structured, parts.is_empty()) {
+        (Some(data), true) => data.to_string(),
+        (Some(_) | None, _) => parts.join("\n"),
+    };
+    let (length, text) = (text.len(), cut(&text, RESULT_MAX).to_owned());
+    if result.is_error == Some(true) {
+        return Answer::Failed(if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text });
+    }
+    if text.len() < length {
+        return Answer::Done { text: format!("{text}\n[cut: the whole result has {length} bytes]"), data: None };
+    }
+    Answer::Done { text, data: structured.filter(|data| data.to_string().len() <= RESULT_MAX) }
+}
+
+/// A part of a result as a model can read it.
+fn words(part: &ContentBlock) -> String {
+    match part {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => format!("[an image, {}, {}]", image.mime_type, decoded(&image.data)),
+        ContentBlock::Audio(audio) => format!("[a sound, {}, {}]", audio.mime_type, decoded(&audio.data)),
+        ContentBlock::ResourceLink(link) => format!("[a resource, {}: {}]", link.name, link.uri),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => format!("[the resource {uri}]\n{text}"),
+            ResourceContents::BlobResourceContents { uri, blob, .. } => {
+                format!("[the resource {uri}, {}]", decoded(blob))
+            }
+            _ => "[a resource of a kind that cannot be shown]".to_owned(),
+        },
+        _ => "[a part of a kind that cannot be shown]".to_owned(),
+    }
+}
+
+fn decoded(base64: &str) -> String {
+    format!("{} bytes", base64.trim_end_matches('=').len() * 3 / 4)
+}
+
+/// What a failed call means.
+pub(super) fn failure(error: ServiceError) -> Failure {
+    match &error {
+        ServiceError::McpError(error) => Failure::Certain(cut(&error.message, REASON_MAX).to_owned()),
+        ServiceError::TransportClosed => {
+            Failure::Doubtful("the connection to the MCP server broke before an answer came".to_owned())
+        }
+        ServiceError::TransportSend(send) => match send.error.downcast_ref::<StreamableHttpError<HttpError>>() {
+            Some(error) => unsent(error),
+            None => Failure::Doubtful("the MCP server could not be written to".to_owned()),
+        },
+        other => Failure::Doubtful(cut(&other.to_string(), REASON_MAX).to_owned()),
+    }
+}
+
+/// A request that was refused, or for which there was no connection, has done nothing.
+fn unsent(error: &StreamableHttpError<HttpError>) -> Failure {
+    let reason = http_words(error);
+    match error {
+        StreamableHttpError::Client(error) if error.is_connect() || error.is_builder() => Failure::Certain(reason),
+        StreamableHttpError::HttpStatus(status) if status.status < 500 => Failure::Certain(reason),
+        StreamableHttpError::AuthRequired(_)
+        | StreamableHttpError::InsufficientScope(_)
+        | StreamableHttpError::SessionExpired => Failure::Certain(reason),
+        _ => Failure::Doubtful(reason),
+    }
+}
+
+/// What went wrong, without the address, which may hold a secret.
+pub(super) fn http_words(error: &StreamableHttpError<HttpError>) -> String {
+    match error {
+        StreamableHttpError::Client(error) if error.is_connect() => format!("could not connect: {}", chain(error)),
+        StreamableHttpError::Client(error) => format!("the connection broke: {}", chain(error)),
+        StreamableHttpError::AuthRequired(_) => "the MCP server wants to know who asks (401)".to_owned(),
+        StreamableHttpError::InsufficientScope(_) => "the MCP server does not allow it (403)".to_owned(),
+        other => cut(&other.to_string(), REASON_MAX).to_owned(),
+    }
+}
+
+/// As much of a text as fits.
+pub(super) fn cut(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_results_are_told_in_words_or_refused() {
+        let examples = [
+            r#"{"content":[{"type":"text","text":"hi"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":false}"#,
+            r#"{"content":[{"type":"resource","resource":{"uri":"file:///x","text":"y"}},{"type":"resource_link","uri":"a:b","name":"n"}],"structuredContent":{"a":[1,null]}}"#,
+            r#"{"content":[],"isError":true,"_meta":{"a":1}}"#,
+        ];
+        consort_fuzz::text(&examples, |text| {
+            let Ok(result) = serde_json::from_str::<CallToolResult>(text) else { return };
+            match answer(CallToolResponse::Complete(result)) {
+                Ok(Answer::Failed(words) | Answer::Unknown(words)) => assert!(!words.is_empty(), "{text}"),
+                Ok(Answer::Done { text: words, .. }) => assert!(words.len() <= RESULT_MAX + 100, "{text}"),
+                Err(Failure::Certain(why) | Failure::Doubtful(why)) => assert!(!why.is_empty(), "{text}"),
+            }
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! One tool of an MCP server. A call is sent at most once: what was sent and
+//! not answered has failed if it only reads, and is unknown otherwise.
+
+use std::sync::Arc;
+
+use consort_core::catalog::{EffectClass, ToolInfo};
+use consort_http::trace;
+use futures::future::BoxFuture;
+use rmcp::model::{CallToolRequestParams, RequestMetaObject};
+use serde_json::Value;
+
+use super::answer::{Failure, answer, failure};
+use super::line::Line;
+use crate::toolbox::in_doubt;
+use crate::{Answer, Invocation, Tool};
+
+/// The field of a call's `_meta` that is the same when the call is repeated.
+const KEY: &str = "idempotencyKey";
+
+/// A tool of an MCP server.
+pub(super) struct McpTool {
+    pub(super) info: Arc<ToolInfo>,
+    pub(super) line: Arc<Line>,
+    /// What the server calls it.
+    pub(super) remote: String,
+    /// Why it can never be called, if so.
+    pub(super) defect: Option<String>,
+}
+
+impl McpTool {
+    async fn ask(&self, invocation: Invocation) -> Answer {
+        if let Some(defect) = &self.defect {
+            return Answer::Failed(defect.clone());
+        }
+        let peer = match self.line.peer().await {
+            Ok(peer) => peer,
+            Err(reason) => return Answer::Failed(reason),
+        };
+        let params = match self.params(invocation) {
+            Ok(params) => params,
+            Err(reason) => return Answer::Failed(reason),
+        };
+        // Given up, or without a result: the server may be stuck or gone.
+        let doubt = Doubt(Some(&self.line));
+        match peer.call_tool_once(params).await.map_err(failure).and_then(answer) {
+            Ok(answer) => {
+                doubt.settle();
+                answer
+            }
+            Err(Failure::Certain(reason)) => Answer::Failed(reason),
+            Err(Failure::Doubtful(reason)) => in_doubt(self.info.effect, reason),
+        }
+    }
+
+    fn params(&self, invocation: Invocation) -> Result<CallToolRequestParams, String> {
+        let Value::Object(arguments) = invocation.args else {
+            return Err("the arguments of this tool are a JSON object".to_owned());
+        };
+        let mut params = CallToolRequestParams::new(self.remote.clone()).with_arguments(arguments);
+        let key = (self.info.effect != EffectClass::Read).then_some((KEY, invocation.key));
+        let trace = trace::traceparent().map(|trace| (trace::HEADER, trace));
+        for (name, value) in key.into_iter().chain(trace) {
+            let meta = params.meta.get_or_insert_with(RequestMetaObject::default);
+            meta.0.insert(name.to_owned(), Value::String(value));
+        }
+        Ok(params)
+    }
+}
+
+/// Dropped before it is settled, it has the owner look after the server.
+struct Doubt<'a>(Option<&'a Line>);
+
+impl Doubt<'_> {
+    fn settle(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if let Some(line) = self.0 {
+            line.look_after();
+        }
+    }
+}
+
+impl Tool for McpTool {
+    fn info(&self) -> &Arc<ToolInfo> {
+        &self.info
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
+        Box::pin(self.ask(invocation))
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.defect.clone().or_else(|| self.line.trouble())
+    }
+}
