@@ -147,7 +147,7 @@ async fn what_was_acknowledged_survives_a_kill_and_the_file_has_one_owner_until_
         return append_for_ever(Path::new(&path)).await;
     }
     let (_folder, path) = file();
-    let name = "log::sqlite::tests::what_was_acknowledged_survives_a_kill_and_the_file_has_one_owner_until_then";
+    let name = "sqlite::tests::what_was_acknowledged_survives_a_kill_and_the_file_has_one_owner_until_then";
     let mut child = Command::new(std::env::current_exe().unwrap());
     let child = child.args(["--exact", name, "--nocapture"]).env(CHILD, &path).stdout(Stdio::piped());
     let mut child = child.spawn().unwrap();
