@@ -14,11 +14,39 @@ const FOLDER = resolve(import.meta.dirname, 'src/api/generated');
 const WIDTH = 110;
 
 /** What limits a value without changing its type. */
-const LIMITS = ['format', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'contentMediaType', 'examples'];
-const KNOWN = new Set([...LIMITS, 'description', '$ref', 'type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'anyOf', 'allOf']);
+const LIMITS = [
+  'format',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'contentMediaType',
+  'examples',
+];
+const KNOWN = new Set([
+  ...LIMITS,
+  'description',
+  '$ref',
+  'type',
+  'enum',
+  'const',
+  'properties',
+  'required',
+  'items',
+  'additionalProperties',
+  'anyOf',
+  'allOf',
+]);
 
 /** `server.run_accepted` is `ServerRunAccepted`. */
-const named = (/** @type {string} */ name) => name.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+const named = (/** @type {string} */ name) =>
+  name
+    .split(/[._]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
 
 const indent = (/** @type {string} */ text) => text.replaceAll('\n', '\n  ');
 
@@ -35,7 +63,8 @@ function union(types) {
 
 /** The type of a part, in brackets where it would come apart. @param {Schema} schema */
 function part(schema) {
-  const isUnion = schema.anyOf || schema.allOf || schema.enum?.length > 1 || schema.type?.length > 1 && Array.isArray(schema.type);
+  const isUnion =
+    schema.anyOf || schema.allOf || schema.enum?.length > 1 || (schema.type?.length > 1 && Array.isArray(schema.type));
   return isUnion ? `(${typeOf(schema)})` : typeOf(schema);
 }
 
@@ -49,7 +78,11 @@ function typeOf(schema) {
   const { anyOf, allOf = [], ...own } = schema;
   const parts = [...(own.properties ? [own] : []), ...allOf, ...(anyOf ? [{ anyOf }] : [])];
   // A choice of which fields are needed has no type.
-  if (parts.length > 1) return parts.map(part).filter((type) => type !== '(unknown)').join(' & ');
+  if (parts.length > 1)
+    return parts
+      .map(part)
+      .filter((type) => type !== '(unknown)')
+      .join(' & ');
   if (anyOf) return union(anyOf.map(typeOf));
   if (allOf.length > 0) return typeOf(allOf[0]);
   if (schema.type === undefined) return 'unknown';
@@ -59,10 +92,14 @@ function typeOf(schema) {
 /** @param {string} type @param {Schema} schema */
 function plain(type, schema) {
   switch (type) {
-    case 'integer': return 'number';
-    case 'array': return `${part(schema.items ?? {})}[]`;
-    case 'object': return object(schema);
-    default: return type;
+    case 'integer':
+      return 'number';
+    case 'array':
+      return `${part(schema.items ?? {})}[]`;
+    case 'object':
+      return object(schema);
+    default:
+      return type;
   }
 }
 
@@ -79,11 +116,16 @@ function object({ properties, required = [], additionalProperties }) {
 /** @param {string} name @param {Schema} schema */
 function declaration(name, schema) {
   const type = typeOf(schema);
-  return `${about(schema)}export ${schema.properties && !schema.anyOf && !schema.allOf ? `interface ${named(name)} ${type}` : `type ${named(name)} =${type.startsWith('\n') ? '' : ' '}${type};`}\n`;
+  const isInterface = schema.properties && !schema.anyOf && !schema.allOf;
+  const alias = `type ${named(name)} =${type.startsWith('\n') ? '' : ' '}${type};`;
+  return `${about(schema)}export ${isInterface ? `interface ${named(name)} ${type}` : alias}\n`;
 }
 
 /** @param {Record<string, Schema>} schemas */
-const declarations = (schemas) => Object.entries(schemas).map(([name, schema]) => declaration(name, schema)).join('\n');
+const declarations = (schemas) =>
+  Object.entries(schemas)
+    .map(([name, schema]) => declaration(name, schema))
+    .join('\n');
 
 /** What is in a request or an answer as JSON. @param {Schema | undefined} holder @returns {string | undefined} */
 function json(holder) {
@@ -93,13 +135,19 @@ function json(holder) {
 
 /** @param {Record<string, Schema>} paths */
 function requests(paths) {
-  const all = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).flatMap(([method, operation]) => {
-    if (!operation.responses) return [];
-    const answers = Object.entries(operation.responses).flatMap(([status, response]) => (status.startsWith('2') ? (json(response) ?? []) : []));
-    const body = json(operation.requestBody);
-    const parts = [...(body ? [`body: ${body};`] : []), `answer: ${union(answers) || 'unknown'};`];
-    return [`${about({ description: operation.summary })}${literal(`${method.toUpperCase()} ${path}`)}: {\n  ${indent(parts.join('\n'))}\n};`];
-  }));
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, operation]) => {
+      if (!operation.responses) return [];
+      const answers = Object.entries(operation.responses).flatMap(([status, response]) =>
+        status.startsWith('2') ? (json(response) ?? []) : [],
+      );
+      const body = json(operation.requestBody);
+      const parts = [...(body ? [`body: ${body};`] : []), `answer: ${union(answers) || 'unknown'};`];
+      return [
+        `${about({ description: operation.summary })}${literal(`${method.toUpperCase()} ${path}`)}: {\n  ${indent(parts.join('\n'))}\n};`,
+      ];
+    }),
+  );
   return `/** What each request takes and answers, as JSON. */\nexport interface Requests {\n  ${indent(all.join('\n'))}\n}\n`;
 }
 

@@ -23,23 +23,49 @@ afterAll(async () => {
 });
 
 describe('a run made of another', () => {
-  interface Detail { startedAt: string; completedAt: string; metrics: { inputTokens: number; outputTokens: number; llmCalls: number }; tasks: { name: string; inherited?: boolean }[] }
+  interface Detail {
+    startedAt: string;
+    completedAt: string;
+    metrics: { inputTokens: number; outputTokens: number; llmCalls: number };
+    tasks: { name: string; inherited?: boolean }[];
+  }
 
   it('has its own clock and counts, on its page as in the list', async () => {
-    const slow = await server.finish({ tasks: [{ name: 'slow', description: '[words 40] [pace 100] Slowly' }, { name: 'flaky', description: '[fail 4] Try once' }] });
-    const { runId } = (await server.call('POST', `/api/runs/${slow}/retry`, {}, { prefer: 'wait=60' })) as { runId: string };
+    const slow = await server.finish({
+      tasks: [
+        { name: 'slow', description: '[words 40] [pace 100] Slowly' },
+        { name: 'flaky', description: '[fail 4] Try once' },
+      ],
+    });
+    const { runId } = (await server.call('POST', `/api/runs/${slow}/retry`, {}, { prefer: 'wait=60' })) as {
+      runId: string;
+    };
     const detail = (await server.call('GET', `/api/runs/${runId}`)) as Detail;
-    expect(detail.tasks.map(({ name, inherited }) => [name, inherited === true])).toEqual([['slow', true], ['flaky', false]]);
+    expect(detail.tasks.map(({ name, inherited }) => [name, inherited === true])).toEqual([
+      ['slow', true],
+      ['flaky', false],
+    ]);
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs/${runId}/timeline`);
-    const stat = (name: string): Promise<string> => page.locator('dl > div').filter({ has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) }).locator('dd').innerText();
+    const stat = (name: string): Promise<string> =>
+      page
+        .locator('dl > div')
+        .filter({ has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) })
+        .locator('dd')
+        .innerText();
     await page.getByText('All 2 tasks are done').waitFor();
     const ms = Date.parse(detail.completedAt) - Date.parse(detail.startedAt);
     expect(ms).toBeLessThan(4_000);
     expect(await stat('Took')).toBe(duration(ms));
     expect(await stat('Tokens')).toMatch(new RegExp(`^${detail.metrics.inputTokens + detail.metrics.outputTokens}\\b`));
     expect(await stat('Model calls')).toBe(String(detail.metrics.llmCalls));
-    const row = (name: string): Promise<string> => page.getByRole('region', { name: 'Timeline' }).locator('div', { has: page.getByRole('link', { name, exact: true }) }).last().locator('small').innerText();
+    const row = (name: string): Promise<string> =>
+      page
+        .getByRole('region', { name: 'Timeline' })
+        .locator('div', { has: page.getByRole('link', { name, exact: true }) })
+        .last()
+        .locator('small')
+        .innerText();
     expect(await row('slow')).toBe('inherited');
     expect(await row('flaky')).toMatch(/^\d+ ms$|^[0-3]\.\d s$/);
     await page.getByRole('link', { name: 'Conversation' }).click();
@@ -55,7 +81,12 @@ describe('a run made of another', () => {
 describe('a run that is over', () => {
   it('is retried, forked from an event and downloaded as a trace', async () => {
     // Four refusals use up the tries of one run; the retry is answered.
-    const run = await server.finish({ tasks: [{ name: 'good', description: 'Good' }, { name: 'flaky', description: '[fail 4] Try' }] });
+    const run = await server.finish({
+      tasks: [
+        { name: 'good', description: 'Good' },
+        { name: 'flaky', description: '[fail 4] Try' },
+      ],
+    });
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByText('Failed', { exact: true }).first().waitFor();

@@ -14,16 +14,24 @@ export interface Opened {
   complaints: string[];
 }
 
-export async function open(browser: Browser, options: { width?: number; height?: number; scheme?: 'light' | 'dark' } = {}): Promise<Opened> {
+export async function open(
+  browser: Browser,
+  options: { width?: number; height?: number; scheme?: 'light' | 'dark' } = {},
+): Promise<Opened> {
   const { width = 1440, height = 900, scheme = 'light' } = options;
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce' });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
     // What the network says is the test's business.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
   });
   return { context, page, complaints };
 }

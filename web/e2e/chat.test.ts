@@ -13,7 +13,10 @@ let opened: Opened;
 let page: Page;
 
 const SCRIPT = {
-  'Compare the hives': '[call run_subtask {"title":"Hive one","instructions":"Look at the first hive"}] [call run_subtask {"title":"Hive two","instructions":"Look at the second hive"}] [say Both hives are **fine**.]',
+  'Compare the hives':
+    '[call run_subtask {"title":"Hive one","instructions":"Look at the first hive"}] ' +
+    '[call run_subtask {"title":"Hive two","instructions":"Look at the second hive"}] ' +
+    '[say Both hives are **fine**.]',
   'Look at the first hive': '[call calculator {"input":"6 * 7"}] [words 30] [pace 20]',
   'Look at the second hive': '[call calculator {"input":"5 * 5"}] [words 10]',
   'Order honey': '[call order_honey {"jars": 3}] [say It is settled.]',
@@ -21,7 +24,14 @@ const SCRIPT = {
 
 beforeAll(async () => {
   [browser, model] = await Promise.all([launch(), fakeModel(SCRIPT)]);
-  const tool = `[tools.http.order_honey]\ndescription = "Orders honey"\nurl = "${model.url.replace('/v1', '/tool')}"\ninput_schema = { type = "object", properties = { jars = { type = "integer" } } }\npermission = "network"\neffect = "once"\n`;
+  const tool = `
+[tools.http.order_honey]
+description = "Orders honey"
+url = "${model.url.replace('/v1', '/tool')}"
+input_schema = { type = "object", properties = { jars = { type = "integer" } } }
+permission = "network"
+effect = "once"
+`;
   server = await Consort.start(config(model.url, tool));
 });
 
@@ -54,21 +64,38 @@ const cost = (): ReturnType<Page['locator']> => talk().locator('footer').last();
 describe('a conversation', () => {
   it('streams, and nests the calls of parallel subtasks, the same after a reload', async () => {
     await say('Compare the hives');
-    await talk().getByRole('button', { name: /Hive one/ }).waitFor();
-    await talk().getByRole('button', { name: /Hive two/ }).waitFor();
+    await talk()
+      .getByRole('button', { name: /Hive one/ })
+      .waitFor();
+    await talk()
+      .getByRole('button', { name: /Hive two/ })
+      .waitFor();
     await talk().getByText('Both hives are fine.').waitFor();
     await cost().getByText('2 subtasks').waitFor();
-    expect(await talk().getByRole('button', { name: /calculator/ }).count()).toBe(0);
-    await talk().getByRole('button', { name: /Hive one/ }).click();
-    await talk().getByRole('button', { name: /calculator.*42/ }).waitFor();
+    expect(
+      await talk()
+        .getByRole('button', { name: /calculator/ })
+        .count(),
+    ).toBe(0);
+    await talk()
+      .getByRole('button', { name: /Hive one/ })
+      .click();
+    await talk()
+      .getByRole('button', { name: /calculator.*42/ })
+      .waitFor();
     const cards = async (): Promise<string[]> => talk().getByRole('button').allInnerTexts();
     const live = await cards();
     await page.reload();
-    await talk().getByRole('button', { name: /Hive one/ }).click();
+    await talk()
+      .getByRole('button', { name: /Hive one/ })
+      .click();
     await expect.poll(cards).toEqual(live);
     await cost().getByText('2 subtasks').waitFor();
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
-    await page.getByRole('region', { name: 'Used over time' }).getByText(/^[\d,.]+k? in all, [\d,.]+k? in chats$/).waitFor();
+    await page
+      .getByRole('region', { name: 'Used over time' })
+      .getByText(/^[\d,.]+k? in all, [\d,.]+k? in chats$/)
+      .waitFor();
   });
 
   it('is renamed, and deleted only after a question', async () => {
@@ -93,7 +120,9 @@ describe('a conversation', () => {
     await say('Order honey');
     const question = page.getByRole('alertdialog', { name: 'May order_honey be called?' });
     await question.getByText('jars: 3').waitFor();
-    await talk().getByRole('button', { name: /Waiting.*order_honey/ }).waitFor();
+    await talk()
+      .getByRole('button', { name: /Waiting.*order_honey/ })
+      .waitFor();
     await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
     await question.getByRole('button', { name: 'Deny' }).click();
     await talk().getByText('It is settled.').waitFor();
@@ -101,12 +130,16 @@ describe('a conversation', () => {
     await say('Order honey again');
     await question.getByRole('button', { name: 'Allow once' }).click();
     await expect.poll(() => talk().getByText('It is settled.').count()).toBe(2);
-    await talk().getByRole('button', { name: /order_honey.*done/ }).waitFor();
+    await talk()
+      .getByRole('button', { name: /order_honey.*done/ })
+      .waitFor();
   });
 
   it('is stopped, and what was said while it ran takes its turn or its place', async () => {
     await say('[words 3000] [pace 30] Tell a long story');
-    await talk().getByText(/word\d+ /).waitFor();
+    await talk()
+      .getByText(/word\d+ /)
+      .waitFor();
     await page.getByRole('combobox', { name: 'Permission mode' }).click();
     await page.getByRole('option', { name: 'Plan: no effects' }).click();
     await talk().getByText('local changed the mode: no effects').waitFor();
@@ -115,12 +148,17 @@ describe('a conversation', () => {
     await talk().getByText('Waits for its turn').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await talk().getByText('Stopped', { exact: true }).waitFor();
-    const lines = await talk().getByRole('region', { name: /^Turn: .*long story/ }).innerText();
+    const lines = await talk()
+      .getByRole('region', { name: /^Turn: .*long story/ })
+      .innerText();
     expect(lines.indexOf('word1 ')).toBeLessThan(lines.indexOf('Stopped'));
     await talk().getByText('its model did not say what it used').waitFor();
     await talk().getByText('Later.', { exact: true }).waitFor();
     await say('[words 3000] [pace 30] A second story');
-    await talk().getByText(/word\d+ /).nth(1).waitFor();
+    await talk()
+      .getByText(/word\d+ /)
+      .nth(1)
+      .waitFor();
     await page.getByRole('combobox', { name: 'Model' }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Stop' }).waitFor();
@@ -128,12 +166,18 @@ describe('a conversation', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => talk().getByText('Stopped', { exact: true }).count()).toBe(2);
     await say('[words 3000] [pace 30] Another story');
-    await talk().getByText(/word\d+ /).nth(2).waitFor();
+    await talk()
+      .getByText(/word\d+ /)
+      .nth(2)
+      .waitFor();
     await talk().focus();
     await page.keyboard.press('Escape');
     await expect.poll(() => talk().getByText('Stopped', { exact: true }).count()).toBe(3);
     await say('[words 3000] [pace 30] A last story');
-    await talk().getByText(/word\d+ /).nth(3).waitFor();
+    await talk()
+      .getByText(/word\d+ /)
+      .nth(3)
+      .waitFor();
     await page.getByRole('textbox', { name: 'Message' }).fill('[say At once.] No, this');
     await page.getByRole('button', { name: 'Interrupt' }).click();
     await talk().getByText('At once.', { exact: true }).waitFor();
@@ -142,7 +186,8 @@ describe('a conversation', () => {
 
 describe('a message that is not taken', () => {
   const composer = (): ReturnType<Page['locator']> => page.getByRole('textbox', { name: 'Message' });
-  const refusal = (): ReturnType<Page['locator']> => page.getByRole('alert').filter({ hasText: 'Your message was not sent' });
+  const refusal = (): ReturnType<Page['locator']> =>
+    page.getByRole('alert').filter({ hasText: 'Your message was not sent' });
 
   /** Says it, and has it back with the reason. */
   async function isReturned(text: string, reason: RegExp): Promise<void> {
@@ -185,7 +230,10 @@ describe('a message that is not taken', () => {
     let refuse = (): void => undefined;
     const asked = new Promise<void>((ready) => {
       void page.route('**/messages', async (route) => {
-        await new Promise<void>((go) => { refuse = go; ready(); });
+        await new Promise<void>((go) => {
+          refuse = go;
+          ready();
+        });
         await route.continue();
       });
     });
@@ -199,7 +247,13 @@ describe('a message that is not taken', () => {
 
   it('comes back from a server that does not allow it, and outlives the asking for a key', async () => {
     const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
-    const keys = [['reader', '["read"]'], ['writer', '["read", "run"]']].map(([name = '', scopes]) => `[[server.api_key]]\nname = "${name}"\nkey_sha256 = "${hash(name)}"\nscopes = ${scopes}\n`);
+    const keys = [
+      ['reader', '["read"]'],
+      ['writer', '["read", "run"]'],
+    ].map(
+      ([name = '', scopes]) =>
+        `[[server.api_key]]\nname = "${name}"\nkey_sha256 = "${hash(name)}"\nscopes = ${scopes}\n`,
+    );
     const keyed = await Consort.start(config(model.url, keys.join('')));
     const give = async (key: string): Promise<void> => {
       await page.getByLabel('API key', { exact: true }).fill(key);
@@ -223,7 +277,9 @@ describe('a budget', () => {
     const small = await Consort.start(config(model.url, '[chat.budget]\nmax_total_tool_calls = 1\n'));
     await page.goto(`${small.url}/chat`);
     await say('[call calculator {"input":"1+1"}] [call calculator {"input":"2+2"}] [say Enough.] Count');
-    const limit = talk().getByText(/tool calls/).first();
+    const limit = talk()
+      .getByText(/tool calls/)
+      .first();
     await limit.waitFor();
     const said = await limit.innerText();
     await talk().locator('footer').waitFor();
@@ -242,7 +298,9 @@ describe('an answer', () => {
     await mark.waitFor();
     await page.reload();
     await talk().getByRole('button', { name: 'Continue' }).click();
-    await talk().getByText(/^Continue exactly where your answer was cut off/).waitFor();
+    await talk()
+      .getByText(/^Continue exactly where your answer was cut off/)
+      .waitFor();
     await talk().locator('footer').last().waitFor();
     await expect.poll(() => talk().getByRole('button', { name: 'Continue' }).count()).toBeLessThanOrEqual(1);
     expect(await barriers(page)).toEqual([]);
@@ -253,7 +311,9 @@ describe('an answer', () => {
     const demo = await Consort.start();
     await page.goto(`${demo.url}/chat`);
     await say('Say nothing');
-    const why = talk().getByText(/EMPTY_ANSWER/).first();
+    const why = talk()
+      .getByText(/EMPTY_ANSWER/)
+      .first();
     await why.waitFor();
     await page.reload();
     await why.waitFor();

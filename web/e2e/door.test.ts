@@ -18,7 +18,9 @@ describe('a server with keys', () => {
   it('is asked for one by the page, which keeps it for its tab only', async () => {
     const model = await fakeModel();
     const digest = createHash('sha256').update('secret').digest('hex');
-    const server = await Consort.start(config(model.url, `[[server.api_key]]\nname = "me"\nkey_sha256 = "${digest}"\nscopes = ["read", "run"]\n`));
+    const server = await Consort.start(
+      config(model.url, `[[server.api_key]]\nname = "me"\nkey_sha256 = "${digest}"\nscopes = ["read", "run"]\n`),
+    );
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs`);
     await page.getByLabel('API key', { exact: true }).waitFor();
@@ -29,7 +31,14 @@ describe('a server with keys', () => {
     await page.getByLabel('API key', { exact: true }).fill('secret');
     await page.keyboard.press('Enter');
     await page.getByText('No runs yet').waitFor();
-    const run = ((await server.call('POST', '/api/runs', { tasks: [{ name: 'a', description: '[words 40] [pace 20] A' }] }, { authorization: 'Bearer secret' })) as { runId: string }).runId;
+    const run = (
+      (await server.call(
+        'POST',
+        '/api/runs',
+        { tasks: [{ name: 'a', description: '[words 40] [pace 20] A' }] },
+        { authorization: 'Bearer secret' },
+      )) as { runId: string }
+    ).runId;
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByText('Completed', { exact: true }).first().waitFor();
     expect(await page.evaluate(() => Object.keys(localStorage).concat(document.cookie).join())).not.toContain('secret');
@@ -98,7 +107,9 @@ describe('the first paint', () => {
     await session.send('Network.enable');
     let bytes = 0;
     const hosts = new Set<string>();
-    session.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
     page.on('request', (request) => hosts.add(new URL(request.url()).origin));
     const response = await page.goto(`${server.url}/runs`);
     await page.getByText('No runs yet').waitFor();

@@ -33,13 +33,27 @@ afterEach(async () => {
 
 /** A task on the canvas: by what it is called and reads, or by how that begins. */
 function task(name: string | RegExp): ReturnType<Page['locator']> {
-  const whole = typeof name === 'string' ? new RegExp(`^${name.replaceAll(',', ' ?,')} ?\\.`) : new RegExp(name.source.replaceAll(',', ' ?,'));
+  const whole =
+    typeof name === 'string'
+      ? new RegExp(`^${name.replaceAll(',', ' ?,')} ?\\.`)
+      : new RegExp(name.source.replaceAll(',', ' ?,'));
   return page.getByRole('group', { name: 'Tasks and their links' }).getByRole('button', { name: whole });
 }
 
-const field = (name: string): ReturnType<Page['locator']> => page.getByRole('form').getByLabel(name, { exact: name === 'Name' }).and(page.locator('input, textarea')).first();
+const field = (name: string): ReturnType<Page['locator']> =>
+  page
+    .getByRole('form')
+    .getByLabel(name, { exact: name === 'Name' })
+    .and(page.locator('input, textarea'))
+    .first();
 const talk = (): ReturnType<Page['locator']> => page.getByRole('log');
-const standing = (text: string): Promise<void> => page.getByRole('banner').getByText(text, { exact: true }).or(page.getByText(text, { exact: true })).first().waitFor();
+const standing = (text: string): Promise<void> =>
+  page
+    .getByRole('banner')
+    .getByText(text, { exact: true })
+    .or(page.getByText(text, { exact: true }))
+    .first()
+    .waitFor();
 
 async function say(text: string): Promise<void> {
   const turns = await talk().locator('footer').count();
@@ -53,14 +67,18 @@ async function save(): Promise<void> {
   await expect.poll(() => page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
 }
 
-const REPORT = { name: 'report', tasks: [
-  { name: 'read', description: 'Read about {topic}', position: { x: 0, y: 0 } },
-  { name: 'write', description: 'Write it up', context: ['$read'], position: { x: 320, y: 0 } },
-] };
+const REPORT = {
+  name: 'report',
+  tasks: [
+    { name: 'read', description: 'Read about {topic}', position: { x: 0, y: 0 } },
+    { name: 'write', description: 'Write it up', context: ['$read'], position: { x: 320, y: 0 } },
+  ],
+};
 
 describe('the editor on the built-in demo model', () => {
   let server: Consort;
-  const saved = async (): Promise<Saved> => (await server.call('GET', `/api/workflows/${new URL(page.url()).pathname.split('/').at(-1)}`)) as Saved;
+  const saved = async (): Promise<Saved> =>
+    (await server.call('GET', `/api/workflows/${new URL(page.url()).pathname.split('/').at(-1)}`)) as Saved;
 
   beforeAll(async () => {
     server = await Consort.start();
@@ -73,7 +91,9 @@ describe('the editor on the built-in demo model', () => {
     await page.getByRole('link', { name: 'Draw a workflow' }).click();
     await page.getByRole('button', { name: 'Describe it' }).click();
     await say('Build a workflow that researches tea, researches coffee, compares both and writes a report');
-    await talk().getByRole('button', { name: /build_workflow.*Planned 4 tasks: research tea/ }).waitFor();
+    await talk()
+      .getByRole('button', { name: /build_workflow.*Planned 4 tasks: research tea/ })
+      .waitFor();
     await task('write report, reads compare both').waitFor();
     await task('compare both, reads research tea, research coffee').waitFor();
 
@@ -85,7 +105,10 @@ describe('the editor on the built-in demo model', () => {
     await say('Disconnect write report from print. Connect compare both to print. Rename print to poster');
     await task('poster, reads compare both').waitFor();
     await say('Connect poster to research tea');
-    await talk().getByText(/they would wait on each other/).first().waitFor();
+    await talk()
+      .getByText(/they would wait on each other/)
+      .first()
+      .waitFor();
 
     await task(/^poster/).click();
     await field('Expected output').fill('A poster');
@@ -96,7 +119,12 @@ describe('the editor on the built-in demo model', () => {
     await page.waitForURL(/\/workflows\/workflow-/);
     const first = await saved();
     expect(first).toMatchObject({ version: 1, name: 'Tea and coffee' });
-    expect(first.tasks.at(-1)).toMatchObject({ name: 'poster', context: ['$compare both'], tools: ['calculator'], expectedOutput: 'A poster' });
+    expect(first.tasks.at(-1)).toMatchObject({
+      name: 'poster',
+      context: ['$compare both'],
+      tools: ['calculator'],
+      expectedOutput: 'A poster',
+    });
 
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await task(/^research tea, running/).waitFor();
@@ -157,7 +185,11 @@ describe('the editor on the built-in demo model', () => {
     await task('two, reads one').waitFor();
     await page.keyboard.press('Control+s');
     await standing('Version 1');
-    expect((await saved()).tasks.map(({ name, context }) => [name, context])).toEqual([['one', undefined], ['two', ['$one']], ['three', ['$two', '$one']]]);
+    expect((await saved()).tasks.map(({ name, context }) => [name, context])).toEqual([
+      ['one', undefined],
+      ['two', ['$one']],
+      ['three', ['$two', '$one']],
+    ]);
   });
 
   it('is drawn with the pointer: tasks put down, moved, joined by an arrow, and parted again', async () => {
@@ -166,7 +198,10 @@ describe('the editor on the built-in demo model', () => {
     await page.getByText('Only a workflow without mistakes can be saved.').waitFor();
     await page.getByLabel('Name of the workflow').fill('By pointer');
     const box = (await page.getByRole('group', { name: 'Tasks and their links' }).boundingBox()) ?? { x: 0, y: 0 };
-    for (const [x, y, name] of [[200, 200, 'left'], [560, 420, 'right']] as const) {
+    for (const [x, y, name] of [
+      [200, 200, 'left'],
+      [560, 420, 'right'],
+    ] as const) {
       await page.mouse.dblclick(box.x + x, box.y + y);
       await field('Name').fill(name);
       await field('What to do').fill(`Stand ${name}`);
@@ -207,7 +242,10 @@ describe('the editor on the built-in demo model', () => {
     await page.keyboard.press('Enter');
     await task(/wrong: Unknown tool 'wings'/).waitFor();
     await page.getByRole('button', { name: 'Save and run' }).click();
-    await page.getByRole('form').getByText(/Unknown tool 'wings'/).waitFor();
+    await page
+      .getByRole('form')
+      .getByText(/Unknown tool 'wings'/)
+      .waitFor();
     await page.getByRole('button', { name: 'Agent' }).click();
     await field('Goal').fill('Be up there');
     await task(/An agent needs a role/).waitFor();
@@ -222,7 +260,13 @@ describe('the editor on the built-in demo model', () => {
 
   it('tells in words who was faster, and keeps or takes either version', async () => {
     const { id } = (await server.call('POST', '/api/workflows', REPORT)) as Saved;
-    const others = async (version: number, name: string): Promise<unknown> => server.call('PUT', `/api/workflows/${id}`, { ...REPORT, name, tasks: [...REPORT.tasks, { name, description: 'Print it', position: { x: 640, y: 0 } }] }, { 'if-match': `"${version}"` });
+    const others = async (version: number, name: string): Promise<unknown> =>
+      server.call(
+        'PUT',
+        `/api/workflows/${id}`,
+        { ...REPORT, name, tasks: [...REPORT.tasks, { name, description: 'Print it', position: { x: 640, y: 0 } }] },
+        { 'if-match': `"${version}"` },
+      );
     await page.goto(`${server.url}/workflows/${id}`);
     await task('write, reads read').click();
     await field('Expected output').fill('Two pages');
@@ -240,7 +284,10 @@ describe('the editor on the built-in demo model', () => {
     await page.getByRole('tab', { name: 'Task' }).click();
     await field('Expected output').fill('Three pages');
     await others(3, 'frame');
-    await conflict.or(page.getByRole('alert').filter({ hasText: 'while you were changing version 3' })).getByRole('button', { name: 'Take theirs' }).click();
+    await conflict
+      .or(page.getByRole('alert').filter({ hasText: 'while you were changing version 3' }))
+      .getByRole('button', { name: 'Take theirs' })
+      .click();
     await task('frame').waitFor();
     await standing('Version 4');
     await page.getByRole('button', { name: 'Undo take version 4' }).click();
@@ -276,10 +323,18 @@ describe('the editor on the built-in demo model', () => {
 });
 
 describe('the editor on a model that makes mistakes', () => {
-  const GRAPH = { name: 'Honey', description: 'Counts honey', tasks: [{ name: 'count', description: 'Count the jars', tools: ['calculator'] }, { name: 'tell', description: 'Tell it', context: ['$count'] }] };
+  const GRAPH = {
+    name: 'Honey',
+    description: 'Counts honey',
+    tasks: [
+      { name: 'count', description: 'Count the jars', tools: ['calculator'] },
+      { name: 'tell', description: 'Tell it', context: ['$count'] },
+    ],
+  };
   const BROKEN = { ...GRAPH, tasks: [{ name: 'count', description: 'Count', tools: ['abacus'] }] };
   const SCRIPT = {
-    'Honey please': '[call build_workflow {"objective":"Count the honey"}] [say It is planned, and I leave the rest to you.]',
+    'Honey please':
+      '[call build_workflow {"objective":"Count the honey"}] [say It is planned, and I leave the rest to you.]',
     'Count the honey': `[call finish_subtask ${JSON.stringify(BROKEN).replaceAll('}]', '} ]')}]`,
     'Slow honey': '[call ui_add_node {"name":"late","description":"Come late"}] [say Done.]',
   };
@@ -299,8 +354,13 @@ describe('the editor on a model that makes mistakes', () => {
   it('tells why a plan was sent back, and goes on where it was when the server is back', async () => {
     await page.goto(`${server.url}/workflows/new?panel=chat`);
     await say('Honey please');
-    await talk().getByRole('button', { name: /build_workflow/ }).click();
-    await talk().getByText(/Unknown tool 'abacus'/).first().waitFor();
+    await talk()
+      .getByRole('button', { name: /build_workflow/ })
+      .click();
+    await talk()
+      .getByText(/Unknown tool 'abacus'/)
+      .first()
+      .waitFor();
     await page.getByText('An empty canvas').waitFor();
 
     await page.getByRole('textbox', { name: 'Message' }).fill('Slow honey');

@@ -8,7 +8,11 @@ let browser: Browser;
 let model: FakeModel;
 let server: Consort;
 
-const SIZES = [{ width: 1440, height: 900 }, { width: 1440, height: 600 }, { width: 390, height: 844 }];
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 1440, height: 600 },
+  { width: 390, height: 844 },
+];
 /** Wide enough for a room that fills the window. */
 const WIDE = SIZES.filter(({ width }) => width > 1_000);
 /** Many times as high as any of the windows. */
@@ -41,82 +45,104 @@ async function isInSight(page: Page, found: Locator): Promise<boolean> {
 }
 
 /** Pixels below what is seen of a box. */
-const below = (box: Locator): Promise<number> => box.evaluate((at) => Math.round(at.scrollHeight - at.scrollTop - at.clientHeight));
+const below = (box: Locator): Promise<number> =>
+  box.evaluate((at) => Math.round(at.scrollHeight - at.scrollTop - at.clientHeight));
 /** Pixels the window itself could be scrolled. */
-const outside = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
-const said = (page: Page): Promise<number> => page.getByRole('log').innerText().then((text) => text.length);
+const outside = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+const said = (page: Page): Promise<number> =>
+  page
+    .getByRole('log')
+    .innerText()
+    .then((text) => text.length);
 
 describe.each(SIZES)('at $width by $height pixels', (size) => {
-  it('a chat longer than the window keeps its composer and follows the last word', () => opened(size, async (page) => {
-    await page.goto(`${server.url}/chat/new`);
-    const message = page.getByRole('textbox', { name: 'Message' });
-    const log = page.getByRole('log');
-    const latest = page.getByRole('button', { name: 'Jump to latest' });
-    await message.fill('[words 6000] [pace 4] Tell a long story');
-    await page.keyboard.press('Enter');
-    await log.getByText(/word900 /).waitFor();
-    expect(await isInSight(page, message)).toBe(true);
-    expect(await isInSight(page, page.getByRole('button', { name: 'Stop' }))).toBe(true);
-    await expect.poll(() => below(log)).toBeLessThan(2);
-    expect(await outside(page)).toBe(0);
-    expect(await latest.count()).toBe(0);
+  it('a chat longer than the window keeps its composer and follows the last word', () =>
+    opened(size, async (page) => {
+      await page.goto(`${server.url}/chat/new`);
+      const message = page.getByRole('textbox', { name: 'Message' });
+      const log = page.getByRole('log');
+      const latest = page.getByRole('button', { name: 'Jump to latest' });
+      await message.fill('[words 6000] [pace 4] Tell a long story');
+      await page.keyboard.press('Enter');
+      await log.getByText(/word900 /).waitFor();
+      expect(await isInSight(page, message)).toBe(true);
+      expect(await isInSight(page, page.getByRole('button', { name: 'Stop' }))).toBe(true);
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      expect(await outside(page)).toBe(0);
+      expect(await latest.count()).toBe(0);
 
-    await log.hover();
-    await page.mouse.wheel(0, -300);
-    await latest.waitFor();
-    const [top, before] = [await log.evaluate((at) => at.scrollTop), await said(page)];
-    await expect.poll(() => said(page)).toBeGreaterThan(before + 500);
-    expect(await log.evaluate((at) => at.scrollTop)).toBe(top);
-    expect(await isInSight(page, latest)).toBe(true);
-    await latest.click();
-    await expect.poll(() => below(log)).toBeLessThan(2);
-    await latest.waitFor({ state: 'detached' });
+      await log.hover();
+      await page.mouse.wheel(0, -300);
+      await latest.waitFor();
+      const [top, before] = [await log.evaluate((at) => at.scrollTop), await said(page)];
+      await expect.poll(() => said(page)).toBeGreaterThan(before + 500);
+      expect(await log.evaluate((at) => at.scrollTop)).toBe(top);
+      expect(await isInSight(page, latest)).toBe(true);
+      await latest.click();
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      await latest.waitFor({ state: 'detached' });
 
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await log.getByText('Stopped', { exact: true }).waitFor();
-    await page.reload();
-    await log.getByText(/word900 /).waitFor();
-    await expect.poll(() => below(log)).toBeLessThan(2);
-    expect(await isInSight(page, message)).toBe(true);
-  }));
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await log.getByText('Stopped', { exact: true }).waitFor();
+      await page.reload();
+      await log.getByText(/word900 /).waitFor();
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      expect(await isInSight(page, message)).toBe(true);
+    }));
 
-  it('a long review keeps its buttons, in the inbox and on the page of its run', () => opened(size, async (page) => {
-    const run = await server.submit({ tasks: [{ name: 'draft', description: `${LONG} Draft`, review: 'required' }] });
-    for (const path of [`/reviews/${run}-review-0`, '/reviews', `/runs/${run}/graph?review=${run}-review-0`]) {
-      await page.goto(server.url + path);
-      await page.getByText('word2000').waitFor();
-      for (const name of ['Approve', 'End the run here']) expect([path, name, await isInSight(page, page.getByRole('button', { name }))]).toEqual([path, name, true]);
-    }
-    await server.call('POST', `/api/runs/${run}/cancel`, { mode: 'now' });
-    await expect.poll(() => server.call('GET', '/api/reviews')).toMatchObject({ total: 0 });
-  }));
+  it('a long review keeps its buttons, in the inbox and on the page of its run', () =>
+    opened(size, async (page) => {
+      const run = await server.submit({ tasks: [{ name: 'draft', description: `${LONG} Draft`, review: 'required' }] });
+      for (const path of [`/reviews/${run}-review-0`, '/reviews', `/runs/${run}/graph?review=${run}-review-0`]) {
+        await page.goto(server.url + path);
+        await page.getByText('word2000').waitFor();
+        for (const name of ['Approve', 'End the run here'])
+          expect([path, name, await isInSight(page, page.getByRole('button', { name }))]).toEqual([path, name, true]);
+      }
+      await server.call('POST', `/api/runs/${run}/cancel`, { mode: 'now' });
+      await expect.poll(() => server.call('GET', '/api/reviews')).toMatchObject({ total: 0 });
+    }));
 
-  it('the chat beside a canvas keeps its composer', () => opened(size, async (page) => {
-    await page.goto(`${server.url}/workflows/new?panel=chat`);
-    const message = page.getByRole('textbox', { name: 'Message' });
-    await message.fill(`${LONG} Tell a long story`);
-    await page.keyboard.press('Enter');
-    const log = page.getByRole('log');
-    await log.getByText('word2000').waitFor();
-    await expect.poll(() => below(log)).toBeLessThan(2);
-    await message.scrollIntoViewIfNeeded();
-    expect(await isInSight(page, message)).toBe(true);
-  }));
+  it('the chat beside a canvas keeps its composer', () =>
+    opened(size, async (page) => {
+      await page.goto(`${server.url}/workflows/new?panel=chat`);
+      const message = page.getByRole('textbox', { name: 'Message' });
+      await message.fill(`${LONG} Tell a long story`);
+      await page.keyboard.press('Enter');
+      const log = page.getByRole('log');
+      await log.getByText('word2000').waitFor();
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      await message.scrollIntoViewIfNeeded();
+      expect(await isInSight(page, message)).toBe(true);
+    }));
 });
 
 describe.each(WIDE)('at $width by $height pixels', (size) => {
-  it('no room that scrolls inside itself is higher than the window', () => opened(size, async (page) => {
-    const tasks = Array.from({ length: 30 }, (_, task) => ({ name: `task ${task}`, description: `${LONG} Tell ${task}` }));
-    const run = await server.finish({ tasks, options: { workflow: 'PARALLEL' } });
-    const rooms = ['graph', 'timeline', 'conversation', 'events', 'outputs'].map((tab) => `/runs/${run}/${tab}`);
-    const too: string[] = [];
-    for (const path of [...rooms, `/runs/${run}/events?event=3`, `/runs/${run}/graph?task=3`, '/network', '/workflows/new', '/reviews', '/chat']) {
-      await page.goto(server.url + path);
-      await page.locator('#main > *').first().waitFor();
-      await page.waitForLoadState('networkidle');
-      const height = await outside(page);
-      if (height > 0) too.push(`${path}: ${height} pixels`);
-    }
-    expect(too).toEqual([]);
-  }));
+  it('no room that scrolls inside itself is higher than the window', () =>
+    opened(size, async (page) => {
+      const tasks = Array.from({ length: 30 }, (_, task) => ({
+        name: `task ${task}`,
+        description: `${LONG} Tell ${task}`,
+      }));
+      const run = await server.finish({ tasks, options: { workflow: 'PARALLEL' } });
+      const rooms = ['graph', 'timeline', 'conversation', 'events', 'outputs'].map((tab) => `/runs/${run}/${tab}`);
+      const too: string[] = [];
+      for (const path of [
+        ...rooms,
+        `/runs/${run}/events?event=3`,
+        `/runs/${run}/graph?task=3`,
+        '/network',
+        '/workflows/new',
+        '/reviews',
+        '/chat',
+      ]) {
+        await page.goto(server.url + path);
+        await page.locator('#main > *').first().waitFor();
+        await page.waitForLoadState('networkidle');
+        const height = await outside(page);
+        if (height > 0) too.push(`${path}: ${height} pixels`);
+      }
+      expect(too).toEqual([]);
+    }));
 });

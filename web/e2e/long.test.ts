@@ -27,9 +27,16 @@ const nodes = 'document.querySelectorAll("*").length';
 
 describe('a run of a hundred thousand events', () => {
   it('opens by its end, scrolls anywhere and keeps the page small', async () => {
-    const tasks = Array.from({ length: 40 }, (_, task) => ({ name: `task ${task}`, description: `[loop 5 calculator 255] Count ${task}`, tools: ['calculator'] }));
+    const tasks = Array.from({ length: 40 }, (_, task) => ({
+      name: `task ${task}`,
+      description: `[loop 5 calculator 255] Count ${task}`,
+      tools: ['calculator'],
+    }));
     const run = await server.finish({ tasks, options: { workflow: 'PARALLEL' } });
-    const { eventCount, status } = (await server.call('GET', `/api/runs/${run}`)) as { eventCount: number; status: string };
+    const { eventCount, status } = (await server.call('GET', `/api/runs/${run}`)) as {
+      eventCount: number;
+      status: string;
+    };
     expect(status).toBe('COMPLETED');
     expect(eventCount).toBeGreaterThan(100_000);
 
@@ -38,7 +45,9 @@ describe('a run of a hundred thousand events', () => {
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');
     let bytes = 0;
-    session.on('Network.dataReceived', ({ dataLength }) => { bytes += dataLength; });
+    session.on('Network.dataReceived', ({ dataLength }) => {
+      bytes += dataLength;
+    });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: /task 39/ }).waitFor();
     await page.getByText(/Details from event/).waitFor();
@@ -49,11 +58,17 @@ describe('a run of a hundred thousand events', () => {
     const list = page.getByRole('region', { name: 'Events' });
     await list.getByText('60000', { exact: true }).waitFor();
     await page.getByRole('heading', { name: /^#60000 [a-z_]+$/ }).waitFor();
-    const { events } = (await server.call('GET', `/api/runs/${run}/events?from=60000&limit=1`)) as { events: { turnId: string }[] };
+    const { events } = (await server.call('GET', `/api/runs/${run}/events?from=60000&limit=1`)) as {
+      events: { turnId: string }[];
+    };
     await list.getByRole('link', { name: new RegExp(`^60000 .* task ${Number(events[0]?.turnId) - 1} `) }).waitFor();
-    await list.evaluate((box) => { box.scrollTop = box.scrollHeight; });
+    await list.evaluate((box) => {
+      box.scrollTop = box.scrollHeight;
+    });
     await list.getByText('ensemble_completed').waitFor();
-    await list.evaluate((box) => { box.scrollTop = 0; });
+    await list.evaluate((box) => {
+      box.scrollTop = 0;
+    });
     await list.getByText('run_accepted').waitFor();
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
 
@@ -66,9 +81,17 @@ describe('a run of a hundred thousand events', () => {
     const timeline = page.getByRole('region', { name: 'Timeline' });
     await timeline.getByRole('link', { name: 'task 5', exact: true }).waitFor();
     // Only the last of its events are read, yet every task says how long it took.
-    const { tasks: ran } = (await server.call('GET', `/api/runs/${run}`)) as { tasks: { name: string; startedAt: string; completedAt: string }[] };
-    const took = Object.fromEntries(ran.map(({ name, startedAt, completedAt }) => [name, duration(Date.parse(completedAt) - Date.parse(startedAt))]));
-    const shown = await timeline.locator('small').evaluateAll((all) => all.map((small) => [small.parentElement?.querySelector('a')?.textContent ?? '', small.textContent ?? '']));
+    const { tasks: ran } = (await server.call('GET', `/api/runs/${run}`)) as {
+      tasks: { name: string; startedAt: string; completedAt: string }[];
+    };
+    const took = Object.fromEntries(
+      ran.map(({ name, startedAt, completedAt }) => [name, duration(Date.parse(completedAt) - Date.parse(startedAt))]),
+    );
+    const shown = await timeline
+      .locator('small')
+      .evaluateAll((all) =>
+        all.map((small) => [small.parentElement?.querySelector('a')?.textContent ?? '', small.textContent ?? '']),
+      );
     expect(shown.length).toBeGreaterThan(10);
     expect(shown).toEqual(shown.map(([name = '']) => [name, took[name]]));
     expect(await page.evaluate(nodes)).toBeLessThan(NODES_MAX);
@@ -88,12 +111,15 @@ describe('an answer of a hundred thousand deltas', () => {
     return usedSize / 1e6;
   }
 
-  it('leaves the memory of a run\'s page flat while it is read', async () => {
+  it("leaves the memory of a run's page flat while it is read", async () => {
     const opened = await open(browser);
     const { page } = opened;
     const run = await server.submit({ tasks: [{ name: 'flood', description: '[words 100000] Go' }] });
     await page.goto(`${server.url}/runs/${run}/conversation`);
-    await page.getByText(/word\d+ /).first().waitFor();
+    await page
+      .getByText(/word\d+ /)
+      .first()
+      .waitFor();
     const before = await heap(opened);
     await page.getByText('Completed', { exact: true }).first().waitFor({ timeout: 200_000 });
     await page.getByText('word100000').waitFor();
@@ -109,7 +135,11 @@ describe('an answer of a hundred thousand deltas', () => {
     await page.goto(`${server.url}/chat/${id}`);
     await page.getByRole('textbox', { name: 'Message' }).fill('[words 100000] Go');
     await page.keyboard.press('Enter');
-    await page.getByRole('log').getByText(/word\d+ /).first().waitFor();
+    await page
+      .getByRole('log')
+      .getByText(/word\d+ /)
+      .first()
+      .waitFor();
     const before = await heap(opened);
     await page.getByRole('log').locator('footer').waitFor({ timeout: 200_000 });
     await page.getByText('word100000').waitFor();

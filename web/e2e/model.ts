@@ -1,5 +1,5 @@
-// A model of our own that speaks the OpenAI protocol, and a tool at `/tool`. It does what marks in its task say, or in the script's line for
-// that task, so that a test decides how a conversation goes; without marks it answers with a few words.
+// A model of our own that speaks the OpenAI protocol, and a tool at `/tool`. It follows the marks in its task, or in the
+// script's line for that task, so that a test decides how a conversation goes; without marks it answers a few words.
 //
 //   [words N]  answers with N words          [pace MS]  pauses between words
 //   [call TOOL {…}]  asks for a tool first   [fail N]   refuses the first N times
@@ -48,7 +48,10 @@ interface Memory {
 
 /** What to do, and what has been done about it: a run's task without what it reads of others, or the last message. */
 function wanted(messages: Message[], script: Script): { task: string; since: Message[] } {
-  const prompt = messages.filter(({ role }) => role === 'user').map(({ content }) => content ?? '').join('\n');
+  const prompt = messages
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => content ?? '')
+    .join('\n');
   const ofRun = /## Task\n([\s\S]*?)(?=\n## |$)/.exec(prompt)?.[1];
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const task = ofRun ?? messages[last]?.content ?? '';
@@ -56,12 +59,18 @@ function wanted(messages: Message[], script: Script): { task: string; since: Mes
   return { task: line?.[1] ?? task, since: ofRun === undefined ? messages.slice(last + 1) : messages };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, { asked, failures, script }: Memory): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { asked, failures, script }: Memory,
+): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const sent = Buffer.concat(parts).toString();
   if (request.url === '/tool') {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ output: `done: ${sent.length} bytes` }));
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ output: `done: ${sent.length} bytes` }));
     return;
   }
   const body = JSON.parse(sent) as { model: string; messages: Message[] };
@@ -71,18 +80,32 @@ async function answer(request: IncomingMessage, response: ServerResponse, { aske
   const failed = failures.get(prompt) ?? 0;
   if (failed < fails) {
     failures.set(prompt, failed + 1);
-    response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":{"message":"the model is overloaded"}}');
+    response
+      .writeHead(503, { 'content-type': 'application/json' })
+      .end('{"error":{"message":"the model is overloaded"}}');
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (choice: unknown, usage?: unknown): void => {
-    const chunk = { id: 'x', object: 'chat.completion.chunk', created: 0, model: body.model, choices: choice ? [choice] : [], ...(usage ? { usage } : {}) };
+    const chunk = {
+      id: 'x',
+      object: 'chat.completion.chunk',
+      created: 0,
+      model: body.model,
+      choices: choice ? [choice] : [],
+      ...(usage ? { usage } : {}),
+    };
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   };
   const [, rounds = 0, tool = '', size = 0] = /\[loop (\d+) (\S+) (\d+)\]/.exec(prompt) ?? [];
   const done = since.filter(({ role }) => role === 'assistant').length;
   if (done < Number(rounds)) {
-    const requests = Array.from({ length: Number(size) }, (_, index) => ({ index, id: `call_${done}_${index}`, type: 'function', function: { name: tool, arguments: `{"input":"${done} + ${index}"}` } }));
+    const requests = Array.from({ length: Number(size) }, (_, index) => ({
+      index,
+      id: `call_${done}_${index}`,
+      type: 'function',
+      function: { name: tool, arguments: `{"input":"${done} + ${index}"}` },
+    }));
     send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
     send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
     send(undefined, { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
@@ -92,7 +115,12 @@ async function answer(request: IncomingMessage, response: ServerResponse, { aske
   const calls = [...prompt.matchAll(/\[call (\S+) (\{.*?\})\]/g)];
   const hasResults = since.some(({ role }) => role === 'tool');
   if (calls.length > 0 && !hasResults) {
-    const requests = calls.map(([, name, args], index) => ({ index, id: `call_${index}`, type: 'function', function: { name, arguments: args } }));
+    const requests = calls.map(([, name, args], index) => ({
+      index,
+      id: `call_${index}`,
+      type: 'function',
+      function: { name, arguments: args },
+    }));
     send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
     send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
   } else {
@@ -104,7 +132,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, { aske
     }
     send({ index: 0, delta: {}, finish_reason: 'stop' });
   }
-  send(undefined, { prompt_tokens: Math.ceil(prompt.length / 4), completion_tokens: 40, total_tokens: 40 + Math.ceil(prompt.length / 4) });
+  send(undefined, {
+    prompt_tokens: Math.ceil(prompt.length / 4),
+    completion_tokens: 40,
+    total_tokens: 40 + Math.ceil(prompt.length / 4),
+  });
   response.end('data: [DONE]\n\n');
 }
 

@@ -78,12 +78,15 @@ describe('a network of two servers', () => {
     const { page, context } = await open(browser);
     let asked = 0;
     // Counted when it is answered: a page that still waits for an answer does not ask again.
-    page.on('requestfinished', (request) => { if (request.url().endsWith('/api/network')) asked += 1; });
+    page.on('requestfinished', (request) => {
+      if (request.url().endsWith('/api/network')) asked += 1;
+    });
     await page.clock.install();
-    const show = (state: 'hidden' | 'visible'): Promise<void> => page.evaluate((value) => {
-      Object.defineProperty(document, 'visibilityState', { value, configurable: true });
-      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
-    }, state);
+    const show = (state: 'hidden' | 'visible'): Promise<void> =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'visibilityState', { value, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+      }, state);
     await page.goto(`${server.url}/network`);
     await page.getByRole('heading', { name: 'No other ensembles yet' }).waitFor();
     const first = asked;

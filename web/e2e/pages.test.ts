@@ -29,19 +29,23 @@ describe('every page', () => {
     { scheme: 'dark' as const, width: 1440 },
     { scheme: 'light' as const, width: 390 },
     { scheme: 'dark' as const, width: 390 },
-  ])('is usable by everybody: $scheme, $width pixels wide', async ({ scheme, width }) => {
-    const { page, context, complaints } = await open(browser, { scheme, width, height: 860 });
-    const found: string[] = [];
-    for (const { name, path, ready } of staged.pages) {
-      await page.goto(staged.server.url + path);
-      await page.getByText(ready).first().waitFor({ state: 'attached' });
-      await page.waitForTimeout(SETTLED_MS);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (overflow > 0) found.push(`${name}: ${overflow} pixels too wide`);
-      for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
-    }
-    expect(found).toEqual([]);
-    expect(complaints).toEqual([]);
-    await context.close();
-  }, 240_000);
+  ])(
+    'is usable by everybody: $scheme, $width pixels wide',
+    async ({ scheme, width }) => {
+      const { page, context, complaints } = await open(browser, { scheme, width, height: 860 });
+      const found: string[] = [];
+      for (const { name, path, ready } of staged.pages) {
+        await page.goto(staged.server.url + path);
+        await page.getByText(ready).first().waitFor({ state: 'attached' });
+        await page.waitForTimeout(SETTLED_MS);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (overflow > 0) found.push(`${name}: ${overflow} pixels too wide`);
+        for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
+      }
+      expect(found).toEqual([]);
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+    240_000,
+  );
 });

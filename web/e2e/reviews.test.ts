@@ -39,7 +39,8 @@ afterEach(async () => {
 /** Longer than a decision is held, on a busy machine. */
 const PATIENT = { timeout: 15_000 };
 const one = (task: object): object => ({ tasks: [{ name: 'essay', ...task }] });
-const waiting = (text: string): Locator => page.getByRole('region', { name: 'Waiting' }).getByText(text, { exact: true });
+const waiting = (text: string): Locator =>
+  page.getByRole('region', { name: 'Waiting' }).getByText(text, { exact: true });
 const held = (): Locator => page.getByRole('region', { name: 'Decisions not sent yet' });
 /** The review that is shown takes a decision. */
 const settled = (): Promise<void> => page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
@@ -51,7 +52,11 @@ const open = async (): Promise<number> => ((await server.call('GET', '/api/revie
 /** Runs that wait for a review each. */
 async function several(count: number): Promise<string[]> {
   const before = await open();
-  const runs = await Promise.all(Array.from({ length: count }, () => server.submit(one({ description: '[say Bees make wax.] Draft', review: 'required' }))));
+  const runs = await Promise.all(
+    Array.from({ length: count }, () =>
+      server.submit(one({ description: '[say Bees make wax.] Draft', review: 'required' })),
+    ),
+  );
   await expect.poll(open, PATIENT).toBe(before + count);
   return runs;
 }
@@ -81,13 +86,19 @@ describe('reviews', () => {
     await page.keyboard.press('a');
     await page.getByText('Nothing waits for you').waitFor();
     await sent();
-    const output = async (run: string): Promise<unknown> => ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
+    const output = async (run: string): Promise<unknown> =>
+      ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
     await expect.poll(() => output(first), PATIENT).toBe('Bees make honey.');
     await expect.poll(() => output(second), PATIENT).toBe('Bees make wax.');
   });
 
   it('can end the run early once that is confirmed, which says so', async () => {
-    const run = await server.submit({ tasks: [{ name: 'draft', description: 'Draft', review: 'required' }, { name: 'print', description: 'Print' }] });
+    const run = await server.submit({
+      tasks: [
+        { name: 'draft', description: 'Draft', review: 'required' },
+        { name: 'print', description: 'Print' },
+      ],
+    });
     await page.goto(`${server.url}/reviews`);
     await settled();
     await page.keyboard.press('x');
@@ -137,13 +148,20 @@ describe('reviews', () => {
   });
 
   it('answer what a task asks a person', async () => {
-    const run = await server.submit(one({ description: '[call human_input {"question":"Which colour?","options":["Amber","Black"]}] Ask', tools: ['human_input'] }));
+    const run = await server.submit(
+      one({
+        description: '[call human_input {"question":"Which colour?","options":["Amber","Black"]}] Ask',
+        tools: ['human_input'],
+      }),
+    );
     await page.goto(`${server.url}/runs/${run}/conversation`);
     await page.getByRole('link', { name: 'Review it' }).first().click();
     await page.getByRole('button', { name: 'Black' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await sent();
-    await expect.poll(() => model.asked.at(-1)?.messages.at(-1), PATIENT).toMatchObject({ role: 'tool', content: expect.stringContaining('Black') });
+    await expect
+      .poll(() => model.asked.at(-1)?.messages.at(-1), PATIENT)
+      .toMatchObject({ role: 'tool', content: expect.stringContaining('Black') });
   });
 
   it('take one decision, and no more, for a key that is held down or a double click', async () => {
@@ -175,7 +193,9 @@ describe('reviews', () => {
     await page.keyboard.type('Name the queen');
     await page.keyboard.press('Control+Enter');
     await held().getByText('essay is rejected and runs again').waitFor();
-    await held().getByText(/sent in [345] s/).waitFor();
+    await held()
+      .getByText(/sent in [345] s/)
+      .waitFor();
     await waiting('1 waiting').waitFor();
     expect(await barriers(page)).toEqual([]);
     await settled();
@@ -202,7 +222,9 @@ describe('reviews', () => {
     await page.keyboard.press('a');
     await held().getByText('essay is approved').waitFor();
     const asked: string[] = [];
-    page.on('request', (request) => { if (request.method() === 'POST') asked.push(request.url()); });
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.url());
+    });
     // A page kept by the browser for the way back must not send later either.
     await page.evaluate(() => dispatchEvent(new Event('pagehide')));
     await held().waitFor({ state: 'hidden' });
@@ -247,7 +269,9 @@ describe('reviews', () => {
     await page.keyboard.press('Control+Enter');
     await held().getByText('essay gets your answer').waitFor();
     await sent();
-    await expect.poll(() => model.asked.at(-1)?.messages.at(-1), PATIENT).toMatchObject({ role: 'tool', content: expect.stringContaining('axe, jaxer') });
+    await expect
+      .poll(() => model.asked.at(-1)?.messages.at(-1), PATIENT)
+      .toMatchObject({ role: 'tool', content: expect.stringContaining('axe, jaxer') });
   });
 
   it('keep what is written when the focus is lost, and take no key for a command meanwhile', async () => {

@@ -31,7 +31,11 @@ afterEach(async () => {
   expect(opened.complaints).toEqual([]);
 });
 
-const status = (): ReturnType<Page['locator']> => page.locator('header').getByText(/^(Queued|Running|Waiting|Paused|Stopping|Completed|Failed|Cancelled)$/).first();
+const status = (): ReturnType<Page['locator']> =>
+  page
+    .locator('header')
+    .getByText(/^(Queued|Running|Waiting|Paused|Stopping|Completed|Failed|Cancelled)$/)
+    .first();
 const one = (task: object): object => ({ tasks: [{ name: 'essay', ...task }] });
 
 describe('a run', () => {
@@ -51,7 +55,7 @@ describe('a run', () => {
     await page.getByText('word6').first().waitFor();
   });
 
-  it('is composed of tasks of one\'s own, linked as they are drawn', async () => {
+  it("is composed of tasks of one's own, linked as they are drawn", async () => {
     await page.goto(`${server.url}/runs/new`);
     await page.getByText('Tasks of my own').click();
     const first = page.getByRole('region', { name: 'Task 1' });
@@ -70,7 +74,11 @@ describe('a run', () => {
   });
 
   it('of a thousand tasks is drawn at once, and moves smoothly', async () => {
-    const tasks = Array.from({ length: 1_000 }, (_, at) => ({ name: `task ${at}`, description: at === 0 ? '[words 5000] [pace 50] Begin' : `Do ${at}`, ...(at === 0 ? {} : { context: [`$task ${Math.floor((at - 1) / 3)}`] }) }));
+    const tasks = Array.from({ length: 1_000 }, (_, at) => ({
+      name: `task ${at}`,
+      description: at === 0 ? '[words 5000] [pace 50] Begin' : `Do ${at}`,
+      ...(at === 0 ? {} : { context: [`$task ${Math.floor((at - 1) / 3)}`] }),
+    }));
     const run = await server.submit({ tasks });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: /task 0/ }).waitFor();
@@ -79,7 +87,10 @@ describe('a run', () => {
     await page.evaluate(() => {
       const frames: number[] = [];
       Object.assign(window, { frames });
-      const tick = (at: number): void => { frames.push(at); requestAnimationFrame(tick); };
+      const tick = (at: number): void => {
+        frames.push(at);
+        requestAnimationFrame(tick);
+      };
       requestAnimationFrame(tick);
     });
     const [x, y] = [(canvas?.x ?? 0) + 40, (canvas?.y ?? 0) + 40];
@@ -88,7 +99,10 @@ describe('a run', () => {
     await page.mouse.move(x + 500, y + 300, { steps: 60 });
     await page.mouse.up();
     const frames = await page.evaluate(() => (window as unknown as { frames: number[] }).frames);
-    const waits = frames.slice(1).map((at, position) => at - (frames[position] ?? at)).toSorted((one, other) => one - other);
+    const waits = frames
+      .slice(1)
+      .map((at, position) => at - (frames[position] ?? at))
+      .toSorted((one, other) => one - other);
     // Sixty pictures a second are 17 ms apart; this machine may be busy.
     expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(60);
     await server.call('POST', `/api/runs/${run}/cancel`, { mode: 'now' });
@@ -97,8 +111,16 @@ describe('a run', () => {
 
   it('shows what a task answered as a tree, and the files it changed', async () => {
     const tasks = [
-      { name: 'facts', description: '[say {"title": "Dance", "by": {"name": "Karl"}, "told": ["angle", "length"]}] List', outputSchema: { type: 'object' } },
-      { name: 'save', description: '[call write_file {"path":"dance.md","content":"Bees dance"}] [say Saved.]', tools: ['write_file'] },
+      {
+        name: 'facts',
+        description: '[say {"title": "Dance", "by": {"name": "Karl"}, "told": ["angle", "length"]}] List',
+        outputSchema: { type: 'object' },
+      },
+      {
+        name: 'save',
+        description: '[call write_file {"path":"dance.md","content":"Bees dance"}] [say Saved.]',
+        tools: ['write_file'],
+      },
     ];
     const run = await server.finish({ tasks });
     await page.goto(`${server.url}/runs/${run}/conversation?turn=1`);
@@ -138,7 +160,12 @@ describe('a run', () => {
   });
 
   it('is paused and resumed', async () => {
-    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 200] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    const run = await server.submit({
+      tasks: [
+        { name: 'a', description: '[words 200] [pace 30] A' },
+        { name: 'b', description: 'B' },
+      ],
+    });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: 'Pause' }).click();
     await status().getByText('Paused').waitFor();
@@ -149,7 +176,12 @@ describe('a run', () => {
   });
 
   it('goes on with another model after a switch', async () => {
-    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 120] [pace 30] A', model: 'swift' }, { name: 'b', description: 'B', model: 'swift' }] });
+    const run = await server.submit({
+      tasks: [
+        { name: 'a', description: '[words 120] [pace 30] A', model: 'swift' },
+        { name: 'b', description: 'B', model: 'swift' },
+      ],
+    });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: 'More about this run' }).click();
     await page.getByRole('menuitem', { name: 'Switch the model' }).click();
@@ -157,12 +189,20 @@ describe('a run', () => {
     await page.getByRole('option', { name: /^deep/ }).click();
     await page.getByRole('button', { name: 'Switch', exact: true }).click();
     await status().getByText('Completed').waitFor({ timeout: 30_000 });
-    await page.getByRole('button', { name: /^(Completed )?b/ }).getByText('deep').waitFor();
+    await page
+      .getByRole('button', { name: /^(Completed )?b/ })
+      .getByText('deep')
+      .waitFor();
     expect(model.asked.at(-1)?.model).toBe('deep');
   });
 
   it('is told something that its next model call sees', async () => {
-    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 160] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    const run = await server.submit({
+      tasks: [
+        { name: 'a', description: '[words 160] [pace 30] A' },
+        { name: 'b', description: 'B' },
+      ],
+    });
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: 'More about this run' }).click();
     await page.getByRole('menuitem', { name: 'Tell a task something' }).click();
@@ -170,11 +210,19 @@ describe('a run', () => {
     await page.getByRole('button', { name: 'Send' }).click();
     await status().getByText('Completed').waitFor({ timeout: 30_000 });
     await page.goto(`${server.url}/runs/${run}/conversation?turn=2`);
-    await page.getByRole('log').getByText(/Mention the queen/).waitFor();
+    await page
+      .getByRole('log')
+      .getByText(/Mention the queen/)
+      .waitFor();
   });
 
   it('loses and doubles nothing when the server is killed and comes back', async () => {
-    const run = await server.submit({ tasks: [{ name: 'a', description: '[words 100] [pace 30] A' }, { name: 'b', description: 'B' }] });
+    const run = await server.submit({
+      tasks: [
+        { name: 'a', description: '[words 100] [pace 30] A' },
+        { name: 'b', description: 'B' },
+      ],
+    });
     await page.goto(`${server.url}/runs/${run}/events`);
     await page.getByText('llm_iteration_started').waitFor();
     await server.down();
@@ -232,7 +280,8 @@ describe('the list of runs', () => {
 
 describe('a list longer than a page', () => {
   it('is turned over, and the page is in the address', async () => {
-    for (let made = 0; made < 51; made += 1) await server.finish({ ...one({ description: 'Go' }), tags: { shelf: 'long' } });
+    for (let made = 0; made < 51; made += 1)
+      await server.finish({ ...one({ description: 'Go' }), tags: { shelf: 'long' } });
     await page.goto(`${server.url}/runs?tag=shelf%3Along`);
     await page.getByText('51 runs', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Older' }).click();

@@ -14,7 +14,10 @@ it('draws every page', async () => {
   const [browser, model] = await Promise.all([launch(), fakeModel(SCRIPT)]);
   const { server, pages, stop } = await stage(model);
   for (const scheme of ['light', 'dark'] as const) {
-    for (const [width, height] of [[1440, 900], [390, 844]] as const) {
+    for (const [width, height] of [
+      [1440, 900],
+      [390, 844],
+    ] as const) {
       const { page, context } = await open(browser, { scheme, width, height });
       for (const { name, path, ready } of pages) {
         await page.goto(server.url + path);

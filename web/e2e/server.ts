@@ -35,7 +35,9 @@ export class Consort {
     const lines = createInterface({ input: child.stdout });
     const first = await new Promise<string>((ready, failed) => {
       lines.once('line', ready);
-      child.once('exit', (code) => failed(new Error(`consort serve ended with ${code}:\n${log.slice(-20).join('\n')}`)));
+      child.once('exit', (code) =>
+        failed(new Error(`consort serve ended with ${code}:\n${log.slice(-20).join('\n')}`)),
+      );
     });
     this.#port = Number(/:(\d+)$/.exec(first)?.[1]);
   }
@@ -67,7 +69,8 @@ export class Consort {
 
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
     const response = await fetch(this.url + path, {
-      method, headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      method,
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);

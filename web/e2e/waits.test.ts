@@ -41,11 +41,17 @@ afterAll(async () => {
 
 describe('a run that does not get on', () => {
   it('says why: the limit of its model, a model that fails, the queue', async () => {
-    const rated = await server.submit({ tasks: [{ name: 'a', description: 'A', model: 'rare' }, { name: 'b', description: 'B', model: 'rare' }] });
+    const rated = await server.submit({
+      tasks: [
+        { name: 'a', description: 'A', model: 'rare' },
+        { name: 'b', description: 'B', model: 'rare' },
+      ],
+    });
     const failing = await server.submit({ tasks: [{ name: 'a', description: '[fail 99] A', model: 'flaky' }] });
     const queued = await server.submit({ tasks: [{ name: 'a', description: 'A', model: 'flaky' }] });
     const { page, context, complaints } = await open(browser);
-    const says = (text: string | RegExp): Promise<void> => page.locator('header').getByRole('status').getByText(text).waitFor();
+    const says = (text: string | RegExp): Promise<void> =>
+      page.locator('header').getByRole('status').getByText(text).waitFor();
 
     await page.goto(`${server.url}/runs/${rated}/graph`);
     await says('The run waits for a free slot or the rate limit of its model');

@@ -11,7 +11,10 @@ export class Problem extends Error {
   readonly mistakes: Mistake[];
   readonly requestId: string | undefined;
 
-  constructor(status: number, body: Partial<{ error: string; message: string; mistakes: Mistake[]; requestId: string }>) {
+  constructor(
+    status: number,
+    body: Partial<{ error: string; message: string; mistakes: Mistake[]; requestId: string }>,
+  ) {
     super(body.message ?? `The server answered with status ${status}`);
     this.status = status;
     this.code = body.error ?? 'UNKNOWN';
@@ -41,7 +44,13 @@ export async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, typeof body === 'object' && body !== null ? body : {});
 }
 
-async function send(method: string, path: string, body: unknown, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
+async function send(
+  method: string,
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+  more: Record<string, string> = {},
+): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json', ...more };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const request: RequestInit = { method, headers: authorized(headers) };

@@ -5,8 +5,22 @@ import { openSocket } from './socket';
 
 /** Frames after which a list of runs or reviews looks different. */
 const TYPES = [
-  'run_accepted', 'ensemble_started', 'ensemble_completed', 'task_started', 'task_completed', 'task_failed', 'metrics_snapshot', 'cancel_requested', 'run_paused',
-  'run_resumed', 'model_failed', 'model_retried', 'review_requested', 'review_decided', 'review_timed_out', 'review_closed',
+  'run_accepted',
+  'ensemble_started',
+  'ensemble_completed',
+  'task_started',
+  'task_completed',
+  'task_failed',
+  'metrics_snapshot',
+  'cancel_requested',
+  'run_paused',
+  'run_resumed',
+  'model_failed',
+  'model_retried',
+  'review_requested',
+  'review_decided',
+  'review_timed_out',
+  'review_closed',
 ];
 
 let isLive = false;
@@ -23,8 +37,12 @@ export function openFeed(changed: () => void): () => void {
       changed();
     },
     // The kind comes first in every frame; most frames need not be read further.
-    told: (data) => { if (TYPES.some((type) => data.startsWith(`{"type":"${type}"`))) changed(); },
-    lost: () => { isLive = false; },
+    told: (data) => {
+      if (TYPES.some((type) => data.startsWith(`{"type":"${type}"`))) changed();
+    },
+    lost: () => {
+      isLive = false;
+    },
   });
   return () => {
     isLive = false;

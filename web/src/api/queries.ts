@@ -15,7 +15,8 @@ export function useRuns(query: string) {
   return useQuery({
     queryKey: ['runs', query],
     queryFn: ({ signal }) => get<Answer<'GET /api/runs'>>(`/api/runs?${query}`, signal),
-    refetchInterval: ({ state }) => (state.data?.runs.some(({ durationMs }) => durationMs === null) ? pace(ACTIVE_MS) : QUIET_MS),
+    refetchInterval: ({ state }) =>
+      state.data?.runs.some(({ durationMs }) => durationMs === null) ? pace(ACTIVE_MS) : QUIET_MS,
     placeholderData: keepPreviousData,
   });
 }

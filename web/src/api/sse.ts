@@ -27,7 +27,13 @@ async function run(following: Following, signal: AbortSignal): Promise<void> {
   const id = link.open();
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      if (await connect(following, signal, () => { failures = 0; link.set(id, { state: 'live' }); })) break;
+      if (
+        await connect(following, signal, () => {
+          failures = 0;
+          link.set(id, { state: 'live' });
+        })
+      )
+        break;
     } catch (error) {
       if (error instanceof Problem && !error.isUnreachable && error.status < 500) {
         if (error.status !== 401) following.refused(error);
@@ -62,7 +68,9 @@ async function connect({ url, take }: Following, outer: AbortSignal, live: () =>
   let watchdog = setTimeout(stop, SILENCE_MS);
   try {
     const headers = authorized({ accept: 'text/event-stream' });
-    const response = await fetch(url(), { headers, signal: inner.signal }).catch(() => { throw unreachable(); });
+    const response = await fetch(url(), { headers, signal: inner.signal }).catch(() => {
+      throw unreachable();
+    });
     if (!response.ok || !response.body) throw await problemOf(response);
     live();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -4,8 +4,28 @@
 import type * as api from './generated/api';
 
 export type {
-  Accepted, Approval, Capabilities, Capability, Invoked, ListedTurn, ListedWorkflow, Message, Metrics, Network, Peer, Rehearsal, RememberedFact, Review, RunDetail, RunRequest, Said, Thread,
-  Workflow as SavedWorkflow, WorkflowDocument, WorkflowTask as TaskDocument, WorkflowVersion as ListedVersion,
+  Accepted,
+  Approval,
+  Capabilities,
+  Capability,
+  Invoked,
+  ListedTurn,
+  ListedWorkflow,
+  Message,
+  Metrics,
+  Network,
+  Peer,
+  Rehearsal,
+  RememberedFact,
+  Review,
+  RunDetail,
+  RunRequest,
+  Said,
+  Thread,
+  Workflow as SavedWorkflow,
+  WorkflowDocument,
+  WorkflowTask as TaskDocument,
+  WorkflowVersion as ListedVersion,
 } from './generated/api';
 
 /** What a request is answered with, such as `Answer<'GET /api/runs'>`. */

@@ -23,14 +23,19 @@ const Run = lazy(() => import('../rooms/run/Run'));
 const Editor = lazy(() => import('../rooms/workflows/Editor'));
 const Workflows = lazy(() => import('../rooms/workflows/Workflows'));
 
-const freshClient = (): QueryClient => new QueryClient({
-  defaultOptions: {
-    // Without a network a request fails at once: the server may be on this machine, and what a person did must not
-    // happen later, unseen.
-    mutations: { networkMode: 'always' },
-    queries: { networkMode: 'always', retry: (failures, error) => failures < 2 && error instanceof Problem && error.isUnreachable, staleTime: 1_000 },
-  },
-});
+const freshClient = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      // Without a network a request fails at once: the server may be on this machine, and what a person did must not
+      // happen later, unseen.
+      mutations: { networkMode: 'always' },
+      queries: {
+        networkMode: 'always',
+        retry: (failures, error) => failures < 2 && error instanceof Problem && error.isUnreachable,
+        staleTime: 1_000,
+      },
+    },
+  });
 
 const router = createBrowserRouter([
   {
@@ -40,18 +45,102 @@ const router = createBrowserRouter([
       {
         errorElement: <Broken />,
         children: [
-          { path: '/', element: <Suspense><Overview /></Suspense> },
-          { path: '/runs', element: <Suspense><Runs /></Suspense> },
-          { path: '/runs/new', element: <Suspense><New /></Suspense> },
-          { path: '/runs/:runId/:tab?', element: <Suspense><Run /></Suspense> },
-          { path: '/reviews/:reviewId?', element: <Suspense><Reviews /></Suspense> },
-          { path: '/chat/:threadId?', element: <Suspense><Chat /></Suspense> },
-          { path: '/workflows', element: <Suspense><Workflows /></Suspense> },
-          { path: '/workflows/:workflowId', element: <Suspense><Editor /></Suspense> },
-          { path: '/network', element: <Suspense><Network /></Suspense> },
-          { path: '/tools', element: <Suspense><Tools /></Suspense> },
-          { path: '/reference', element: <Suspense><Reference /></Suspense> },
-          { path: '/models', element: <Suspense><Models /></Suspense> },
+          {
+            path: '/',
+            element: (
+              <Suspense>
+                <Overview />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/runs',
+            element: (
+              <Suspense>
+                <Runs />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/runs/new',
+            element: (
+              <Suspense>
+                <New />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/runs/:runId/:tab?',
+            element: (
+              <Suspense>
+                <Run />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/reviews/:reviewId?',
+            element: (
+              <Suspense>
+                <Reviews />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/chat/:threadId?',
+            element: (
+              <Suspense>
+                <Chat />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/workflows',
+            element: (
+              <Suspense>
+                <Workflows />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/workflows/:workflowId',
+            element: (
+              <Suspense>
+                <Editor />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/network',
+            element: (
+              <Suspense>
+                <Network />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/tools',
+            element: (
+              <Suspense>
+                <Tools />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/reference',
+            element: (
+              <Suspense>
+                <Reference />
+              </Suspense>
+            ),
+          },
+          {
+            path: '/models',
+            element: (
+              <Suspense>
+                <Models />
+              </Suspense>
+            ),
+          },
           { path: '*', element: <NotFound /> },
         ],
       },

@@ -8,8 +8,13 @@ export function Broken() {
   const error = useRouteError();
   return (
     <Empty icon={IconPlugConnectedX} title="This page could not be shown">
-      <p>The server could not be reached when it was opened, or has been replaced by another version since. {error instanceof Error ? error.message : ''}</p>
-      <Button size="xs" onClick={() => location.reload()}>Load it again</Button>
+      <p>
+        The server could not be reached when it was opened, or has been replaced by another version since.{' '}
+        {error instanceof Error ? error.message : ''}
+      </p>
+      <Button size="xs" onClick={() => location.reload()}>
+        Load it again
+      </Button>
     </Empty>
   );
 }

@@ -38,7 +38,9 @@ function Lost({ retryAt, retry }: { retryAt: number | undefined; retry: () => vo
   return (
     <button type="button" className={css.line} onClick={retry} title="Try again now">
       <span className={`${css.dot} ${css.lost}`} aria-hidden />
-      <span className={css.text} role="status">{seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting…'}</span>
+      <span className={css.text} role="status">
+        {seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting…'}
+      </span>
     </button>
   );
 }

@@ -12,15 +12,31 @@ export function KeyPrompt() {
     setValue('');
   };
   return (
-    <Modal opened={asked} onClose={() => undefined} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false} title="This server asks for a key">
+    <Modal
+      opened={asked}
+      onClose={() => undefined}
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      title="This server asks for a key"
+    >
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">
             {key.get() ? 'The key was not accepted. ' : ''}
-            Paste a key from <code>[[server.api_key]]</code> of its configuration. It stays in this tab and is forgotten when the tab closes.
+            Paste a key from <code>[[server.api_key]]</code> of its configuration. It stays in this tab and is forgotten
+            when the tab closes.
           </Text>
-          <PasswordInput label="API key" value={value} onChange={(event) => setValue(event.currentTarget.value)} data-autofocus autoComplete="off" />
-          <Button type="submit" disabled={!value.trim()}>Connect</Button>
+          <PasswordInput
+            label="API key"
+            value={value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+          />
+          <Button type="submit" disabled={!value.trim()}>
+            Connect
+          </Button>
         </Stack>
       </form>
     </Modal>

@@ -5,7 +5,9 @@ import { Empty } from '../ui/Note';
 export function NotFound() {
   return (
     <Empty icon={IconMapOff} title="There is no page here">
-      <p>The address may be mistyped. <Link to="/runs">All runs</Link></p>
+      <p>
+        The address may be mistyped. <Link to="/runs">All runs</Link>
+      </p>
     </Empty>
   );
 }

@@ -1,5 +1,17 @@
 import { Menu } from '@mantine/core';
-import { IconActivity, IconAffiliate, IconApi, IconCpu, IconDots, IconMessageCircle, IconPlayerPlay, IconSchema, IconTool, IconUserCheck, type Icon } from '@tabler/icons-react';
+import {
+  IconActivity,
+  IconAffiliate,
+  IconApi,
+  IconCpu,
+  IconDots,
+  IconMessageCircle,
+  IconPlayerPlay,
+  IconSchema,
+  IconTool,
+  IconUserCheck,
+  type Icon,
+} from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
 import { useApprovals } from '../api/queries';
@@ -32,11 +44,16 @@ const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
 export function Shell() {
   useFeed();
   const review = useSearchParams()[0].get(REVIEW);
-  const waiting: Record<string, number> = { '/reviews': useOpenReviews().total, '/chat': useApprovals().data?.total ?? 0 };
+  const waiting: Record<string, number> = {
+    '/reviews': useOpenReviews().total,
+    '/chat': useApprovals().data?.total ?? 0,
+  };
   useWaitingTitle(Object.values(waiting).reduce((sum, count) => sum + count, 0));
   return (
     <div className={css.shell}>
-      <a className={css.skip} href="#main">Skip to the page</a>
+      <a className={css.skip} href="#main">
+        Skip to the page
+      </a>
       <header className={css.rail}>
         <NavLink to="/" className={css.brand ?? ''} aria-label="Consort, overview">
           <img src="/favicon.svg" alt="" />
@@ -48,7 +65,10 @@ export function Shell() {
               <Icon size={18} stroke={1.8} aria-hidden />
               <span className={css.label}>{name}</span>
               {waiting[to] ? (
-                <span className={css.badge}>{waiting[to]}<span className="visually-hidden"> waiting</span></span>
+                <span className={css.badge}>
+                  {waiting[to]}
+                  <span className="visually-hidden"> waiting</span>
+                </span>
               ) : null}
             </NavLink>
           ))}
@@ -62,7 +82,11 @@ export function Shell() {
       <main id="main" className={css.main} tabIndex={-1}>
         <Outlet />
       </main>
-      {review ? <Suspense><ReviewDialog id={review} /></Suspense> : null}
+      {review ? (
+        <Suspense>
+          <ReviewDialog id={review} />
+        </Suspense>
+      ) : null}
       <HeldBar />
       <KeyPrompt />
     </div>
@@ -75,10 +99,17 @@ function More() {
   const isHere = ROOMS.some(({ to, isMinor }) => isMinor && pathname.startsWith(to));
   return (
     <Menu position="top-end">
-      <Menu.Target><button type="button" className={css.more} data-here={isHere || undefined}><IconDots size={18} stroke={1.8} aria-hidden />More</button></Menu.Target>
+      <Menu.Target>
+        <button type="button" className={css.more} data-here={isHere || undefined}>
+          <IconDots size={18} stroke={1.8} aria-hidden />
+          More
+        </button>
+      </Menu.Target>
       <Menu.Dropdown>
         {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
-          <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>{name}</Menu.Item>
+          <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>
+            {name}
+          </Menu.Item>
         ))}
       </Menu.Dropdown>
     </Menu>

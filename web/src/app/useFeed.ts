@@ -20,7 +20,9 @@ export function useFeed(): void {
       void client.invalidateQueries({ queryKey: ['runs'] });
       void client.invalidateQueries({ queryKey: ['reviews'] });
     };
-    const stop = openFeed(() => { timer ??= setTimeout(refresh, PAUSE_MS); });
+    const stop = openFeed(() => {
+      timer ??= setTimeout(refresh, PAUSE_MS);
+    });
     return () => {
       clearTimeout(timer);
       stop();

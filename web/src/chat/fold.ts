@@ -21,17 +21,28 @@ function turnOf(id: string, rows: Row[]): Turn {
   const nodes = rows.findLast(({ execution_tree }) => execution_tree !== null)?.execution_tree?.nodes ?? [];
   const below = grouped(nodes, ({ parent_id }) => parent_id);
   const results = new Map(rows.filter(({ role }) => role === 'tool').map((row) => [row.tool_call_id, row]));
-  const items = rows.filter(({ role }) => role === 'assistant').flatMap((row): Item[] => {
-    const calls = (row.tool_calls ?? []).map(({ id: call, name, args }): Call => {
-      const node = nodes.find((each) => each.id === call);
-      const result = results.get(call);
-      return { ...fromNode(node ?? missing(call, name), below), args, ...(result ? { result: result.content } : {}) };
+  const items = rows
+    .filter(({ role }) => role === 'assistant')
+    .flatMap((row): Item[] => {
+      const calls = (row.tool_calls ?? []).map(({ id: call, name, args }): Call => {
+        const node = nodes.find((each) => each.id === call);
+        const result = results.get(call);
+        return { ...fromNode(node ?? missing(call, name), below), args, ...(result ? { result: result.content } : {}) };
+      });
+      if (row.error !== null) return failed(row, row.error);
+      return [...(row.content ? [words(row.id, row.content)] : []), ...calls];
     });
-    if (row.error !== null) return failed(row, row.error);
-    return [...(row.content ? [words(row.id, row.content)] : []), ...calls];
-  });
   const cut = rows.at(-1)?.truncated ? { isCut: true } : {};
-  return { id, at: asked?.created_at ?? '', said: asked?.content ?? '', isOver: true, ...cut, items, approvals: [], asked: [] };
+  return {
+    id,
+    at: asked?.created_at ?? '',
+    said: asked?.content ?? '',
+    isOver: true,
+    ...cut,
+    items,
+    approvals: [],
+    asked: [],
+  };
 }
 
 /** What a turn that failed had said, and why it failed. */
@@ -47,8 +58,16 @@ function missing(id: string, name: string): TreeNode {
 function fromNode(node: TreeNode, below: Map<string | null, TreeNode[]>): Call {
   const items = (below.get(node.id) ?? []).map((child) => fromNode(child, below));
   return {
-    kind: 'call', id: node.id, name: node.name, ...(node.title ? { title: node.title } : {}), args: node.args_preview, result: node.result_preview,
-    isError: node.is_error, isOver: true, durationMs: node.duration_ms, items,
+    kind: 'call',
+    id: node.id,
+    name: node.name,
+    ...(node.title ? { title: node.title } : {}),
+    args: node.args_preview,
+    result: node.result_preview,
+    isError: node.is_error,
+    isOver: true,
+    durationMs: node.duration_ms,
+    items,
   };
 }
 
@@ -84,7 +103,15 @@ export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState 
     if (frame.chat_seq < next) continue;
     next = frame.chat_seq + 1;
     if (frame.type === 'message' && frame.role === 'user') {
-      const begun: Turn = { id: frame.turn_id, at: frame.at, said: frame.content, isOver: false, items: [], approvals: [], asked: [] };
+      const begun: Turn = {
+        id: frame.turn_id,
+        at: frame.at,
+        said: frame.content,
+        isOver: false,
+        items: [],
+        approvals: [],
+        asked: [],
+      };
       fresh.add(begun);
       const at = turns.findIndex(({ id }) => id === begun.id);
       if (at >= 0) turns[at] = begun;
@@ -123,10 +150,12 @@ function apply(turn: Turn, frame: ChatFrame): void {
       return;
     case 'answer_truncated':
       // The root's own answer says so with its row, and a failed one with its error.
-      if (frame.then === 'continue') say(level(turn, frame.parent_id ?? null), frame, 'warn', cutText(frame.then, frame.in_call ?? false));
+      if (frame.then === 'continue')
+        say(level(turn, frame.parent_id ?? null), frame, 'warn', cutText(frame.then, frame.in_call ?? false));
       return;
     case 'answer_empty':
-      if (frame.then === 'continue') say(level(turn, frame.parent_id ?? null), frame, 'warn', 'Said nothing; asked again');
+      if (frame.then === 'continue')
+        say(level(turn, frame.parent_id ?? null), frame, 'warn', 'Said nothing; asked again');
       return;
     case 'tool_call_update':
       return frame.status === 'start' ? started(turn, frame) : ended(turn, frame);
@@ -163,7 +192,7 @@ function apply(turn: Turn, frame: ChatFrame): void {
       if (turn.isStopped) say(turn.items, frame, 'plain', 'Stopped');
       return;
     default:
-      // Nothing a conversation shows.
+    // Nothing a conversation shows.
   }
 }
 
@@ -172,9 +201,18 @@ const MODES: Record<Mode, string> = { plan: 'no effects', default: 'asks before 
 function resolved(turn: Turn, frame: Extract<ChatFrame, { type: 'tool_approval_resolved' }>): void {
   const { by, decision, approval_id: id } = frame;
   const tool = turn.approvals.find(({ approval_id }) => approval_id === id)?.tool_name ?? 'it';
-  const words: Record<string, string> = { allow: `allowed ${tool}`, allow_for_chat: `allowed ${tool} for this chat`, deny: `denied ${tool}` };
+  const words: Record<string, string> = {
+    allow: `allowed ${tool}`,
+    allow_for_chat: `allowed ${tool} for this chat`,
+    deny: `denied ${tool}`,
+  };
   turn.approvals = turn.approvals.filter(({ approval_id }) => approval_id !== id);
-  say(turn.items, frame, decision === 'deny' ? 'warn' : 'plain', `${by} ${words[decision] ?? `decided ${decision} for ${tool}`}`);
+  say(
+    turn.items,
+    frame,
+    decision === 'deny' ? 'warn' : 'plain',
+    `${by} ${words[decision] ?? `decided ${decision} for ${tool}`}`,
+  );
 }
 
 const isLive = (frame: Frame): frame is ChunkFrame => frame.type === 'chunk' && !('done' in frame);
@@ -198,7 +236,9 @@ function heard(turn: Turn, frame: ChunkFrame): void {
 /** The whole of what a model call said. */
 function settle(turn: Turn, parent: string | null, call: string | undefined, text: string, id: string): void {
   const items = level(turn, parent);
-  const at = items.findLastIndex((item) => item.kind === 'words' && (call === undefined ? item.text === text || item.isStreaming : item.id === call));
+  const at = items.findLastIndex(
+    (item) => item.kind === 'words' && (call === undefined ? item.text === text || item.isStreaming : item.id === call),
+  );
   const whole = text ? [words(at < 0 ? id : (items[at]?.id ?? id), text)] : [];
   if (at >= 0) items.splice(at, 1, ...whole);
   else items.push(...whole);
@@ -208,8 +248,15 @@ type Update = Extract<ChatFrame, { type: 'tool_call_update' }>;
 
 function started(turn: Turn, frame: Extract<Update, { status: 'start' }>): void {
   level(turn, frame.parent_id).push({
-    kind: 'call', id: frame.tool_call_id, name: frame.name, ...(frame.message ? { title: frame.message } : {}), args: frame.args,
-    isError: false, isOver: false, startedAt: frame.at, items: [],
+    kind: 'call',
+    id: frame.tool_call_id,
+    name: frame.name,
+    ...(frame.message ? { title: frame.message } : {}),
+    args: frame.args,
+    isError: false,
+    isOver: false,
+    startedAt: frame.at,
+    items: [],
   });
 }
 
@@ -217,7 +264,8 @@ function ended(turn: Turn, frame: Extract<Update, { status: 'end' }>): void {
   turn.asked = turn.asked.filter(({ tool_call_id }) => tool_call_id !== frame.tool_call_id);
   const call = find(turn.items, frame.tool_call_id);
   if (call?.plan && frame.data) call.plan.graph = frame.data as unknown as WorkflowDocument;
-  if (call) Object.assign(call, { result: frame.result, isError: frame.is_error, isOver: true, durationMs: frame.duration_ms });
+  if (call)
+    Object.assign(call, { result: frame.result, isError: frame.is_error, isOver: true, durationMs: frame.duration_ms });
 }
 
 type Planning = Extract<ChatFrame, { type: 'planning_update' | 'task_update' }>;

@@ -80,8 +80,12 @@ export class Hands {
     const frame = JSON.parse(data) as Told;
     if (frame.request_id === undefined) return;
     this.#settle(frame.request_id, (awaited) => {
-      if (frame.type === 'chat_ack') awaited.resolve({ thread_id: frame.thread_id ?? '', turn_id: frame.turn_id ?? '' });
-      else awaited.reject(new Problem(400, { error: frame.code ?? 'UNKNOWN', message: frame.message ?? 'The server refused it' }));
+      if (frame.type === 'chat_ack')
+        awaited.resolve({ thread_id: frame.thread_id ?? '', turn_id: frame.turn_id ?? '' });
+      else
+        awaited.reject(
+          new Problem(400, { error: frame.code ?? 'UNKNOWN', message: frame.message ?? 'The server refused it' }),
+        );
     });
   }
 

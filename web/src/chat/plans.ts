@@ -42,7 +42,8 @@ export function planUnderWay({ turns }: ThreadState): Plan | undefined {
 
 /** How far a plan is, in one line. */
 export function planText({ objective, refusals, mistakes, isChecked, tasks }: Plan): string {
-  if (tasks.length > 0) return `Planned ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${tasks.map(({ name }) => name).join(', ')}`;
+  if (tasks.length > 0)
+    return `Planned ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${tasks.map(({ name }) => name).join(', ')}`;
   if (isChecked) return 'The plan has no mistakes';
   return refusals > 0 ? `Mends the plan: ${mistakes}` : `Plans: ${objective}`;
 }

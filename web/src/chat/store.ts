@@ -46,7 +46,10 @@ export class ThreadStore {
 
   async #read(): Promise<void> {
     try {
-      const [thread, { messages }] = await Promise.all([get<Thread>(this.#path), get<Answer<'GET /api/threads/{id}/messages'>>(`${this.#path}/messages`)]);
+      const [thread, { messages }] = await Promise.all([
+        get<Thread>(this.#path),
+        get<Answer<'GET /api/threads/{id}/messages'>>(`${this.#path}/messages`),
+      ]);
       if (this.#closed) return;
       const next = Math.max(0, (thread.chatSeq ?? -1) + 1 - REPLAYED);
       const start = fromRows(messages, next);

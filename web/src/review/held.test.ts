@@ -3,7 +3,8 @@ import type { Review } from '../api/types';
 import { type Held, HeldDecisions, HOLD_MS } from './held';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
-const review = (reviewId: string, leftMs?: number): Review => ({ reviewId, ...(leftMs === undefined ? {} : { expiresAt: new Date(NOW + leftMs).toISOString() }) }) as Review;
+const review = (reviewId: string, leftMs?: number): Review =>
+  ({ reviewId, ...(leftMs === undefined ? {} : { expiresAt: new Date(NOW + leftMs).toISOString() }) }) as Review;
 const APPROVED = { decision: 'CONTINUE' } as const;
 
 let sent: string[];
@@ -60,7 +61,10 @@ describe('a decision', () => {
 
   it('cannot be taken back while it is sent, and one that is refused opens its review again', async () => {
     let refuse: (error: Error) => void = () => undefined;
-    answer = () => new Promise((_, reject) => { refuse = reject; });
+    answer = () =>
+      new Promise((_, reject) => {
+        refuse = reject;
+      });
     decisions.hold(review('a'), APPROVED);
     await vi.advanceTimersByTimeAsync(HOLD_MS);
     expect([decisions.undo('a'), ids()]).toEqual([false, ['a']]);

@@ -63,7 +63,10 @@ export class HeldDecisions {
     const wait = Math.max(0, Math.min(HOLD_MS, left));
     const held: Held = { review, decision, sendsAt: now + wait };
     this.#latestAt = now;
-    this.#timers.set(reviewId, setTimeout(() => void this.#send(held), wait));
+    this.#timers.set(
+      reviewId,
+      setTimeout(() => void this.#send(held), wait),
+    );
     this.#change({ held: [...this.#standing.held, held] });
   }
 
@@ -94,7 +97,9 @@ export class HeldDecisions {
   }
 
   #isKnown(reviewId: string): boolean {
-    return this.#standing.sent.includes(reviewId) || this.#standing.held.some(({ review }) => review.reviewId === reviewId);
+    return (
+      this.#standing.sent.includes(reviewId) || this.#standing.held.some(({ review }) => review.reviewId === reviewId)
+    );
   }
 
   #without(reviewId: string): Held[] {

@@ -14,7 +14,13 @@ export const decisions = new HeldDecisions({
     await post(`/api/reviews/${reviewId}`, decision);
     forgetDraft(reviewId);
   },
-  refused: ({ review }, error) => notifications.show({ color: 'red', title: `${review.taskName ?? 'The review'}: your decision was not taken`, message: error.message, autoClose: 12_000 }),
+  refused: ({ review }, error) =>
+    notifications.show({
+      color: 'red',
+      title: `${review.taskName ?? 'The review'}: your decision was not taken`,
+      message: error.message,
+      autoClose: 12_000,
+    }),
 });
 
 // A page that is put aside by the browser may be shown again later; what was held then is not sent late.
@@ -28,7 +34,9 @@ export function useHeld(): Standing {
 export function useOpenReviews() {
   const { data, error } = useReviews();
   const { held, sent } = useHeld();
-  const reviews = data?.reviews.filter(({ reviewId }) => !sent.includes(reviewId) && held.every(({ review }) => review.reviewId !== reviewId));
+  const reviews = data?.reviews.filter(
+    ({ reviewId }) => !sent.includes(reviewId) && held.every(({ review }) => review.reviewId !== reviewId),
+  );
   return { reviews, error, total: data && reviews ? data.total - (data.reviews.length - reviews.length) : 0 };
 }
 

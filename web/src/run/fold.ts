@@ -5,7 +5,26 @@ import type { RunDetail } from '../api/types';
 import { type Frame, isInherited, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
-  answered, asked, called, charged, closed, delegated, delivered, dispatched, ended, endTurn, failed, given, manager, measured, opened, progressed, retried, say, startTurn, taskOf,
+  answered,
+  asked,
+  called,
+  charged,
+  closed,
+  delegated,
+  delivered,
+  dispatched,
+  ended,
+  endTurn,
+  failed,
+  given,
+  manager,
+  measured,
+  opened,
+  progressed,
+  retried,
+  say,
+  startTurn,
+  taskOf,
 } from './steps';
 import { breachText, choreText, cutText, decisionText, stopText, timeoutText } from './words';
 import type { Directive, RunState, Task, Totals } from './state';
@@ -163,13 +182,25 @@ function apply(draft: Draft, frame: StoredFrame): void {
       run.acceptedAt = at;
       draft.setTasks(
         frame.tasks.map(({ taskIndex, name, agentRole, context }) => ({
-          index: taskIndex, name, role: agentRole, context, status: 'PENDING', tokens: 0, toolCalls: 0,
+          index: taskIndex,
+          name,
+          role: agentRole,
+          context,
+          status: 'PENDING',
+          tokens: 0,
+          toolCalls: 0,
         })),
       );
       return;
     case 'run_forked':
       recount(draft);
-      draft.note(frame, 'plain', frame.forkedFrom ? `Forked from ${frame.forkedFrom.runId} at its event ${frame.forkedFrom.seq}` : `Retries ${frame.retryOf ?? 'a run'}`);
+      draft.note(
+        frame,
+        'plain',
+        frame.forkedFrom
+          ? `Forked from ${frame.forkedFrom.runId} at its event ${frame.forkedFrom.seq}`
+          : `Retries ${frame.retryOf ?? 'a run'}`,
+      );
       return;
     case 'run_adopted':
       if (frame.epoch > 1) draft.note(frame, 'warn', 'The server restarted; the run went on from its record');
@@ -221,7 +252,12 @@ function apply(draft: Draft, frame: StoredFrame): void {
     case 'answer_truncated':
       return say(draft, { ...frame, turnId: frame.turnId ?? '' }, 'warn', cutText(frame.then, frame.inCall ?? false));
     case 'answer_empty':
-      return say(draft, { ...frame, turnId: frame.turnId ?? '' }, 'warn', frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing');
+      return say(
+        draft,
+        { ...frame, turnId: frame.turnId ?? '' },
+        'warn',
+        frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing',
+      );
     case 'last_round':
       return say(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
     case 'finish_demanded':
@@ -259,14 +295,21 @@ function apply(draft: Draft, frame: StoredFrame): void {
     case 'task_completed': {
       const task = draft.task(taskOf(frame.turnId));
       const { tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
-      if (task) Object.assign(task, given({ status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut }));
+      if (task)
+        Object.assign(task, given({ status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut }));
       return endTurn(draft, frame.turnId, at);
     }
     case 'task_failed': {
       const task = draft.task(taskOf(frame.turnId));
       const status = frame.cancelled ? 'CANCELLED' : 'FAILED';
       if (task) Object.assign(task, given({ status, endedAt: at, error: frame.reason, partial: frame.partialOutput }));
-      say(draft, frame, frame.cancelled ? 'plain' : 'bad', frame.cancelled ? 'Cancelled' : 'Failed', frame.cancelled ? undefined : frame.reason);
+      say(
+        draft,
+        frame,
+        frame.cancelled ? 'plain' : 'bad',
+        frame.cancelled ? 'Cancelled' : 'Failed',
+        frame.cancelled ? undefined : frame.reason,
+      );
       return endTurn(draft, frame.turnId, at);
     }
     case 'task_skipped': {
@@ -283,12 +326,19 @@ function apply(draft: Draft, frame: StoredFrame): void {
     case 'directive_delivered': {
       const known = draft.run.directives.get(frame.directiveId);
       const { taskIndex, iterationIndex } = frame;
-      if (known) draft.directives().set(known.id, { ...known, deliveredTo: [...known.deliveredTo, { taskIndex, iterationIndex }] });
+      if (known)
+        draft
+          .directives()
+          .set(known.id, { ...known, deliveredTo: [...known.deliveredTo, { taskIndex, iterationIndex }] });
       return;
     }
     case 'model_switched':
       if (frame.model !== null) run.model = frame.model;
-      draft.note(frame, 'plain', `${frame.by} switched the model from ${frame.previousModel} to ${frame.model ?? 'its own'}`);
+      draft.note(
+        frame,
+        'plain',
+        `${frame.by} switched the model from ${frame.previousModel} to ${frame.model ?? 'its own'}`,
+      );
       return;
     case 'cancel_requested':
       run.cancel = frame.mode;
@@ -309,7 +359,13 @@ function apply(draft: Draft, frame: StoredFrame): void {
       return;
     }
     case 'file_changed':
-      return say(draft, frame, 'plain', `${frame.changeType.toLowerCase()} ${frame.filePath}`, `+${frame.linesAdded} −${frame.linesRemoved}`);
+      return say(
+        draft,
+        frame,
+        'plain',
+        `${frame.changeType.toLowerCase()} ${frame.filePath}`,
+        `+${frame.linesAdded} −${frame.linesRemoved}`,
+      );
     case 'ensemble_completed':
       return ended(draft, frame);
     default:

@@ -1,6 +1,13 @@
 // The frames of a run, as the server describes them: one for each stored event, plus tokens and the result.
 
-import type { RunEvent, ServerFrame, ServerLlmIterationStarted, ServerRunResult, ServerToken, ServerToolProgress } from '../api/generated/frames';
+import type {
+  RunEvent,
+  ServerFrame,
+  ServerLlmIterationStarted,
+  ServerRunResult,
+  ServerToken,
+  ServerToolProgress,
+} from '../api/generated/frames';
 import type { TaskStatus } from '../api/types';
 
 export type StoredFrame = Extract<ServerFrame, RunEvent>;

@@ -30,15 +30,26 @@ export function now(run: RunState, detail?: RunDetail): Now {
   if (run.status === 'ACCEPTED') return queued(detail?.queuePosition);
   const active = [...run.turns.values()].filter((turn) => turn.phase.is !== 'over');
   const review = [...run.reviews.values()][0];
-  if (run.paused) return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
+  if (run.paused)
+    return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
   const busy = active.filter(isBusy);
   if (busy.length === 0 && review) {
     const text = `Waits for a person to review ${review.taskName ?? 'a task'}`;
-    return { text, tone: 'warn', reviewId: review.reviewId, taskIndex: review.taskIndex, ...(review.expiresAt ? { until: review.expiresAt } : {}) };
+    return {
+      text,
+      tone: 'warn',
+      reviewId: review.reviewId,
+      taskIndex: review.taskIndex,
+      ...(review.expiresAt ? { until: review.expiresAt } : {}),
+    };
   }
   const retry = active.map((turn) => turn.phase).find((phase) => phase.is === 'retrying');
   if (busy.length === 0 && retry) {
-    return { text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`, tone: 'warn', until: retry.at };
+    return {
+      text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`,
+      tone: 'warn',
+      until: retry.at,
+    };
   }
   if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor]}`, tone: 'warn' };
   const first = deepest(busy.length > 0 ? busy : active);
@@ -53,14 +64,22 @@ export function now(run: RunState, detail?: RunDetail): Now {
 export function doing(turn: Turn): string {
   const { phase } = turn;
   switch (phase.is) {
-    case 'starting': return 'waits for its first model call';
-    case 'asking': return `waits for ${phase.model} to answer`;
-    case 'answering': return `is being answered by ${phase.model}`;
-    case 'tools': return phase.running > 1 ? `runs ${phase.running} tools` : `runs ${phase.last}`;
-    case 'retrying': return `tries ${phase.model ?? 'its model'} again soon`;
-    case 'between': return 'waits for its next model call';
-    case 'reviewing': return 'waits for a review';
-    case 'over': return 'is over';
+    case 'starting':
+      return 'waits for its first model call';
+    case 'asking':
+      return `waits for ${phase.model} to answer`;
+    case 'answering':
+      return `is being answered by ${phase.model}`;
+    case 'tools':
+      return phase.running > 1 ? `runs ${phase.running} tools` : `runs ${phase.last}`;
+    case 'retrying':
+      return `tries ${phase.model ?? 'its model'} again soon`;
+    case 'between':
+      return 'waits for its next model call';
+    case 'reviewing':
+      return 'waits for a review';
+    case 'over':
+      return 'is over';
   }
 }
 
@@ -86,8 +105,10 @@ function doneText({ tasks }: RunState): string {
 
 function ended(run: RunState): Now {
   switch (run.status) {
-    case 'CANCELLED': return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
-    case 'FAILED': return { text: run.breach ? breachText(run.breach) : errorText(run.error ?? 'Failed'), tone: 'bad' };
+    case 'CANCELLED':
+      return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
+    case 'FAILED':
+      return { text: run.breach ? breachText(run.breach) : errorText(run.error ?? 'Failed'), tone: 'bad' };
     default:
       return run.exitReason === 'USER_EXIT_EARLY'
         ? { text: 'Ended early by a reviewer', tone: 'good' }

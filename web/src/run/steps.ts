@@ -18,18 +18,43 @@ function parentOf(id: string): string | undefined {
 
 export function startTurn(draft: Draft, frame: { at: string; agentRole: string }, id: string, title: string): Turn {
   const { at, agentRole: role } = frame;
-  return draft.addTurn(given<Turn>({
-    id, parent: parentOf(id), taskIndex: taskOf(id), title, role, startedAt: at, endedAt: undefined, tools: [], prompt: undefined, items: [], told: 0,
-    phase: { is: 'starting', since: at }, inputTokens: 0, outputTokens: 0, costUsd: undefined,
-  }));
+  return draft.addTurn(
+    given<Turn>({
+      id,
+      parent: parentOf(id),
+      taskIndex: taskOf(id),
+      title,
+      role,
+      startedAt: at,
+      endedAt: undefined,
+      tools: [],
+      prompt: undefined,
+      items: [],
+      told: 0,
+      phase: { is: 'starting', since: at },
+      inputTokens: 0,
+      outputTokens: 0,
+      costUsd: undefined,
+    }),
+  );
 }
 
 /** The manager of a hierarchical run is not one of its declared tasks. */
-export function manager(draft: Draft, { agentRole, taskName }: { agentRole: string; taskName?: string | null }): Task | undefined {
+export function manager(
+  draft: Draft,
+  { agentRole, taskName }: { agentRole: string; taskName?: string | null },
+): Task | undefined {
   if (draft.run.workflow !== 'HIERARCHICAL') return undefined;
   const index = draft.run.tasks.length + 1;
   return draft.addTask({
-    index, name: taskName ?? agentRole, role: agentRole, context: [], status: 'RUNNING', tokens: 0, toolCalls: 0, isManager: true,
+    index,
+    name: taskName ?? agentRole,
+    role: agentRole,
+    context: [],
+    status: 'RUNNING',
+    tokens: 0,
+    toolCalls: 0,
+    isManager: true,
   });
 }
 
@@ -44,11 +69,20 @@ function joined(draft: Draft, frame: Of<'llm_iteration_started'>): Turn {
 export function delegated(draft: Draft, frame: Of<'delegation_started'>): void {
   const { delegationId: id, seq, at, workerRole, taskDescription } = frame;
   const parent = parentOf(id) ?? '';
-  const call = dispatched(draft, { ...frame, seq, at, turnId: parent, callId: id, toolName: `delegate to ${workerRole}`, toolArguments: '' });
+  const call = dispatched(draft, {
+    ...frame,
+    seq,
+    at,
+    turnId: parent,
+    callId: id,
+    toolName: `delegate to ${workerRole}`,
+    toolArguments: '',
+  });
   if (call) call.isTurn = true;
   startTurn(draft, { at, agentRole: workerRole }, id, taskDescription);
   const worker = workerOf(draft, workerRole);
-  if (worker) Object.assign(worker, { status: 'RUNNING', startedAt: worker.startedAt ?? at, description: taskDescription });
+  if (worker)
+    Object.assign(worker, { status: 'RUNNING', startedAt: worker.startedAt ?? at, description: taskDescription });
 }
 
 export function delivered(draft: Draft, frame: Of<'delegation_completed' | 'delegation_failed'>): void {
@@ -74,7 +108,13 @@ export function endTurn(draft: Draft, id: string, at: string): void {
   if (turn) Object.assign(turn, { endedAt: at, phase: { is: 'over' } });
 }
 
-export function say(draft: Draft, frame: StoredFrame & { turnId: string }, tone: Tone, text: string, detail?: string): void {
+export function say(
+  draft: Draft,
+  frame: StoredFrame & { turnId: string },
+  tone: Tone,
+  text: string,
+  detail?: string,
+): void {
   const turn = draft.turn(frame.turnId);
   turn?.items.push(given({ kind: 'note' as const, seq: frame.seq, at: frame.at, tone, text, detail }));
 }
@@ -88,7 +128,17 @@ export function asked(draft: Draft, frame: Of<'llm_iteration_started'>): void {
   turn.told = total;
   turn.phase = { is: 'asking', since: at, model };
   turn.items.push({
-    kind: 'round', seq, index, model, startedAt: at, sent, streaming: '', calls: [], inputTokens: 0, outputTokens: 0, failures: [],
+    kind: 'round',
+    seq,
+    index,
+    model,
+    startedAt: at,
+    sent,
+    streaming: '',
+    calls: [],
+    inputTokens: 0,
+    outputTokens: 0,
+    failures: [],
   });
   const task = draft.task(turn.taskIndex);
   if (task && !turn.parent) Object.assign(task, { model, description: frame.taskDescription });
@@ -134,7 +184,10 @@ export function failed(draft: Draft, frame: Of<'model_failed'>): void {
   const turn = draft.turn(frame.turnId);
   const round = draft.round(turn);
   const what = {
-    retry: 'tries again', fallback: then.action === 'fallback' ? `asks ${then.model} instead` : '', shorten: 'shortens the conversation', give_up: 'gives up',
+    retry: 'tries again',
+    fallback: then.action === 'fallback' ? `asks ${then.model} instead` : '',
+    shorten: 'shortens the conversation',
+    give_up: 'gives up',
   }[then.action];
   round?.failures.push({ seq, at, error, message, then: what });
   if (round) {
@@ -142,9 +195,10 @@ export function failed(draft: Draft, frame: Of<'model_failed'>): void {
     if (then.action !== 'retry') round.endedAt = at;
   }
   if (!turn) return;
-  turn.phase = then.action === 'retry'
-    ? given({ is: 'retrying' as const, since: at, at: then.at, model: round?.model, message })
-    : { is: 'between', since: at };
+  turn.phase =
+    then.action === 'retry'
+      ? given({ is: 'retrying' as const, since: at, at: then.at, model: round?.model, message })
+      : { is: 'between', since: at };
 }
 
 export function retried(draft: Draft, { turnId, at }: Of<'model_retried'>): void {
@@ -157,7 +211,17 @@ export function retried(draft: Draft, { turnId, at }: Of<'model_retried'>): void
   turn.phase = { is: 'asking', since: at, model: round.model };
 }
 
-export function dispatched(draft: Draft, frame: { seq: number; at: string; turnId: string; callId: string; toolName: string; toolArguments: string } & StoredFrame): Call | undefined {
+export function dispatched(
+  draft: Draft,
+  frame: {
+    seq: number;
+    at: string;
+    turnId: string;
+    callId: string;
+    toolName: string;
+    toolArguments: string;
+  } & StoredFrame,
+): Call | undefined {
   const turn = draft.turn(frame.turnId);
   const totals = draft.totals(frame);
   if (totals) totals.toolCalls += 1;
@@ -169,7 +233,12 @@ export function dispatched(draft: Draft, frame: { seq: number; at: string; turnI
   const work = draft.work(turn);
   if (!work) return undefined;
   const call: Call = {
-    id: frame.callId, seq: frame.seq, tool: frame.toolName, args: frame.toolArguments, startedAt: frame.at, isTurn: false,
+    id: frame.callId,
+    seq: frame.seq,
+    tool: frame.toolName,
+    args: frame.toolArguments,
+    startedAt: frame.at,
+    isTurn: false,
   };
   const again = work.calls.findIndex(({ id }) => id === call.id);
   if (again >= 0) work.calls[again] = call;
@@ -196,12 +265,22 @@ export function called(draft: Draft, frame: Of<'tool_called'>): void {
   if (!call && work) {
     // Answered without having been done: refused, or by a person. Or it began before the first event folded here.
     const startedAt = new Date(Date.parse(frame.at) - frame.durationMs).toISOString();
-    call = { id: frame.callId, seq: frame.seq, tool: frame.toolName, args: frame.toolArguments, startedAt, isTurn: false };
+    call = {
+      id: frame.callId,
+      seq: frame.seq,
+      tool: frame.toolName,
+      args: frame.toolArguments,
+      startedAt,
+      isTurn: false,
+    };
     work.calls.push(call);
   }
   if (call) {
     const { durationMs, outcome, toolResult: result, structuredResult: data } = frame;
-    Object.assign(call, given({ tool: frame.toolName, args: frame.toolArguments, endedAt: frame.at, durationMs, outcome, result, data }));
+    Object.assign(
+      call,
+      given({ tool: frame.toolName, args: frame.toolArguments, endedAt: frame.at, durationMs, outcome, result, data }),
+    );
   }
   endTurn(draft, frame.callId, frame.at);
   if (turn?.phase.is === 'tools') {
@@ -226,7 +305,12 @@ function whose(draft: Draft, id: string): Turn | undefined {
   return draft.turn(id) ?? draft.turn(id.split('.').slice(0, -2).join('.')) ?? draft.turn(id.split('.')[0] ?? '');
 }
 
-export function closed(draft: Draft, frame: StoredFrame & { reviewId: string }, text: string, detail?: string | null): void {
+export function closed(
+  draft: Draft,
+  frame: StoredFrame & { reviewId: string },
+  text: string,
+  detail?: string | null,
+): void {
   const review = draft.run.reviews.get(frame.reviewId);
   if (!review) return;
   draft.reviews().delete(frame.reviewId);

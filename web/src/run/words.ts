@@ -24,21 +24,35 @@ export function choreText(chore: string): string {
 
 export function decisionText(decision: string, by: string): string {
   const words: Record<string, string> = {
-    CONTINUE: 'approved', APPROVE: 'approved', EDIT: 'changed the output', EXIT_EARLY: 'ended the run here', REJECT: 'rejected the output',
+    CONTINUE: 'approved',
+    APPROVE: 'approved',
+    EDIT: 'changed the output',
+    EXIT_EARLY: 'ended the run here',
+    REJECT: 'rejected the output',
   };
   return `${by} ${words[decision] ?? decision.toLowerCase()}`;
 }
 
 export function timeoutText(action: string): string {
-  return { CONTINUE: 'the run goes on', EXIT_EARLY: 'the run ends early', FAIL: 'the run fails' }[action] ?? action.toLowerCase();
+  return (
+    { CONTINUE: 'the run goes on', EXIT_EARLY: 'the run ends early', FAIL: 'the run fails' }[action] ??
+    action.toLowerCase()
+  );
 }
 
 export function stopText(mode: string): string {
-  return { after_task: 'after the tasks under way', after_iteration: 'after the model calls under way', now: 'at once' }[mode] ?? mode;
+  return (
+    { after_task: 'after the tasks under way', after_iteration: 'after the model calls under way', now: 'at once' }[
+      mode
+    ] ?? mode
+  );
 }
 
 const RESOURCES: Record<string, string> = {
-  tokens: 'tokens', llm_calls: 'model calls', tool_calls: 'tool calls', subtasks: 'subtasks',
+  tokens: 'tokens',
+  llm_calls: 'model calls',
+  tool_calls: 'tool calls',
+  subtasks: 'subtasks',
 };
 
 /** What of a budget is used up. */
@@ -56,7 +70,15 @@ export function errorText(error: string): string {
 }
 
 /** How far something is that somebody else does. */
-export function progressText({ status, message, percentComplete }: { status?: string; message?: string; percentComplete?: number }): string {
+export function progressText({
+  status,
+  message,
+  percentComplete,
+}: {
+  status?: string;
+  message?: string;
+  percentComplete?: number;
+}): string {
   const words = message ?? status?.toLowerCase().replaceAll('_', ' ') ?? 'under way';
   return percentComplete === undefined ? words : `${words}, ${percentComplete} %`;
 }

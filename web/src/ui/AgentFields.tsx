@@ -17,10 +17,36 @@ interface AgentFieldsProps {
 export function AgentFields({ agent, error, set }: AgentFieldsProps) {
   return (
     <Stack gap={12}>
-      <TextInput label="Role" description="Without one the agent is derived from what there is to do" placeholder="Researcher" value={agent.role} error={error} onChange={(event) => set({ role: event.currentTarget.value })} />
-      <Textarea label="Goal" placeholder="What the task says" autosize minRows={1} maxRows={6} value={agent.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
-      <Textarea label="Background" autosize minRows={1} maxRows={6} value={agent.background} onChange={(event) => set({ background: event.currentTarget.value })} />
-      <Switch label="May hand work to the agents of other tasks" checked={agent.mayDelegate} onChange={(event) => set({ mayDelegate: event.currentTarget.checked })} />
+      <TextInput
+        label="Role"
+        description="Without one the agent is derived from what there is to do"
+        placeholder="Researcher"
+        value={agent.role}
+        error={error}
+        onChange={(event) => set({ role: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Goal"
+        placeholder="What the task says"
+        autosize
+        minRows={1}
+        maxRows={6}
+        value={agent.goal}
+        onChange={(event) => set({ goal: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Background"
+        autosize
+        minRows={1}
+        maxRows={6}
+        value={agent.background}
+        onChange={(event) => set({ background: event.currentTarget.value })}
+      />
+      <Switch
+        label="May hand work to the agents of other tasks"
+        checked={agent.mayDelegate}
+        onChange={(event) => set({ mayDelegate: event.currentTarget.checked })}
+      />
     </Stack>
   );
 }

@@ -16,8 +16,12 @@ export function ConfirmDelete({ what, means, opened, close, confirm }: ConfirmDe
     <Modal opened={opened} onClose={close} title={`Delete ${what}?`}>
       <Text size="sm">{means} This cannot be undone.</Text>
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={close}>Keep it</Button>
-        <Button color="red" onClick={confirm}>Delete</Button>
+        <Button variant="default" onClick={close}>
+          Keep it
+        </Button>
+        <Button color="red" onClick={confirm}>
+          Delete
+        </Button>
       </Group>
     </Modal>
   );

@@ -8,7 +8,9 @@ export function Diff({ before, after }: { before: string; after: string }) {
   if (before === after) return <div className={`${css.diff} ${css.same}`}>Nothing is changed yet.</div>;
   return (
     <div className={css.diff} tabIndex={0} role="region" aria-label="What you changed">
-      {found.map((line, position) => <LineView key={position} line={line} />)}
+      {found.map((line, position) => (
+        <LineView key={position} line={line} />
+      ))}
     </div>
   );
 }
@@ -18,7 +20,9 @@ function LineView({ line }: { line: Line }) {
   return (
     <div className={css.line} data-kind={line.kind}>
       <span>{line.kind}</span>
-      <span>{line.parts.map(({ text, isChanged }, position) => (isChanged ? <mark key={position}>{text}</mark> : text))}</span>
+      <span>
+        {line.parts.map(({ text, isChanged }, position) => (isChanged ? <mark key={position}>{text}</mark> : text))}
+      </span>
     </div>
   );
 }

@@ -6,29 +6,64 @@ const ENTRIES = 100;
 
 /** A JSON value as a tree: what is deep is closed. */
 export function Json({ value, openTo = 2 }: { value: unknown; openTo?: number }) {
-  return <div className={css.tree}><Value value={value} openTo={openTo} /></div>;
+  return (
+    <div className={css.tree}>
+      <Value value={value} openTo={openTo} />
+    </div>
+  );
 }
 
 function Value({ name, value, openTo }: { name?: string | undefined; value: unknown; openTo: number }) {
   const label = name === undefined ? null : <span className={css.name}>{name}: </span>;
-  if (typeof value !== 'object' || value === null) return <div className={css.leaf}>{label}<Scalar value={value} /></div>;
+  if (typeof value !== 'object' || value === null)
+    return (
+      <div className={css.leaf}>
+        {label}
+        <Scalar value={value} />
+      </div>
+    );
   const entries = Object.entries(value);
   const isList = Array.isArray(value);
-  if (entries.length === 0) return <div className={css.leaf}>{label}<span className={css.size}>{isList ? '[]' : '{}'}</span></div>;
+  if (entries.length === 0)
+    return (
+      <div className={css.leaf}>
+        {label}
+        <span className={css.size}>{isList ? '[]' : '{}'}</span>
+      </div>
+    );
   const size = isList ? `[${entries.length}]` : `{${entries.length}}`;
   return <Branch label={label} size={size} entries={entries} openTo={openTo} />;
 }
 
-function Branch({ label, size, entries, openTo }: { label: React.ReactNode; size: string; entries: [string, unknown][]; openTo: number }) {
+function Branch({
+  label,
+  size,
+  entries,
+  openTo,
+}: {
+  label: React.ReactNode;
+  size: string;
+  entries: [string, unknown][];
+  openTo: number;
+}) {
   const [open, setOpen] = useState(openTo > 0);
   const [shown, setShown] = useState(ENTRIES);
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{label}<span className={css.size}>{size}</span></summary>
+      <summary>
+        {label}
+        <span className={css.size}>{size}</span>
+      </summary>
       {open ? (
         <div>
-          {entries.slice(0, shown).map(([key, entry]) => <Value key={key} name={key} value={entry} openTo={openTo - 1} />)}
-          {entries.length > shown ? <button type="button" onClick={() => setShown(shown + ENTRIES)}>{entries.length - shown} more</button> : null}
+          {entries.slice(0, shown).map(([key, entry]) => (
+            <Value key={key} name={key} value={entry} openTo={openTo - 1} />
+          ))}
+          {entries.length > shown ? (
+            <button type="button" onClick={() => setShown(shown + ENTRIES)}>
+              {entries.length - shown} more
+            </button>
+          ) : null}
         </div>
       ) : null}
     </details>
@@ -36,7 +71,12 @@ function Branch({ label, size, entries, openTo }: { label: React.ReactNode; size
 }
 
 function Scalar({ value }: { value: unknown }) {
-  if (typeof value === 'string') return <span className={css.string}>{JSON.stringify(value).slice(1, -1).replaceAll('\\n', '\n').replaceAll('\\"', '"')}</span>;
+  if (typeof value === 'string')
+    return (
+      <span className={css.string}>
+        {JSON.stringify(value).slice(1, -1).replaceAll('\\n', '\n').replaceAll('\\"', '"')}
+      </span>
+    );
   if (typeof value === 'number') return <span className={css.number}>{value}</span>;
   return <span className={css.word}>{String(value)}</span>;
 }

@@ -8,7 +8,13 @@ const GROWING_MAX = 8_000;
 
 /** Text of a model, rendered. Nothing in it can run, and nothing is fetched for it. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className={css.text}><Suspense fallback={<p className={css.plain}>{text}</p>}><Rendered text={text} /></Suspense></div>;
+  return (
+    <div className={css.text}>
+      <Suspense fallback={<p className={css.plain}>{text}</p>}>
+        <Rendered text={text} />
+      </Suspense>
+    </div>
+  );
 });
 
 /** Text that is still coming: what is complete of it is rendered once, however long it becomes. */
@@ -17,7 +23,9 @@ export function Growing({ text }: { text: string }) {
   const last = all.pop() ?? '';
   return (
     <div className={css.growing}>
-      {all.map((block, position) => <Markdown key={position} text={block} />)}
+      {all.map((block, position) => (
+        <Markdown key={position} text={block} />
+      ))}
       {last.length > GROWING_MAX ? <p className={css.plain}>{last}</p> : <Markdown text={last} />}
     </div>
   );

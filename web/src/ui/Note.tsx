@@ -23,11 +23,22 @@ export function ProblemNote({ error, what }: { error: unknown; what: string }) {
       <div>
         <strong>{what}</strong>
         {mistakes.length > 0 ? (
-          <ul>{mistakes.map(({ place, message }) => <li key={place + message}>{place ? <code>{place}</code> : null} {message}</li>)}</ul>
+          <ul>
+            {mistakes.map(({ place, message }) => (
+              <li key={place + message}>
+                {place ? <code>{place}</code> : null} {message}
+              </li>
+            ))}
+          </ul>
         ) : (
           <p>{error instanceof Error ? error.message : String(error)}</p>
         )}
-        {problem && !problem.isUnreachable ? <small>{problem.code}{problem.requestId ? ` · ${problem.requestId}` : ''}</small> : null}
+        {problem && !problem.isUnreachable ? (
+          <small>
+            {problem.code}
+            {problem.requestId ? ` · ${problem.requestId}` : ''}
+          </small>
+        ) : null}
       </div>
     </div>
   );

@@ -21,7 +21,11 @@ export function Card({ children, className }: { children: ReactNode; className?:
 
 /** A card whose content may be wider than the page. */
 export function WideCard({ name, children }: { name: string; children: ReactNode }) {
-  return <section className={`${css.card} ${css.wide}`} tabIndex={0} aria-label={name}>{children}</section>;
+  return (
+    <section className={`${css.card} ${css.wide}`} tabIndex={0} aria-label={name}>
+      {children}
+    </section>
+  );
 }
 
 const shown = { title: 'Overview', waiting: 0 };

@@ -22,7 +22,11 @@ function Code({ children, className }: { children?: ReactNode; className?: strin
 
 const COMPONENTS: Components = {
   code: ({ children, className }) => <Code className={className}>{children}</Code>,
-  a: ({ children, href }) => <a href={href} target="_blank" rel="noreferrer noopener">{children}</a>,
+  a: ({ children, href }) => (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  ),
   // The page has its own headings above these.
   h1: 'h3',
   h2: 'h4',
@@ -30,9 +34,17 @@ const COMPONENTS: Components = {
   h4: 'h6',
   h5: 'h6',
   // A picture from elsewhere would tell that it was looked at.
-  img: ({ alt, src }) => <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noreferrer noopener">{alt || 'image'}</a>,
+  img: ({ alt, src }) => (
+    <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noreferrer noopener">
+      {alt || 'image'}
+    </a>
+  ),
 };
 
 export default function Rendered({ text }: { text: string }) {
-  return <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={COMPONENTS}>{text}</ReactMarkdown>;
+  return (
+    <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={COMPONENTS}>
+      {text}
+    </ReactMarkdown>
+  );
 }

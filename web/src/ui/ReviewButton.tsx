@@ -12,6 +12,15 @@ export function ReviewButton({ id, ...look }: { id: string } & Pick<ButtonProps,
   const isHeld = useHeld().held.some(({ review }) => review.reviewId === id);
   const opened = new URLSearchParams(params);
   opened.set(REVIEW, id);
-  if (isHeld) return <Button disabled leftSection={<IconUserCheck size={14} />} {...look}>Decided</Button>;
-  return <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>Review it</Button>;
+  if (isHeld)
+    return (
+      <Button disabled leftSection={<IconUserCheck size={14} />} {...look}>
+        Decided
+      </Button>
+    );
+  return (
+    <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>
+      Review it
+    </Button>
+  );
 }

@@ -1,5 +1,13 @@
 import {
-  IconAlertCircle, IconBan, IconCircleCheck, IconCircleDashed, IconHourglass, IconLoader2, IconPlayerPause, IconPlayerTrackNext, type Icon,
+  IconAlertCircle,
+  IconBan,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconHourglass,
+  IconLoader2,
+  IconPlayerPause,
+  IconPlayerTrackNext,
+  type Icon,
 } from '@tabler/icons-react';
 import type { RunStatus, TaskStatus } from '../api/types';
 import css from './Status.module.css';
@@ -43,7 +51,12 @@ export function StatusIcon({ standing, size = 16 }: { standing: Standing; size?:
 }
 
 /** How a run stands, as a person would say it. */
-export function standingOf(run: { status: RunStatus; paused?: boolean; cancelRequested?: boolean; waitingFor?: string | undefined }): Standing {
+export function standingOf(run: {
+  status: RunStatus;
+  paused?: boolean;
+  cancelRequested?: boolean;
+  waitingFor?: string | undefined;
+}): Standing {
   if (run.status !== 'RUNNING' && run.status !== 'ACCEPTED') return run.status;
   if (run.cancelRequested) return 'STOPPING';
   if (run.paused) return 'PAUSED';

@@ -15,7 +15,11 @@ export function Text({ text }: { text: string }) {
   return (
     <>
       <pre className={css.text}>{isLong ? text.slice(0, SHOWN) : text}</pre>
-      {isLong ? <Button className={css.more} size="compact-xs" variant="default" onClick={() => setAll(true)}>Show all {text.length.toLocaleString('en')} characters</Button> : null}
+      {isLong ? (
+        <Button className={css.more} size="compact-xs" variant="default" onClick={() => setAll(true)}>
+          Show all {text.length.toLocaleString('en')} characters
+        </Button>
+      ) : null}
     </>
   );
 }

@@ -5,7 +5,11 @@ const full = (iso: string): string => new Date(iso).toLocaleString();
 
 export function Ago({ at }: { at: string }) {
   const now = useNow();
-  return <time dateTime={at} title={full(at)}>{ago(now - Date.parse(at))}</time>;
+  return (
+    <time dateTime={at} title={full(at)}>
+      {ago(now - Date.parse(at))}
+    </time>
+  );
 }
 
 /** How long something took, or has been taking. */
@@ -21,5 +25,9 @@ function Since({ from }: { from: string }) {
 export function Countdown({ to }: { to: string }) {
   const now = useNow();
   const left = Date.parse(to) - now;
-  return <time dateTime={to} title={full(to)}>{left > 0 ? countdown(left) : 'due'}</time>;
+  return (
+    <time dateTime={to} title={full(to)}>
+      {left > 0 ? countdown(left) : 'due'}
+    </time>
+  );
 }

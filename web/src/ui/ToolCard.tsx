@@ -37,7 +37,12 @@ export function ToolCard({ name, line, standing, isSubtask, startedAt, durationM
 }
 
 export function ToolPart({ title, children }: { title: string; children: ReactNode }) {
-  return <div><h4>{title}</h4>{children}</div>;
+  return (
+    <div>
+      <h4>{title}</h4>
+      {children}
+    </div>
+  );
 }
 
 /** Arguments and result in one line, without the punctuation of JSON. */

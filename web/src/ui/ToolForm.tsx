@@ -14,7 +14,10 @@ import css from './ToolForm.module.css';
 export function ToolForm({ name, schema, effect }: { name: string; schema: unknown; effect?: string | undefined }) {
   const all = fields(schema);
   const [typed, setTyped] = useState<Record<string, string>>({});
-  const call = useMutation({ mutationFn: async () => post<Invoked>(`/api/tools/${encodeURIComponent(name)}/invoke`, { input: toArguments(all, typed) }) });
+  const call = useMutation({
+    mutationFn: async () =>
+      post<Invoked>(`/api/tools/${encodeURIComponent(name)}/invoke`, { input: toArguments(all, typed) }),
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     call.mutate();
@@ -22,9 +25,21 @@ export function ToolForm({ name, schema, effect }: { name: string; schema: unkno
   return (
     <form className={css.form} onSubmit={submit} aria-label={`Call ${name}`}>
       {all.length === 0 ? <p className={css.quiet}>It takes no arguments.</p> : null}
-      {all.map((field) => <Input key={field.name} field={field} value={typed[field.name] ?? ''} set={(value) => setTyped({ ...typed, [field.name]: value })} />)}
-      {effect === 'once' ? <p className={css.quiet}>This has an effect; it is done once each time you call it.</p> : null}
-      <Button type="submit" size="xs" w="fit-content" loading={call.isPending}>Call {name}<kbd className={css.key}>Ctrl ↵</kbd></Button>
+      {all.map((field) => (
+        <Input
+          key={field.name}
+          field={field}
+          value={typed[field.name] ?? ''}
+          set={(value) => setTyped({ ...typed, [field.name]: value })}
+        />
+      ))}
+      {effect === 'once' ? (
+        <p className={css.quiet}>This has an effect; it is done once each time you call it.</p>
+      ) : null}
+      <Button type="submit" size="xs" w="fit-content" loading={call.isPending}>
+        Call {name}
+        <kbd className={css.key}>Ctrl ↵</kbd>
+      </Button>
       {call.error ? <ProblemNote what="It could not be called" error={call.error} /> : null}
       {call.data ? <Answer answer={call.data} /> : null}
     </form>
@@ -35,22 +50,69 @@ function Answer({ answer }: { answer: Invoked }) {
   const isFailed = answer.status === 'FAILED';
   return (
     <div className={css.answer} data-failed={isFailed || undefined} role="status">
-      {answer.data === undefined ? <Text text={answer.output ?? answer.errorMessage ?? ''} /> : <Json value={answer.data} />}
-      <small>{isFailed ? 'failed' : 'answered'} in {duration(answer.durationMs)}</small>
+      {answer.data === undefined ? (
+        <Text text={answer.output ?? answer.errorMessage ?? ''} />
+      ) : (
+        <Json value={answer.data} />
+      )}
+      <small>
+        {isFailed ? 'failed' : 'answered'} in {duration(answer.durationMs)}
+      </small>
     </div>
   );
 }
 
 function Input({ field, value, set }: { field: Field; value: string; set: (value: string) => void }) {
-  const shared = { label: field.name, description: field.about || undefined, required: field.isNeeded, placeholder: field.usual || (field.kind === 'json' ? 'JSON' : '') };
+  const shared = {
+    label: field.name,
+    description: field.about || undefined,
+    required: field.isNeeded,
+    placeholder: field.usual || (field.kind === 'json' ? 'JSON' : ''),
+  };
   const typed = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
   };
   switch (field.kind) {
-    case 'choice': return <Select {...shared} data={field.choices} value={value || null} onChange={(choice) => set(choice ?? '')} clearable={!field.isNeeded} />;
-    case 'flag': return <Switch label={field.name} description={field.about} checked={(value || field.usual) === 'true'} onChange={(event) => set(String(event.currentTarget.checked))} />;
-    case 'number': return <NumberInput {...shared} value={value} onChange={(number) => set(String(number))} />;
-    case 'words': return <TagsInput {...shared} value={value === '' ? [] : value.split('\n')} onChange={(words) => set(words.join('\n'))} />;
-    default: return <Textarea {...shared} autosize minRows={1} maxRows={12} value={value} onChange={(event) => set(event.currentTarget.value)} onKeyDown={typed} />;
+    case 'choice':
+      return (
+        <Select
+          {...shared}
+          data={field.choices}
+          value={value || null}
+          onChange={(choice) => set(choice ?? '')}
+          clearable={!field.isNeeded}
+        />
+      );
+    case 'flag':
+      return (
+        <Switch
+          label={field.name}
+          description={field.about}
+          checked={(value || field.usual) === 'true'}
+          onChange={(event) => set(String(event.currentTarget.checked))}
+        />
+      );
+    case 'number':
+      return <NumberInput {...shared} value={value} onChange={(number) => set(String(number))} />;
+    case 'words':
+      return (
+        <TagsInput
+          {...shared}
+          value={value === '' ? [] : value.split('\n')}
+          onChange={(words) => set(words.join('\n'))}
+        />
+      );
+    default:
+      return (
+        <Textarea
+          {...shared}
+          autosize
+          minRows={1}
+          maxRows={12}
+          value={value}
+          onChange={(event) => set(event.currentTarget.value)}
+          onKeyDown={typed}
+        />
+      );
   }
 }

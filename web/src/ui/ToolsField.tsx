@@ -16,8 +16,20 @@ export function ToolsField({ label, value, known, error, onChange }: ToolsFieldP
   const here = useCapabilities().data?.tools.map(({ name }) => name) ?? [];
   const there = fromNetwork(useNetwork('quiet').data).filter((name) => !here.includes(name));
   const offered = (names: string[]): string[] => names.filter((name) => !known?.includes(name));
-  const data = [{ group: 'Here', items: offered(here) }, { group: 'On the network', items: offered(there) }].filter(({ items }) => items.length > 0);
-  return <TagsInput label={label} placeholder={value.length > 0 ? '' : 'None'} data={data} value={value} error={error} onChange={onChange} />;
+  const data = [
+    { group: 'Here', items: offered(here) },
+    { group: 'On the network', items: offered(there) },
+  ].filter(({ items }) => items.length > 0);
+  return (
+    <TagsInput
+      label={label}
+      placeholder={value.length > 0 ? '' : 'None'}
+      data={data}
+      value={value}
+      error={error}
+      onChange={onChange}
+    />
+  );
 }
 
 /** What a task may list of the network: all of it, what has a tag, one by name. */

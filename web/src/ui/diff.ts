@@ -20,7 +20,8 @@ export function lines(before: string, after: string): Line[] {
     const next = changes[position + 1];
     const previous = changes[position - 1];
     if (change.removed && next?.added) found.push(...words(texts, next.value.replace(/\n$/, '').split('\n'), '-'));
-    else if (change.added && previous?.removed) found.push(...words(previous.value.replace(/\n$/, '').split('\n'), texts, '+'));
+    else if (change.added && previous?.removed)
+      found.push(...words(previous.value.replace(/\n$/, '').split('\n'), texts, '+'));
     else if (change.added || change.removed) found.push(...texts.map((text) => whole(change.added ? '+' : '-', text)));
     else found.push(...context(texts, position === 0, position === changes.length - 1));
   }

@@ -22,10 +22,22 @@ interface Property {
 const PLAIN = { properties: { input: { type: 'string' } }, required: ['input'] };
 
 export function fields(schema: unknown): Field[] {
-  const { properties = {}, required = [] } = (schema ?? PLAIN) as { properties?: Record<string, Property>; required?: string[] };
+  const { properties = {}, required = [] } = (schema ?? PLAIN) as {
+    properties?: Record<string, Property>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, property]) => ({
-    name, kind: kindOf(property), isNeeded: required.includes(name), about: property.description ?? '', choices: (property.enum ?? []).map(String),
-    usual: property.default === undefined ? '' : typeof property.default === 'string' ? property.default : JSON.stringify(property.default),
+    name,
+    kind: kindOf(property),
+    isNeeded: required.includes(name),
+    about: property.description ?? '',
+    choices: (property.enum ?? []).map(String),
+    usual:
+      property.default === undefined
+        ? ''
+        : typeof property.default === 'string'
+          ? property.default
+          : JSON.stringify(property.default),
   }));
 }
 

@@ -10,6 +10,7 @@ export function useAction<T, V = void>(what: string, action: (value: V) => Promi
       void client.invalidateQueries();
       done?.(answer);
     },
-    onError: (error) => notifications.show({ color: 'red', title: `${what} did not work`, message: error.message, autoClose: 8_000 }),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: `${what} did not work`, message: error.message, autoClose: 8_000 }),
   });
 }

@@ -31,16 +31,19 @@ export function useFollowing(): Following {
   const toEnd = useCallback((): void => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, []);
-  const inner = useCallback((element: HTMLElement | null) => {
-    if (!element) return undefined;
-    const observer = new ResizeObserver(() => {
-      if (wanted.current) toEnd();
-    });
-    observer.observe(element);
-    // A window that becomes lower hides the end as well.
-    if (element.parentElement) observer.observe(element.parentElement);
-    return () => observer.disconnect();
-  }, [toEnd]);
+  const inner = useCallback(
+    (element: HTMLElement | null) => {
+      if (!element) return undefined;
+      const observer = new ResizeObserver(() => {
+        if (wanted.current) toEnd();
+      });
+      observer.observe(element);
+      // A window that becomes lower hides the end as well.
+      if (element.parentElement) observer.observe(element.parentElement);
+      return () => observer.disconnect();
+    },
+    [toEnd],
+  );
   const scrolled = (): void => {
     const { current: at } = box;
     if (!at) return;

@@ -9,9 +9,15 @@ export type Keys = Record<string, () => void>;
  * has the focus, nor while a dialog lies over the element.
  */
 export function useKeys(within: RefObject<HTMLElement | null>, keys: Keys): void {
-  const isElsewhere = (): boolean => (document.activeElement?.closest('[role="menu"], [role="listbox"]') ?? null) !== null
-    || [...document.querySelectorAll('[aria-modal="true"]')].some((dialog) => !dialog.contains(within.current));
-  useHotkeys(Object.entries(keys).map(([key, act]): [string, (event: KeyboardEvent) => void] => [key, (event) => {
-    if (!event.repeat && !isElsewhere()) act();
-  }]));
+  const isElsewhere = (): boolean =>
+    (document.activeElement?.closest('[role="menu"], [role="listbox"]') ?? null) !== null ||
+    [...document.querySelectorAll('[aria-modal="true"]')].some((dialog) => !dialog.contains(within.current));
+  useHotkeys(
+    Object.entries(keys).map(([key, act]): [string, (event: KeyboardEvent) => void] => [
+      key,
+      (event) => {
+        if (!event.repeat && !isElsewhere()) act();
+      },
+    ]),
+  );
 }

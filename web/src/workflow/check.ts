@@ -18,7 +18,12 @@ const FIELDS: Record<string, string> = { context: 'reads', agent: 'role' };
 export function check(graph: Graph): Trouble[] {
   const names = grouped(graph.tasks, ({ name }) => name);
   const waiting = circular(graph);
-  return [...wholly(graph), ...graph.tasks.flatMap((task) => about(graph, task, { isShared: (names.get(task.name)?.length ?? 0) > 1, isCircular: waiting.has(task.id) }))];
+  return [
+    ...wholly(graph),
+    ...graph.tasks.flatMap((task) =>
+      about(graph, task, { isShared: (names.get(task.name)?.length ?? 0) > 1, isCircular: waiting.has(task.id) }),
+    ),
+  ];
 }
 
 function wholly(graph: Graph): Trouble[] {
@@ -28,7 +33,11 @@ function wholly(graph: Graph): Trouble[] {
   return found;
 }
 
-function about(graph: Graph, task: Task, { isShared, isCircular }: { isShared: boolean; isCircular: boolean }): Trouble[] {
+function about(
+  graph: Graph,
+  task: Task,
+  { isShared, isCircular }: { isShared: boolean; isCircular: boolean },
+): Trouble[] {
   const found: Trouble[] = [];
   const say = (field: string, message: string): unknown => found.push({ task: task.id, field, message });
   if (!task.description.trim()) say('description', 'Say what to do');
@@ -59,15 +68,26 @@ function way(graph: Graph, at: string, to: string, seen: Set<string>): string[] 
 
 /** The server's mistakes, on the tasks they are about. Inputs may come with the run. */
 export function told(graph: Graph, mistakes: readonly Mistake[]): Trouble[] {
-  return mistakes.filter(({ error }) => error !== 'MISSING_INPUT').map(({ place, message }) => {
-    const [, index, path = ''] = /^tasks\[(\d+)\]\.?(.*)$/.exec(place) ?? [];
-    const field = /^\w+/.exec(path)?.[0];
-    const task = index === undefined ? undefined : graph.tasks[Number(index)]?.id;
-    return { task, field: field === undefined ? (task ? undefined : place || undefined) : (FIELDS[field] ?? field), message };
-  });
+  return mistakes
+    .filter(({ error }) => error !== 'MISSING_INPUT')
+    .map(({ place, message }) => {
+      const [, index, path = ''] = /^tasks\[(\d+)\]\.?(.*)$/.exec(place) ?? [];
+      const field = /^\w+/.exec(path)?.[0];
+      const task = index === undefined ? undefined : graph.tasks[Number(index)]?.id;
+      return {
+        task,
+        field: field === undefined ? (task ? undefined : place || undefined) : (FIELDS[field] ?? field),
+        message,
+      };
+    });
 }
 
 /** What is said here goes before what the server says of the same field. */
 export function merged(here: readonly Trouble[], there: readonly Trouble[]): Trouble[] {
-  return [...here, ...there.filter((one) => !here.some((other) => other.task === one.task && (other.field === one.field || one.field === undefined)))];
+  return [
+    ...here,
+    ...there.filter(
+      (one) => !here.some((other) => other.task === one.task && (other.field === one.field || one.field === undefined)),
+    ),
+  ];
 }

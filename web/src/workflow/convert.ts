@@ -15,19 +15,31 @@ const DEFAULT_PLACE = { x: 0, y: 0 };
 export function toGraph(document: WorkflowDocument): Graph {
   const tasks = toTasks(document.tasks);
   const isPlaced = document.tasks.every(({ position }) => position);
-  const graph: Graph = { name: document.name, description: document.description ?? '', inputs: textsOf(document.inputs), options: optionsOf(document.options), tasks };
+  const graph: Graph = {
+    name: document.name,
+    description: document.description ?? '',
+    inputs: textsOf(document.inputs),
+    options: optionsOf(document.options),
+    tasks,
+  };
   return isPlaced ? graph : arranged(graph);
 }
 
 /** Inputs as they are typed. */
 export function textsOf(inputs: WorkflowDocument['inputs']): Record<string, string> {
-  return Object.fromEntries(Object.entries(inputs ?? {}).filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    Object.entries(inputs ?? {})
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => [name, String(value)]),
+  );
 }
 
 /** The server takes words in any case; the choices of this page are in capitals. */
 function optionsOf(options: WorkflowDocument['options']): RunOptions {
   const fields = Object.entries(options ?? {}).filter(([, value]) => value !== null);
-  return Object.fromEntries(fields.map(([name, value]) => [name, typeof value === 'string' ? value.toUpperCase() : value]));
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, typeof value === 'string' ? value.toUpperCase() : value]),
+  );
 }
 
 /** Tasks with ids of their own, their references resolved as the server resolves them. */
@@ -45,7 +57,19 @@ export function toTasks(documents: readonly TaskDocument[]): Task[] {
 
 function toTask(document: TaskDocument, id: string, idOf: (reference: string) => string[]): Task {
   const {
-    name, description, expectedOutput, additionalContext, agent, model, tools, context, maxIterations, outputSchema, review, position, ...rest
+    name,
+    description,
+    expectedOutput,
+    additionalContext,
+    agent,
+    model,
+    tools,
+    context,
+    maxIterations,
+    outputSchema,
+    review,
+    position,
+    ...rest
   } = document;
   return {
     ...blank(id),
@@ -78,7 +102,10 @@ export function givenNames(documents: readonly Pick<TaskDocument, 'name' | 'desc
   const taken = new Set(documents.flatMap(({ name }) => name || []));
   return documents.map(({ name, description }) => {
     if (name) return name;
-    const words = (description ?? '').split(/\s+/).map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase()).filter(Boolean);
+    const words = (description ?? '')
+      .split(/\s+/)
+      .map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase())
+      .filter(Boolean);
     const slug = [...words.slice(0, NAME_WORDS).join('-')].slice(0, NAME_CHARS).join('') || 'task';
     let free = slug;
     for (let number = 2; taken.has(free); number += 1) free = `${slug}-${number}`;
@@ -121,7 +148,12 @@ export function toTaskDocument(references: ReadonlyMap<string, string>, task: Ta
 
 function agentOf({ role, goal, background, mayDelegate }: Task): TaskDocument['agent'] {
   if (!role.trim()) return undefined;
-  return { role, ...(goal.trim() ? { goal } : {}), ...(background.trim() ? { background } : {}), ...(mayDelegate ? { allowDelegation: true } : {}) };
+  return {
+    role,
+    ...(goal.trim() ? { goal } : {}),
+    ...(background.trim() ? { background } : {}),
+    ...(mayDelegate ? { allowDelegation: true } : {}),
+  };
 }
 
 /** How each task is referred to: by name where a name says which one, by position while it does not. */

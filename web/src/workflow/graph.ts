@@ -45,8 +45,22 @@ export type Fields = Partial<Omit<Task, 'id'>>;
 export const EMPTY: Graph = { name: '', description: '', inputs: {}, options: {}, tasks: [] };
 
 const BLANK: Omit<Task, 'id'> = {
-  name: '', description: '', expectedOutput: '', additionalContext: '', role: '', goal: '', background: '', mayDelegate: false, model: '',
-  tools: [], reads: [], maxIterations: '', outputSchema: '', review: '', at: { x: 0, y: 0 }, rest: {},
+  name: '',
+  description: '',
+  expectedOutput: '',
+  additionalContext: '',
+  role: '',
+  goal: '',
+  background: '',
+  mayDelegate: false,
+  model: '',
+  tools: [],
+  reads: [],
+  maxIterations: '',
+  outputSchema: '',
+  review: '',
+  at: { x: 0, y: 0 },
+  rest: {},
 };
 
 export const blank = (id: string): Task => ({ id, ...BLANK });
@@ -62,7 +76,10 @@ export function titleOf(graph: Graph, id: string): string {
 /** The task of this name, in any spelling. */
 export function named(graph: Graph, name: string): Task | undefined {
   const wanted = name.trim().replace(/^\$/, '').toLowerCase();
-  return graph.tasks.find((task) => task.name === name) ?? graph.tasks.find((task, position) => (task.name || `task ${position + 1}`).toLowerCase() === wanted);
+  return (
+    graph.tasks.find((task) => task.name === name) ??
+    graph.tasks.find((task, position) => (task.name || `task ${position + 1}`).toLowerCase() === wanted)
+  );
 }
 
 /** An id no task has had, as far as this graph remembers. */
@@ -90,14 +107,22 @@ export function change(graph: Graph, id: string, fields: Fields): Graph {
 /** Takes tasks away, and what others read of them. */
 export function remove(graph: Graph, ids: readonly string[]): Graph {
   const left = graph.tasks.filter(({ id }) => !ids.includes(id));
-  return { ...graph, tasks: left.map((task) => (task.reads.some((id) => ids.includes(id)) ? { ...task, reads: task.reads.filter((id) => !ids.includes(id)) } : task)) };
+  return {
+    ...graph,
+    tasks: left.map((task) =>
+      task.reads.some((id) => ids.includes(id))
+        ? { ...task, reads: task.reads.filter((id) => !ids.includes(id)) }
+        : task,
+    ),
+  };
 }
 
 /** Why `to` cannot read `from`, when it cannot. */
 export function refusal(graph: Graph, from: string, to: string): string | undefined {
   if (from === to) return `'${titleOf(graph, to)}' cannot read itself`;
   if (find(graph, to)?.reads.includes(from)) return `'${titleOf(graph, to)}' reads '${titleOf(graph, from)}' already`;
-  if (upstream(graph, from).has(to)) return `'${titleOf(graph, from)}' waits for '${titleOf(graph, to)}': they would wait on each other`;
+  if (upstream(graph, from).has(to))
+    return `'${titleOf(graph, from)}' waits for '${titleOf(graph, to)}': they would wait on each other`;
   return undefined;
 }
 
@@ -167,7 +192,10 @@ export function insert(graph: Graph, tasks: readonly Task[]): { graph: Graph; id
   for (const task of tasks) {
     const id = nextId(grown);
     ids.set(task.id, id);
-    grown = { ...grown, tasks: [...grown.tasks, { ...task, id, name: task.name && freeName(grown, task.name), reads: [] }] };
+    grown = {
+      ...grown,
+      tasks: [...grown.tasks, { ...task, id, name: task.name && freeName(grown, task.name), reads: [] }],
+    };
   }
   for (const task of tasks) {
     const reads = task.reads.flatMap((read) => ids.get(read) ?? []);
@@ -183,7 +211,16 @@ export function order(graph: Graph): Workflow {
 
 /** The `{variables}` of the tasks' texts; `{{name}}` is no variable. */
 export function variables({ tasks }: Graph): string[] {
-  const texts = tasks.flatMap((task) => [task.description, task.expectedOutput, task.additionalContext, task.role, task.goal, task.background]);
-  const found = texts.flatMap((text) => [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name));
+  const texts = tasks.flatMap((task) => [
+    task.description,
+    task.expectedOutput,
+    task.additionalContext,
+    task.role,
+    task.goal,
+    task.background,
+  ]);
+  const found = texts.flatMap((text) =>
+    [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
+  );
   return [...new Set(found)];
 }

@@ -35,17 +35,30 @@ export function record(history: History, graph: Graph, { label, key, at }: Edit)
   const open = key === undefined ? undefined : { key, at };
   const joins = key !== undefined && history.open?.key === key && at - history.open.at < PAUSE_MS;
   if (joins) return { ...history, present: graph, future: [], open };
-  return { past: [...history.past, { graph: history.present, label }].slice(-STEPS_MAX), present: graph, future: [], open };
+  return {
+    past: [...history.past, { graph: history.present, label }].slice(-STEPS_MAX),
+    present: graph,
+    future: [],
+    open,
+  };
 }
 
 export function undo(history: History): History {
   const last = history.past.at(-1);
   if (!last) return history;
-  return { past: history.past.slice(0, -1), present: last.graph, future: [{ graph: history.present, label: last.label }, ...history.future] };
+  return {
+    past: history.past.slice(0, -1),
+    present: last.graph,
+    future: [{ graph: history.present, label: last.label }, ...history.future],
+  };
 }
 
 export function redo(history: History): History {
   const next = history.future[0];
   if (!next) return history;
-  return { past: [...history.past, { graph: history.present, label: next.label }], present: next.graph, future: history.future.slice(1) };
+  return {
+    past: [...history.past, { graph: history.present, label: next.label }],
+    present: next.graph,
+    future: history.future.slice(1),
+  };
 }

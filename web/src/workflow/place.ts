@@ -9,7 +9,10 @@ const GAP_Y = 28;
 /** How a task looks to the layout: numbers from 1. */
 function linked(tasks: readonly Task[]): { index: number; context: number[] }[] {
   const numbers = new Map(tasks.map(({ id }, position) => [id, position + 1]));
-  return tasks.map(({ reads }, position) => ({ index: position + 1, context: reads.flatMap((id) => numbers.get(id) ?? []) }));
+  return tasks.map(({ reads }, position) => ({
+    index: position + 1,
+    context: reads.flatMap((id) => numbers.get(id) ?? []),
+  }));
 }
 
 /** What leads from one task to another, by id. */
@@ -25,7 +28,8 @@ export function arranged(graph: Graph): Graph {
   return move(graph, new Map(graph.tasks.map(({ id, at }, position) => [id, places.get(position + 1) ?? at])));
 }
 
-const overlaps = (one: Place, other: Place): boolean => Math.abs(one.x - other.x) < NODE_WIDTH + GAP_Y / 2 && Math.abs(one.y - other.y) < NODE_HEIGHT + GAP_Y / 2;
+const overlaps = (one: Place, other: Place): boolean =>
+  Math.abs(one.x - other.x) < NODE_WIDTH + GAP_Y / 2 && Math.abs(one.y - other.y) < NODE_HEIGHT + GAP_Y / 2;
 
 /** A free place: right of what the task reads, else right of everything; lower until it is free. */
 export function freePlace(graph: Graph, reads: readonly string[]): Place {
@@ -33,7 +37,10 @@ export function freePlace(graph: Graph, reads: readonly string[]): Place {
   const beside = before.length > 0 ? before : graph.tasks;
   if (beside.length === 0) return { x: 0, y: 0 };
   const x = Math.max(...beside.map(({ at }) => at.x)) + NODE_WIDTH + GAP_X;
-  let y = before.length > 0 ? before.reduce((sum, { at }) => sum + at.y, 0) / before.length : Math.min(...beside.map(({ at }) => at.y));
+  let y =
+    before.length > 0
+      ? before.reduce((sum, { at }) => sum + at.y, 0) / before.length
+      : Math.min(...beside.map(({ at }) => at.y));
   while (graph.tasks.some(({ at }) => overlaps(at, { x, y }))) y += NODE_HEIGHT + GAP_Y;
   return { x: Math.round(x), y: Math.round(y) };
 }

@@ -63,8 +63,13 @@ export class EditorStore {
 
   edit(label: string, change: (graph: Graph) => Graph, key?: string): void {
     const graph = change(this.graph);
-    const history = record(this.#shown.history, graph, { label, at: Date.now(), ...(key === undefined ? {} : { key }) });
-    if (history !== this.#shown.history) this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, graph) });
+    const history = record(this.#shown.history, graph, {
+      label,
+      at: Date.now(),
+      ...(key === undefined ? {} : { key }),
+    });
+    if (history !== this.#shown.history)
+      this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, graph) });
   }
 
   /** Whether a call was not made yet; from now on it was. */
@@ -105,7 +110,8 @@ export class EditorStore {
   }
 
   #travel(history: History): void {
-    if (history !== this.#shown.history) this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, history.present) });
+    if (history !== this.#shown.history)
+      this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, history.present) });
   }
 
   #alive(ids: string[], graph: Graph): string[] {

@@ -4,7 +4,23 @@
 import type { TaskDocument, WorkflowDocument } from '../api/types';
 import { type Trouble, check } from './check';
 import { referencesOf, textsOf, toTaskDocument, toTasks } from './convert';
-import { add, change, connect, disconnect, EMPTY, type Fields, find, freeName, type Graph, insert, named, nextId, refusal, remove, titleOf } from './graph';
+import {
+  add,
+  change,
+  connect,
+  disconnect,
+  EMPTY,
+  type Fields,
+  find,
+  freeName,
+  type Graph,
+  insert,
+  named,
+  nextId,
+  refusal,
+  remove,
+  titleOf,
+} from './graph';
 import { arranged, below, freePlace } from './place';
 
 export interface Answer {
@@ -28,7 +44,12 @@ const TASK = {
   description: { ...TEXT, description: 'What to do; {variable} stands for an input' },
   expectedOutput: { ...TEXT, description: 'What the answer should be' },
   additionalContext: { ...TEXT, description: 'What the agent should know besides' },
-  agent: { type: 'object', properties: { role: TEXT, goal: TEXT, background: TEXT }, required: ['role'], description: 'Who does it; derived from the description when absent' },
+  agent: {
+    type: 'object',
+    properties: { role: TEXT, goal: TEXT, background: TEXT },
+    required: ['role'],
+    description: 'Who does it; derived from the description when absent',
+  },
   model: { ...TEXT, description: 'Only where another model than usual is needed' },
   tools: { ...NAMES, description: 'Names of tools it may call' },
   context: { ...NAMES, description: 'Names of the tasks whose output it reads' },
@@ -36,18 +57,51 @@ const TASK = {
   review: { enum: ['required', 'skip'], description: 'Whether a person reviews its output' },
 };
 
-const object = (properties: object, required: string[] = []): object => ({ type: 'object', properties, required, additionalProperties: false });
+const object = (properties: object, required: string[] = []): object => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
 
 export const MANIFEST = [
-  { name: 'ui_get_graph', description: 'The workflow on the canvas: its tasks, what each reads, and what is wrong with it.', parameters: object({}) },
+  {
+    name: 'ui_get_graph',
+    description: 'The workflow on the canvas: its tasks, what each reads, and what is wrong with it.',
+    parameters: object({}),
+  },
   { name: 'ui_add_node', description: 'Adds a task to the canvas.', parameters: object(TASK, ['description']) },
-  { name: 'ui_connect_nodes', description: 'Lets one task read the output of another.', parameters: object({ from: { ...TEXT, description: 'The task whose output is read' }, to: { ...TEXT, description: 'The task that reads it' } }, ['from', 'to']) },
-  { name: 'ui_update_node', description: 'Changes a task. Fields that are absent stay as they are; an empty text or list clears one.', parameters: object({ node: { ...TEXT, description: 'The name of the task' }, ...TASK }, ['node']) },
-  { name: 'ui_delete', description: 'Removes tasks, or connections between tasks.', parameters: object({ nodes: NAMES, connections: { type: 'array', items: LINK } }) },
+  {
+    name: 'ui_connect_nodes',
+    description: 'Lets one task read the output of another.',
+    parameters: object(
+      {
+        from: { ...TEXT, description: 'The task whose output is read' },
+        to: { ...TEXT, description: 'The task that reads it' },
+      },
+      ['from', 'to'],
+    ),
+  },
+  {
+    name: 'ui_update_node',
+    description: 'Changes a task. Fields that are absent stay as they are; an empty text or list clears one.',
+    parameters: object({ node: { ...TEXT, description: 'The name of the task' }, ...TASK }, ['node']),
+  },
+  {
+    name: 'ui_delete',
+    description: 'Removes tasks, or connections between tasks.',
+    parameters: object({ nodes: NAMES, connections: { type: 'array', items: LINK } }),
+  },
   {
     name: 'ui_paste',
-    description: 'Puts a graph on the canvas: one that build_workflow has planned, by its graph_ref, or the tasks given here. It is added beside what is there unless replace is true.',
-    parameters: object({ graph_ref: { ...TEXT, description: 'As build_workflow returned it' }, tasks: { type: 'array', items: object(TASK, ['description']) }, replace: { type: 'boolean' } }),
+    description:
+      'Puts a graph on the canvas: one that build_workflow has planned, by its graph_ref, or the tasks given here. ' +
+      'It is added beside what is there unless replace is true.',
+    parameters: object({
+      graph_ref: { ...TEXT, description: 'As build_workflow returned it' },
+      tasks: { type: 'array', items: object(TASK, ['description']) },
+      replace: { type: 'boolean' },
+    }),
   },
 ];
 
@@ -58,13 +112,20 @@ export function perform(graph: Graph, name: string, args: unknown, plans: Plans)
   const given = typeof args === 'object' && args !== null ? (args as Args) : {};
   try {
     switch (name) {
-      case 'ui_get_graph': return { graph, result: JSON.stringify(shown(graph)), isError: false, touched: [] };
-      case 'ui_add_node': return added(graph, given);
-      case 'ui_connect_nodes': return connected(graph, given);
-      case 'ui_update_node': return updated(graph, given);
-      case 'ui_delete': return deleted(graph, given);
-      case 'ui_paste': return pasted(graph, given, plans);
-      default: throw new Error(`The canvas has no tool called '${name}'`);
+      case 'ui_get_graph':
+        return { graph, result: JSON.stringify(shown(graph)), isError: false, touched: [] };
+      case 'ui_add_node':
+        return added(graph, given);
+      case 'ui_connect_nodes':
+        return connected(graph, given);
+      case 'ui_update_node':
+        return updated(graph, given);
+      case 'ui_delete':
+        return deleted(graph, given);
+      case 'ui_paste':
+        return pasted(graph, given, plans);
+      default:
+        throw new Error(`The canvas has no tool called '${name}'`);
     }
   } catch (error) {
     return { graph, result: error instanceof Error ? error.message : String(error), isError: true, touched: [] };
@@ -76,13 +137,23 @@ function shown(graph: Graph): object {
   const references = referencesOf(graph);
   const tasks = graph.tasks.map((task) => {
     const { position: _position, ...document } = toTaskDocument(references, task);
-    return { ...document, name: titleOf(graph, task.id), ...(task.reads.length > 0 ? { context: task.reads.map((id) => titleOf(graph, id)) } : {}) };
+    return {
+      ...document,
+      name: titleOf(graph, task.id),
+      ...(task.reads.length > 0 ? { context: task.reads.map((id) => titleOf(graph, id)) } : {}),
+    };
   });
   const problems = check(graph).map((trouble) => worded(graph, trouble));
-  return { name: graph.name, ...(graph.description ? { description: graph.description } : {}), tasks, ...(problems.length > 0 ? { problems } : {}) };
+  return {
+    name: graph.name,
+    ...(graph.description ? { description: graph.description } : {}),
+    tasks,
+    ...(problems.length > 0 ? { problems } : {}),
+  };
 }
 
-const worded = (graph: Graph, { task, message }: Trouble): string => (task ? `${titleOf(graph, task)}: ${message}` : message);
+const worded = (graph: Graph, { task, message }: Trouble): string =>
+  task ? `${titleOf(graph, task)}: ${message}` : message;
 
 function idOf(graph: Graph, name: unknown): string {
   const found = typeof name === 'string' ? named(graph, name) : undefined;
@@ -100,12 +171,22 @@ function fieldsOf(graph: Graph, args: Args): Fields {
   const [read] = toTasks([{ description: '', ...(args as Partial<TaskDocument>), context: [] }]);
   if (!read) return {};
   const known: [string, Fields][] = [
-    ['name', { name: read.name.trim() }], ['description', { description: read.description }], ['expectedOutput', { expectedOutput: read.expectedOutput }],
-    ['additionalContext', { additionalContext: read.additionalContext }], ['model', { model: read.model }], ['tools', { tools: read.tools }],
-    ['outputSchema', { outputSchema: read.outputSchema }], ['review', { review: read.review }], ['agent', { role: read.role, goal: read.goal, background: read.background }],
+    ['name', { name: read.name.trim() }],
+    ['description', { description: read.description }],
+    ['expectedOutput', { expectedOutput: read.expectedOutput }],
+    ['additionalContext', { additionalContext: read.additionalContext }],
+    ['model', { model: read.model }],
+    ['tools', { tools: read.tools }],
+    ['outputSchema', { outputSchema: read.outputSchema }],
+    ['review', { review: read.review }],
+    ['agent', { role: read.role, goal: read.goal, background: read.background }],
   ];
-  const fields = Object.assign({}, ...known.filter(([name]) => args[name] !== undefined).map(([, field]) => field)) as Fields;
-  if (args['context'] !== undefined) fields.reads = [...new Set(list(args['context']).map((name) => idOf(graph, name)))];
+  const fields = Object.assign(
+    {},
+    ...known.filter(([name]) => args[name] !== undefined).map(([, field]) => field),
+  ) as Fields;
+  if (args['context'] !== undefined)
+    fields.reads = [...new Set(list(args['context']).map((name) => idOf(graph, name)))];
   return fields;
 }
 
@@ -118,7 +199,13 @@ function added(graph: Graph, args: Args): Answer {
   const id = nextId(graph);
   const grown = add(graph, { ...fields, name, at: freePlace(graph, reads) });
   const result = `Added '${titleOf(grown, id)}'${reads.length > 0 ? `, which reads ${quoted(grown, reads)}` : ''}.`;
-  return { graph: grown, label: `add '${titleOf(grown, id)}'`, result: result + doubts(grown, [id]), isError: false, touched: [id] };
+  return {
+    graph: grown,
+    label: `add '${titleOf(grown, id)}'`,
+    result: result + doubts(grown, [id]),
+    isError: false,
+    touched: [id],
+  };
 }
 
 function connected(graph: Graph, args: Args): Answer {
@@ -126,7 +213,13 @@ function connected(graph: Graph, args: Args): Answer {
   const reason = refusal(graph, from, to);
   if (reason) throw new Error(reason);
   const result = `'${titleOf(graph, to)}' now reads '${titleOf(graph, from)}'.`;
-  return { graph: connect(graph, from, to), label: `connect '${titleOf(graph, from)}' to '${titleOf(graph, to)}'`, result, isError: false, touched: [from, to] };
+  return {
+    graph: connect(graph, from, to),
+    label: `connect '${titleOf(graph, from)}' to '${titleOf(graph, to)}'`,
+    result,
+    isError: false,
+    touched: [from, to],
+  };
 }
 
 function updated(graph: Graph, { node, ...args }: Args): Answer {
@@ -135,12 +228,21 @@ function updated(graph: Graph, { node, ...args }: Args): Answer {
   if (Object.keys(fields).length === 0) throw new Error('Say what is to be different');
   const taken = fields.name ? graph.tasks.find((task) => task.id !== id && task.name === fields.name) : undefined;
   if (taken) throw new Error(`Another task is called '${fields.name}' already`);
-  const circle = fields.reads?.map((from) => (from === id ? refusal(graph, from, id) : refusal(disconnect(graph, from, id), from, id))).find(Boolean);
+  const circle = fields.reads
+    ?.map((from) => (from === id ? refusal(graph, from, id) : refusal(disconnect(graph, from, id), from, id)))
+    .find(Boolean);
   if (circle) throw new Error(circle);
   const changed = change(graph, id, fields);
   const before = titleOf(graph, id);
-  const result = fields.name && fields.name !== before ? `'${before}' is now called '${fields.name}'.` : `Changed '${before}'.`;
-  return { graph: changed, label: `change '${titleOf(changed, id)}'`, result: result + doubts(changed, [id]), isError: false, touched: [id] };
+  const result =
+    fields.name && fields.name !== before ? `'${before}' is now called '${fields.name}'.` : `Changed '${before}'.`;
+  return {
+    graph: changed,
+    label: `change '${titleOf(changed, id)}'`,
+    result: result + doubts(changed, [id]),
+    isError: false,
+    touched: [id],
+  };
 }
 
 function deleted(graph: Graph, args: Args): Answer {
@@ -158,16 +260,27 @@ function deleted(graph: Graph, args: Args): Answer {
     ...pairs.map(([from, to]) => `'${titleOf(graph, to)}' no longer reads '${titleOf(graph, from)}'.`),
   ];
   const label = ids.length > 0 ? `remove ${quoted(graph, ids)}` : 'disconnect';
-  return { graph: remove(parted, ids), label, result: words.join(' '), isError: false, touched: pairs.map(([, to]) => to) };
+  return {
+    graph: remove(parted, ids),
+    label,
+    result: words.join(' '),
+    isError: false,
+    touched: pairs.map(([, to]) => to),
+  };
 }
 
 function pasted(graph: Graph, args: Args, plans: Plans): Answer {
   const reference = args['graph_ref'];
   const plan = typeof reference === 'string' ? plans(reference) : undefined;
-  if (typeof reference === 'string' && !plan) throw new Error(`No graph called '${reference}' was planned in this conversation; send its tasks`);
+  if (typeof reference === 'string' && !plan)
+    throw new Error(`No graph called '${reference}' was planned in this conversation; send its tasks`);
   const documents = plan?.tasks ?? (list(args['tasks']) as TaskDocument[]);
   if (documents.length === 0) throw new Error('There is nothing to paste: name a graph_ref, or send tasks');
-  return put(graph, { name: plan?.name ?? '', description: plan?.description ?? '', inputs: plan?.inputs ?? {}, tasks: documents }, args['replace'] === true);
+  return put(
+    graph,
+    { name: plan?.name ?? '', description: plan?.description ?? '', inputs: plan?.inputs ?? {}, tasks: documents },
+    args['replace'] === true,
+  );
 }
 
 /** Puts a planned graph on the canvas. */

@@ -33,7 +33,8 @@ function Threads({ chosen }: { chosen: string | undefined }) {
   const [query] = useDebouncedValue(wanted, 250);
   const { data, error } = useQuery({
     queryKey: ['threads', query],
-    queryFn: ({ signal }) => get<Answer<'GET /api/threads'>>(`/api/threads${query ? `?q=${encodeURIComponent(query)}` : ''}`, signal),
+    queryFn: ({ signal }) =>
+      get<Answer<'GET /api/threads'>>(`/api/threads${query ? `?q=${encodeURIComponent(query)}` : ''}`, signal),
     refetchInterval: ACTIVE_MS,
   });
   return (
@@ -41,12 +42,35 @@ function Threads({ chosen }: { chosen: string | undefined }) {
       <header>
         <h1>Chat</h1>
         <Memory />
-        <ActionIcon component={Link} to="/chat/new" variant="default" size={30} aria-label="New conversation"><IconPencilPlus size={17} /></ActionIcon>
+        <ActionIcon component={Link} to="/chat/new" variant="default" size={30} aria-label="New conversation">
+          <IconPencilPlus size={17} />
+        </ActionIcon>
       </header>
-      <TextInput className={css.search} size="xs" aria-label="Search conversations" placeholder="Search" value={wanted} onChange={(event) => setWanted(event.currentTarget.value)} />
+      <TextInput
+        className={css.search}
+        size="xs"
+        aria-label="Search conversations"
+        placeholder="Search"
+        value={wanted}
+        onChange={(event) => setWanted(event.currentTarget.value)}
+      />
       {error ? <ProblemNote what="The conversations could not be listed" error={error} /> : null}
-      <ul>{data?.threads.map((thread) => <Entry key={thread.id} thread={thread} isChosen={thread.id === chosen} />)}</ul>
-      {data?.threads.length === 0 ? <p className={css.none}>{query ? 'No conversation has these words.' : <>No conversations yet. <Link to="/chat/new">Begin one</Link></>}</p> : null}
+      <ul>
+        {data?.threads.map((thread) => (
+          <Entry key={thread.id} thread={thread} isChosen={thread.id === chosen} />
+        ))}
+      </ul>
+      {data?.threads.length === 0 ? (
+        <p className={css.none}>
+          {query ? (
+            'No conversation has these words.'
+          ) : (
+            <>
+              No conversations yet. <Link to="/chat/new">Begin one</Link>
+            </>
+          )}
+        </p>
+      ) : null}
     </section>
   );
 }
@@ -55,23 +79,47 @@ function Entry({ thread, isChosen }: { thread: Thread; isChosen: boolean }) {
   const navigate = useNavigate();
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
   const shut = (): void => setDialog(undefined);
-  const erase = useAction('Deleting', () => remove(`/api/threads/${thread.id}`), () => {
-    shut();
-    if (isChosen) void navigate('/chat');
-  });
+  const erase = useAction(
+    'Deleting',
+    () => remove(`/api/threads/${thread.id}`),
+    () => {
+      shut();
+      if (isChosen) void navigate('/chat');
+    },
+  );
   return (
     <li className={css.entry} data-chosen={isChosen || undefined}>
       {thread.running ? <span className={css.live} role="img" aria-label="A turn is running" /> : null}
-      <Link to={`/chat/${thread.id}`} aria-current={isChosen ? 'page' : undefined} title={thread.title}>{thread.title || 'Untitled'}</Link>
+      <Link to={`/chat/${thread.id}`} aria-current={isChosen ? 'page' : undefined} title={thread.title}>
+        {thread.title || 'Untitled'}
+      </Link>
       <Menu>
-        <Menu.Target><ActionIcon variant="subtle" color="gray" size="sm" mr={4} aria-label={`More about ${thread.title || 'this conversation'}`}><IconDots size={14} /></ActionIcon></Menu.Target>
+        <Menu.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="sm"
+            mr={4}
+            aria-label={`More about ${thread.title || 'this conversation'}`}
+          >
+            <IconDots size={14} />
+          </ActionIcon>
+        </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => setDialog('rename')}>Rename</Menu.Item>
-          <Menu.Item color="red" onClick={() => setDialog('delete')}>Delete</Menu.Item>
+          <Menu.Item color="red" onClick={() => setDialog('delete')}>
+            Delete
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <Rename thread={thread} opened={dialog === 'rename'} close={shut} />
-      <ConfirmDelete what={thread.title || 'this conversation'} means="Everything that was said in it is erased." opened={dialog === 'delete'} close={shut} confirm={() => erase.mutate()} />
+      <ConfirmDelete
+        what={thread.title || 'this conversation'}
+        means="Everything that was said in it is erased."
+        opened={dialog === 'delete'}
+        close={shut}
+        confirm={() => erase.mutate()}
+      />
     </li>
   );
 }
@@ -87,8 +135,15 @@ function Rename({ thread, opened, close }: { thread: Thread; opened: boolean; cl
     <Modal opened={opened} onClose={close} title="Rename the conversation">
       <form onSubmit={submit}>
         <Stack>
-          <TextInput label="Title" data-autofocus value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
-          <Button type="submit" disabled={!title.trim()} loading={rename.isPending}>Rename</Button>
+          <TextInput
+            label="Title"
+            data-autofocus
+            value={title}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+          />
+          <Button type="submit" disabled={!title.trim()} loading={rename.isPending}>
+            Rename
+          </Button>
         </Stack>
       </form>
     </Modal>

@@ -49,7 +49,13 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
     if (!content.trim() || isSending) return;
     const known = models.some(({ alias }) => alias === model);
-    const message: Message = { content, permission_mode: mode, ...(known ? { model } : {}), ...(ifBusy ? { if_busy: ifBusy } : {}), ...(remembers ? { memory_enabled: true } : {}) };
+    const message: Message = {
+      content,
+      permission_mode: mode,
+      ...(known ? { model } : {}),
+      ...(ifBusy ? { if_busy: ifBusy } : {}),
+      ...(remembers ? { memory_enabled: true } : {}),
+    };
     setDraft({ content: '', refusal: undefined });
     send(message).catch((reason: unknown) => {
       // It comes back before whatever was typed meanwhile.
@@ -70,23 +76,84 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
   useKeys(here, isRunning ? { Escape: stop } : {});
   return (
     <div className={css.composer} ref={here}>
-      {refusal === undefined ? null : <div className={css.refusal}><ProblemNote what="Your message was not sent" error={refusal} /></div>}
+      {refusal === undefined ? null : (
+        <div className={css.refusal}>
+          <ProblemNote what="Your message was not sent" error={refusal} />
+        </div>
+      )}
       <div className={css.box}>
-        <Textarea variant="unstyled" aria-label="Message" placeholder={isRunning ? 'Say something for after this turn' : 'Say something'} autosize minRows={1} maxRows={12} autoFocus value={content} onChange={(event) => setDraft({ content: event.currentTarget.value })} onKeyDown={typed} />
+        <Textarea
+          variant="unstyled"
+          aria-label="Message"
+          placeholder={isRunning ? 'Say something for after this turn' : 'Say something'}
+          autosize
+          minRows={1}
+          maxRows={12}
+          autoFocus
+          value={content}
+          onChange={(event) => setDraft({ content: event.currentTarget.value })}
+          onKeyDown={typed}
+        />
         <div className={css.chips}>
-          <Select size="xs" variant="unstyled" w={104} rightSectionWidth={18} aria-label="Model" data={[{ value: '', label: 'Default model' }, ...models.map(({ alias }) => ({ value: alias, label: alias }))]} value={model} allowDeselect={false} onChange={(value) => setModel(value ?? '')} />
-          <Select size="xs" variant="unstyled" w={133} rightSectionWidth={18} aria-label="Permission mode" data={MODES} value={mode} allowDeselect={false} onChange={(value) => choose((value ?? 'default') as Mode)} />
+          <Select
+            size="xs"
+            variant="unstyled"
+            w={104}
+            rightSectionWidth={18}
+            aria-label="Model"
+            data={[
+              { value: '', label: 'Default model' },
+              ...models.map(({ alias }) => ({ value: alias, label: alias })),
+            ]}
+            value={model}
+            allowDeselect={false}
+            onChange={(value) => setModel(value ?? '')}
+          />
+          <Select
+            size="xs"
+            variant="unstyled"
+            w={133}
+            rightSectionWidth={18}
+            aria-label="Permission mode"
+            data={MODES}
+            value={mode}
+            allowDeselect={false}
+            onChange={(value) => choose((value ?? 'default') as Mode)}
+          />
           <span className={css.space} />
           {isRunning && content.trim() ? (
             <>
-              <Button size="xs" variant="default" onClick={() => submit('interrupt')}>Interrupt</Button>
-              <Button size="xs" onClick={() => submit('queue')}>Queue</Button>
+              <Button size="xs" variant="default" onClick={() => submit('interrupt')}>
+                Interrupt
+              </Button>
+              <Button size="xs" onClick={() => submit('queue')}>
+                Queue
+              </Button>
             </>
           ) : null}
           {isRunning ? (
-            <Tooltip label={<>Stop this turn <kbd>Esc</kbd></>}><ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}><IconPlayerStopFilled size={14} /></ActionIcon></Tooltip>
+            <Tooltip
+              label={
+                <>
+                  Stop this turn <kbd>Esc</kbd>
+                </>
+              }
+            >
+              <ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}>
+                <IconPlayerStopFilled size={14} />
+              </ActionIcon>
+            </Tooltip>
           ) : (
-            <ActionIcon size={30} radius="xl" aria-label="Send" disabled={!content.trim()} loading={isSending} onClick={() => submit()}><IconArrowUp size={17} /></ActionIcon>
+            <ActionIcon
+              size={30}
+              radius="xl"
+              aria-label="Send"
+              disabled={!content.trim()}
+              loading={isSending}
+              onClick={() => submit()}
+            >
+              <IconArrowUp size={17} />
+            </ActionIcon>
           )}
         </div>
       </div>

@@ -24,31 +24,66 @@ export function Memory() {
   const [params, setParams] = useSearchParams();
   const [remembers] = useRemembers();
   const show = (isShown: boolean): void => {
-    setParams((old) => {
-      if (isShown) old.set(PLACE, '');
-      else old.delete(PLACE);
-      return old;
-    }, { replace: true });
+    setParams(
+      (old) => {
+        if (isShown) old.set(PLACE, '');
+        else old.delete(PLACE);
+        return old;
+      },
+      { replace: true },
+    );
   };
   return (
     <>
-      <ActionIcon variant={remembers ? 'light' : 'subtle'} color={remembers ? 'indigo' : 'gray'} size={30} aria-label="What is remembered about you" title="What is remembered about you" onClick={() => show(true)}><IconBrain size={17} /></ActionIcon>
-      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title="What is remembered about you"><Facts /></Modal>
+      <ActionIcon
+        variant={remembers ? 'light' : 'subtle'}
+        color={remembers ? 'indigo' : 'gray'}
+        size={30}
+        aria-label="What is remembered about you"
+        title="What is remembered about you"
+        onClick={() => show(true)}
+      >
+        <IconBrain size={17} />
+      </ActionIcon>
+      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title="What is remembered about you">
+        <Facts />
+      </Modal>
     </>
   );
 }
 
 function Facts() {
   const [remembers, setRemembers] = useRemembers();
-  const { data, error } = useQuery({ queryKey: ['facts'], queryFn: ({ signal }) => get<Answer<'GET /api/facts'>>(`/api/facts?limit=${FACTS_MAX}`, signal), refetchInterval: 3_000 });
+  const { data, error } = useQuery({
+    queryKey: ['facts'],
+    queryFn: ({ signal }) => get<Answer<'GET /api/facts'>>(`/api/facts?limit=${FACTS_MAX}`, signal),
+    refetchInterval: 3_000,
+  });
   const forgetAll = useAction('Forgetting', () => remove('/api/facts'));
   return (
     <div className={css.memory}>
-      <Switch label="Remember from what I say" description="What a turn taught about you is noted once it has ended, and told to the model in later conversations." checked={remembers} onChange={(event) => setRemembers(event.currentTarget.checked)} />
+      <Switch
+        label="Remember from what I say"
+        description="What a turn taught about you is noted once it has ended, and told to the model in later conversations."
+        checked={remembers}
+        onChange={(event) => setRemembers(event.currentTarget.checked)}
+      />
       {error ? <ProblemNote what="What is remembered could not be read" error={error} /> : null}
-      {data ? <ul>{data.facts.map((fact) => <Row key={fact.id} fact={fact} />)}</ul> : error ? null : <Skeleton height={60} />}
+      {data ? (
+        <ul>
+          {data.facts.map((fact) => (
+            <Row key={fact.id} fact={fact} />
+          ))}
+        </ul>
+      ) : error ? null : (
+        <Skeleton height={60} />
+      )}
       {data?.total === 0 ? <p className={css.quiet}>Nothing is remembered about you.</p> : null}
-      {data && data.total > 1 ? <Button variant="subtle" color="red" size="xs" loading={forgetAll.isPending} onClick={() => forgetAll.mutate()}>Forget all {data.total}</Button> : null}
+      {data && data.total > 1 ? (
+        <Button variant="subtle" color="red" size="xs" loading={forgetAll.isPending} onClick={() => forgetAll.mutate()}>
+          Forget all {data.total}
+        </Button>
+      ) : null}
     </div>
   );
 }
@@ -59,9 +94,22 @@ function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact
     <li>
       <div>
         {text}
-        <small><Link to={`/chat/${threadId}`}>noted <Ago at={createdAt} /></Link></small>
+        <small>
+          <Link to={`/chat/${threadId}`}>
+            noted <Ago at={createdAt} />
+          </Link>
+        </small>
       </div>
-      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={`Forget: ${text}`} loading={forget.isPending} onClick={() => forget.mutate()}><IconX size={15} /></ActionIcon>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={`Forget: ${text}`}
+        loading={forget.isPending}
+        onClick={() => forget.mutate()}
+      >
+        <IconX size={15} />
+      </ActionIcon>
     </li>
   );
 }

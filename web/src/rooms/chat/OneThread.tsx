@@ -33,11 +33,20 @@ export function NewThread() {
       <div className={css.talk}>
         <div className={`${css.inner} ${css.hello}`}>
           <Empty icon={IconMessageCircle} title="What can be done for you?">
-            <p>Ask, or describe a task. It calls tools, splits work into subtasks that run side by side, and asks you before it does anything with an effect outside the workspace.</p>
+            <p>
+              Ask, or describe a task. It calls tools, splits work into subtasks that run side by side, and asks you
+              before it does anything with an effect outside the workspace.
+            </p>
           </Empty>
         </div>
       </div>
-      <Composer isRunning={false} isSending={begin.isPending} thread="new" send={begin.mutateAsync} stop={() => undefined} />
+      <Composer
+        isRunning={false}
+        isSending={begin.isPending}
+        thread="new"
+        send={begin.mutateAsync}
+        stop={() => undefined}
+      />
     </div>
   );
 }
@@ -61,27 +70,66 @@ export function OneThread({ id }: { id: string }) {
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
   const setMode = useAction('Changing the mode', async (wanted: Mode) => {
     const { permissionMode } = await patch<Thread>(`/api/threads/${id}`, { permission_mode: wanted });
-    if (permissionMode && permissionMode !== wanted) throw new Error(`This server allows “${MODES.find(({ value }) => value === permissionMode)?.label}” at most.`);
+    if (permissionMode && permissionMode !== wanted)
+      throw new Error(`This server allows “${MODES.find(({ value }) => value === permissionMode)?.label}” at most.`);
   });
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
   if (problem) {
-    return <div className={css.thread}><div className={css.inner}><ProblemNote what="The conversation could not be opened" error={problem} /><Link to="/chat">All conversations</Link></div></div>;
+    return (
+      <div className={css.thread}>
+        <div className={css.inner}>
+          <ProblemNote what="The conversation could not be opened" error={problem} />
+          <Link to="/chat">All conversations</Link>
+        </div>
+      </div>
+    );
   }
   return (
     <div className={css.thread}>
-      <Link className={css.back} to="/chat"><IconChevronLeft size={15} aria-hidden />All conversations</Link>
-      <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+      <Link className={css.back} to="/chat">
+        <IconChevronLeft size={15} aria-hidden />
+        All conversations
+      </Link>
+      <div
+        className={css.talk}
+        ref={box}
+        onScroll={scrolled}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+      >
         <div className={css.inner} ref={inner}>
           {state ? null : <Skeleton height={120} />}
-          {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
-          {turns.slice(-shown).map((turn) => <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />)}
-          {queued.map(({ turnId, content }) => <div key={turnId} className={css.turn}><div className={css.said} data-waiting>{content}</div><div className={css.foot}>Waits for its turn</div></div>)}
+          {turns.length > shown ? (
+            <button type="button" onClick={() => setShown(shown + SHOWN)}>
+              Show {Math.min(SHOWN, turns.length - shown)} earlier turns
+            </button>
+          ) : null}
+          {turns.slice(-shown).map((turn) => (
+            <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />
+          ))}
+          {queued.map(({ turnId, content }) => (
+            <div key={turnId} className={css.turn}>
+              <div className={css.said} data-waiting>
+                {content}
+              </div>
+              <div className={css.foot}>Waits for its turn</div>
+            </div>
+          ))}
         </div>
         <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} thread={id} send={send.mutateAsync} stop={() => stop.mutate()} setTurnMode={(mode) => setMode.mutate(mode)} />
+      <Composer
+        isRunning={running !== undefined}
+        isSending={send.isPending}
+        thread={id}
+        send={send.mutateAsync}
+        stop={() => stop.mutate()}
+        setTurnMode={(mode) => setMode.mutate(mode)}
+      />
     </div>
   );
 }

@@ -16,15 +16,34 @@ export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefi
 
 /** What a person said and everything that came of it. */
 export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goOn?: (() => void) | undefined }) {
-  const isQuiet = !turn.isOver && turn.approvals.length === 0 && !turn.items.some((item) => item.kind === 'words' && item.isStreaming && item.text);
+  const isQuiet =
+    !turn.isOver &&
+    turn.approvals.length === 0 &&
+    !turn.items.some((item) => item.kind === 'words' && item.isStreaming && item.text);
   return (
     <section className={css.turn} aria-label={`Turn: ${turn.said.slice(0, 60)}`}>
       <div className={css.said}>{turn.said}</div>
       <div className={css.answer}>
         <Items items={turn.items} asked={new Set(turn.approvals.map(({ tool_call_id }) => tool_call_id))} />
-        {turn.isCut ? <p className={css.note} data-tone="warn">The answer was cut at the model’s output limit. {goOn ? <Button size="compact-xs" variant="light" onClick={goOn}>Continue</Button> : null}</p> : null}
-        {turn.approvals.map((approval) => <ApprovalCard key={approval.approval_id} approval={approval} />)}
-        {isQuiet ? <div className={css.working} role="status"><Loader size={13} />{status(turn.items) ?? 'thinks'}</div> : null}
+        {turn.isCut ? (
+          <p className={css.note} data-tone="warn">
+            The answer was cut at the model’s output limit.{' '}
+            {goOn ? (
+              <Button size="compact-xs" variant="light" onClick={goOn}>
+                Continue
+              </Button>
+            ) : null}
+          </p>
+        ) : null}
+        {turn.approvals.map((approval) => (
+          <ApprovalCard key={approval.approval_id} approval={approval} />
+        ))}
+        {isQuiet ? (
+          <div className={css.working} role="status">
+            <Loader size={13} />
+            {status(turn.items) ?? 'thinks'}
+          </div>
+        ) : null}
       </div>
       {turn.cost ? <Cost cost={turn.cost} model={turn.model} /> : null}
     </section>
@@ -38,12 +57,22 @@ function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) 
       case 'words':
         return item.text || item.hasGap ? (
           <div key={item.id}>
-            {item.hasGap && item.isStreaming ? <p className={css.gap}>Its first words were said before this page listened; the whole comes at its end.</p> : null}
+            {item.hasGap && item.isStreaming ? (
+              <p className={css.gap}>
+                Its first words were said before this page listened; the whole comes at its end.
+              </p>
+            ) : null}
             {item.isStreaming ? <Growing text={item.text} /> : <Markdown text={item.text} />}
           </div>
         ) : null;
-      case 'call': return <CallView key={item.id} call={item} asked={asked} />;
-      case 'note': return <p key={item.id} className={css.note} data-tone={item.tone}>{item.text}</p>;
+      case 'call':
+        return <CallView key={item.id} call={item} asked={asked} />;
+      case 'note':
+        return (
+          <p key={item.id} className={css.note} data-tone={item.tone}>
+            {item.text}
+          </p>
+        );
     }
   });
 }
@@ -52,16 +81,37 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   const isSubtask = call.name === 'run_subtask';
   const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
   const live = call.isOver ? undefined : status(call.items);
-  const line = calledText(call) ?? (isSubtask ? live ?? inOneLine('', call.result) : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`);
+  const line =
+    calledText(call) ??
+    (isSubtask
+      ? (live ?? inOneLine('', call.result))
+      : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`);
   return (
     <>
-      <ToolCard name={isSubtask ? call.title ?? 'Subtask' : call.name} line={line} standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'} isSubtask={isSubtask} startedAt={call.startedAt} durationMs={call.durationMs}>
+      <ToolCard
+        name={isSubtask ? (call.title ?? 'Subtask') : call.name}
+        line={line}
+        standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'}
+        isSubtask={isSubtask}
+        startedAt={call.startedAt}
+        durationMs={call.durationMs}
+      >
         {() => (
           <>
-            <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}><Text text={args} /></ToolPart>
+            <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}>
+              <Text text={args} />
+            </ToolPart>
             {call.plan ? <PlanPart plan={call.plan} /> : null}
-            {call.items.length > 0 ? <div className={css.nested}><Items items={call.items} asked={asked} /></div> : null}
-            {call.result === undefined ? null : <ToolPart title={call.isError ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
+            {call.items.length > 0 ? (
+              <div className={css.nested}>
+                <Items items={call.items} asked={asked} />
+              </div>
+            ) : null}
+            {call.result === undefined ? null : (
+              <ToolPart title={call.isError ? 'Why it failed' : 'Result'}>
+                <Text text={call.result} />
+              </ToolPart>
+            )}
           </>
         )}
       </ToolCard>
@@ -74,15 +124,34 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
 function PlanPart({ plan: { tasks, refusals, mistakes } }: { plan: Plan }) {
   return (
     <ToolPart title="Plan">
-      {refusals > 0 ? <p className={css.note} data-tone="warn">Sent back {refusals === 1 ? 'once' : `${refusals} times`}: {mistakes}</p> : null}
-      <ol className={css.plan}>{tasks.map(({ name, description, context }) => <li key={name}><strong>{name}</strong> {description}{context?.length ? <small> reads {context.map((each) => String(each).replace(/^\$/, '')).join(', ')}</small> : null}</li>)}</ol>
+      {refusals > 0 ? (
+        <p className={css.note} data-tone="warn">
+          Sent back {refusals === 1 ? 'once' : `${refusals} times`}: {mistakes}
+        </p>
+      ) : null}
+      <ol className={css.plan}>
+        {tasks.map(({ name, description, context }) => (
+          <li key={name}>
+            <strong>{name}</strong> {description}
+            {context?.length ? (
+              <small> reads {context.map((each) => String(each).replace(/^\$/, '')).join(', ')}</small>
+            ) : null}
+          </li>
+        ))}
+      </ol>
     </ToolPart>
   );
 }
 
 function PutButton({ plan }: { plan: WorkflowDocument }) {
   const put = useContext(PutPlan);
-  return put ? <div><Button size="xs" variant="light" onClick={() => put(plan)}>Put it on the canvas</Button></div> : null;
+  return put ? (
+    <div>
+      <Button size="xs" variant="light" onClick={() => put(plan)}>
+        Put it on the canvas
+      </Button>
+    </div>
+  ) : null;
 }
 
 /** What goes on among these, in one line. */
@@ -91,10 +160,12 @@ function status(items: Item[]): string | undefined {
   const last = open.at(-1);
   if (!last) {
     const words = items.findLast((item) => item.kind === 'words' && item.isStreaming);
-    return words?.kind === 'words' ? `thinks${words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : ''}` : undefined;
+    return words?.kind === 'words'
+      ? `thinks${words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : ''}`
+      : undefined;
   }
   const inner = status(last.items);
-  const name = last.name === 'run_subtask' ? last.title ?? 'a subtask' : `runs ${last.name}`;
+  const name = last.name === 'run_subtask' ? (last.title ?? 'a subtask') : `runs ${last.name}`;
   const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
   return `${name}${inner ? `: ${inner}` : ''}${more}`;
 }
@@ -103,15 +174,27 @@ function Cost({ cost, model }: { cost: CostSummary; model: string | undefined })
   return (
     <footer className={css.foot}>
       <span>{model}</span>
-      {cost.llm_calls > 0 && cost.input_tokens + cost.output_tokens === 0 ? <span>its model did not say what it used</span> : (
+      {cost.llm_calls > 0 && cost.input_tokens + cost.output_tokens === 0 ? (
+        <span>its model did not say what it used</span>
+      ) : (
         <>
-          <span>{count(cost.input_tokens)} in · {count(cost.output_tokens)} out</span>
+          <span>
+            {count(cost.input_tokens)} in · {count(cost.output_tokens)} out
+          </span>
           <span>{cost.total_usd === null ? 'no price set' : money(cost.total_usd)}</span>
         </>
       )}
       <span>{duration(cost.wall_ms)}</span>
-      {cost.tool_calls > 0 ? <span>{cost.tool_calls} {cost.tool_calls === 1 ? 'call' : 'calls'}</span> : null}
-      {cost.subtasks > 0 ? <span>{cost.subtasks} {cost.subtasks === 1 ? 'subtask' : 'subtasks'}</span> : null}
+      {cost.tool_calls > 0 ? (
+        <span>
+          {cost.tool_calls} {cost.tool_calls === 1 ? 'call' : 'calls'}
+        </span>
+      ) : null}
+      {cost.subtasks > 0 ? (
+        <span>
+          {cost.subtasks} {cost.subtasks === 1 ? 'subtask' : 'subtasks'}
+        </span>
+      ) : null}
     </footer>
   );
 }

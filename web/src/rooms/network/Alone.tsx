@@ -10,7 +10,10 @@ export function Alone() {
   return (
     <div className={`${shared.canvas} ${css.canvas}`}>
       <Empty icon={IconAffiliate} title="No other ensembles yet">
-        <p>Name a server in <code>consort.toml</code>, here or there: one side is enough. What it shares with <code>[[ensemble.share]]</code> then shows here and can be used by tasks.</p>
+        <p>
+          Name a server in <code>consort.toml</code>, here or there: one side is enough. What it shares with{' '}
+          <code>[[ensemble.share]]</code> then shows here and can be used by tasks.
+        </p>
         <pre className={css.example}>{EXAMPLE}</pre>
       </Empty>
     </div>

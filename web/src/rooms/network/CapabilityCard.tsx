@@ -15,11 +15,25 @@ export function CapabilityCard({ ensemble, capability }: { ensemble: Ensemble; c
     <article className={css.capability}>
       <header>
         <h4>{name}</h4>
-        {isHere || isAway(ensemble) ? null : <Button size="compact-xs" variant="default" aria-expanded={open} aria-label={`Try it: ${name}`} onClick={() => setOpen(!open)}>Try it</Button>}
+        {isHere || isAway(ensemble) ? null : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-expanded={open}
+            aria-label={`Try it: ${name}`}
+            onClick={() => setOpen(!open)}
+          >
+            Try it
+          </Button>
+        )}
       </header>
       <div className={css.chips}>
         <span className={css.chip}>{capability.type.toLowerCase()}</span>
-        {capability.tags.map((tag) => <span key={tag} className={css.chip}>#{tag}</span>)}
+        {capability.tags.map((tag) => (
+          <span key={tag} className={css.chip}>
+            #{tag}
+          </span>
+        ))}
       </div>
       {capability.description ? <Markdown text={capability.description} /> : null}
       {open ? <ToolForm name={name} schema={capability.schema} effect={capability.effect} /> : null}

@@ -16,18 +16,38 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
   return (
     <>
       <Handle type="target" position={Position.Left} isConnectable={false} />
-      <button type="button" className={`${shared.node} ${css.node}`} data-tone={tone} data-dim={isDim || undefined} aria-pressed={isChosen} onClick={choose}>
+      <button
+        type="button"
+        className={`${shared.node} ${css.node}`}
+        data-tone={tone}
+        data-dim={isDim || undefined}
+        aria-pressed={isChosen}
+        onClick={choose}
+      >
         <span className={`${shared.first} ${css.first}`}>
-          <strong>{ensemble.name || 'this server'}</strong>{' '}
-          <small>{word}</small>
+          <strong>{ensemble.name || 'this server'}</strong> <small>{word}</small>
         </span>
         <span className={shared.line}>
-          {' '}{ensemble.load ? <Load load={ensemble.load} /> : ensemble.goneAt ? <>went away <Ago at={ensemble.goneAt} /></> : (ensemble.error ?? '')}
+          {' '}
+          {ensemble.load ? (
+            <Load load={ensemble.load} />
+          ) : ensemble.goneAt ? (
+            <>
+              went away <Ago at={ensemble.goneAt} />
+            </>
+          ) : (
+            (ensemble.error ?? '')
+          )}
         </span>
         <span className={shared.last}>
-          {' '}<span>{ensemble.presence === 'unreached' ? 'nothing known of it' : shares(tools, tasks)}</span>{' '}
+          {' '}
+          <span>{ensemble.presence === 'unreached' ? 'nothing known of it' : shares(tools, tasks)}</span>{' '}
           {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
-          {ensemble.since ? <span title="Since when it is linked"><Took from={ensemble.since} /></span> : null}
+          {ensemble.since ? (
+            <span title="Since when it is linked">
+              <Took from={ensemble.since} />
+            </span>
+          ) : null}
         </span>
       </button>
       <Handle type="source" position={Position.Right} isConnectable={false} />
@@ -36,11 +56,18 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
 }
 
 function shares(tools: number, tasks: number): string {
-  const parts = [...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool' : 'tools'}`] : []), ...(tasks > 0 ? [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`] : [])];
+  const parts = [
+    ...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool' : 'tools'}`] : []),
+    ...(tasks > 0 ? [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`] : []),
+  ];
   return parts.length > 0 ? parts.join(', ') : 'shares nothing';
 }
 
 /** A realm, drawn around its ensembles. */
 export function RealmNode({ data: { name } }: NodeProps<Node<RealmNodeData>>) {
-  return <div className={css.realm}><span>{name === undefined ? 'not reached' : name === null ? 'no realm' : `realm ${name}`}</span></div>;
+  return (
+    <div className={css.realm}>
+      <span>{name === undefined ? 'not reached' : name === null ? 'no realm' : `realm ${name}`}</span>
+    </div>
+  );
 }

@@ -23,12 +23,26 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
   // Load and links change all the time; the picture only when somebody comes or goes.
   const { places, realms } = useMemo(() => placed(all), [names]); // oxlint-disable-line react/exhaustive-deps
   const regions = realms.map(({ name, x, y, width, height }): Node<RealmNodeData> => ({
-    id: `realm ${name}`, type: 'realm', position: { x, y }, width, height, selectable: false, zIndex: -1, data: { name },
+    id: `realm ${name}`,
+    type: 'realm',
+    position: { x, y },
+    width,
+    height,
+    selectable: false,
+    zIndex: -1,
+    data: { name },
   }));
   const nodes = all.map((ensemble, position): Node<EnsembleNodeData> => {
     const id = position === 0 ? HERE : key(ensemble.name);
     const isDim = tag !== null && !ensemble.capabilities.some(({ tags }) => tags.includes(tag));
-    return { id: id || 'here', type: 'ensemble', position: places.get(id) ?? ORIGIN, width: NODE_WIDTH, height: NODE_HEIGHT, data: { ensemble, isDim, isChosen: chosen === id, choose: () => choose(id) } };
+    return {
+      id: id || 'here',
+      type: 'ensemble',
+      position: places.get(id) ?? ORIGIN,
+      width: NODE_WIDTH,
+      height: NODE_HEIGHT,
+      data: { ensemble, isDim, isChosen: chosen === id, choose: () => choose(id) },
+    };
   });
   return (
     <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Ensembles and their links">
@@ -57,10 +71,16 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
 
 /** The arrow leads to who was called; a link that is gone is dashed. */
 function drawn(ensemble: Ensemble): Edge {
-  const color = isAway(ensemble) ? 'var(--line-strong)' : ensemble.presence === 'available' ? 'var(--good)' : 'var(--warn)';
+  const color = isAway(ensemble)
+    ? 'var(--line-strong)'
+    : ensemble.presence === 'available'
+      ? 'var(--good)'
+      : 'var(--warn)';
   const marker = { type: MarkerType.ArrowClosed, color, width: 16, height: 16 };
   return {
-    id: ensemble.name, source: 'here', target: key(ensemble.name),
+    id: ensemble.name,
+    source: 'here',
+    target: key(ensemble.name),
     style: { stroke: color, strokeWidth: 1.5, ...(isAway(ensemble) ? { strokeDasharray: '4 5' } : {}) },
     ...(isAway(ensemble) ? {} : ensemble.isDialled ? { markerEnd: marker } : { markerStart: marker }),
   };

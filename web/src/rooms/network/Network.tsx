@@ -21,7 +21,11 @@ export default function Network() {
         <h1>Network</h1>
         {data ? <span role="status">{summary(ensembles(data))}</span> : null}
       </header>
-      {error ? <div className={css.note}><ProblemNote what="The network could not be read" error={error} /></div> : null}
+      {error ? (
+        <div className={css.note}>
+          <ProblemNote what="The network could not be read" error={error} />
+        </div>
+      ) : null}
       {data ? <Shown all={ensembles(data)} /> : error ? null : <Skeleton m={20} w="calc(100% - 40px)" height={320} />}
     </div>
   );
@@ -32,21 +36,30 @@ function Shown({ all }: { all: Ensemble[] }) {
   const chosen = params.has('ensemble') ? (params.get('ensemble') ?? HERE) : undefined;
   const tag = params.get('tag');
   const set = (name: string, value: string | null): void => {
-    setParams((old) => {
-      if (value === null || old.get(name) === value) old.delete(name);
-      else old.set(name, value);
-      return old;
-    }, { replace: true });
+    setParams(
+      (old) => {
+        if (value === null || old.get(name) === value) old.delete(name);
+        else old.set(name, value);
+        return old;
+      },
+      { replace: true },
+    );
   };
   const ensemble = chosen === HERE ? all[0] : all.slice(1).find(({ name }) => key(name) === chosen);
   return (
     <div className={css.split}>
-      {all.length > 1
-        ? <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={320} />}><Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} /></Suspense>
-        : <Alone />}
-      {ensemble
-        ? <OneEnsemble key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />
-        : <Everything all={all} tag={tag} setTag={(value) => set('tag', value)} choose={(id) => set('ensemble', id)} />}
+      {all.length > 1 ? (
+        <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={320} />}>
+          <Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} />
+        </Suspense>
+      ) : (
+        <Alone />
+      )}
+      {ensemble ? (
+        <OneEnsemble key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />
+      ) : (
+        <Everything all={all} tag={tag} setTag={(value) => set('tag', value)} choose={(id) => set('ensemble', id)} />
+      )}
     </div>
   );
 }

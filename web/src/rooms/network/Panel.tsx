@@ -14,28 +14,75 @@ export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: ()
     <aside className={css.panel} aria-label={`Ensemble ${ensemble.name}`}>
       <div className={css.head}>
         <h2>{ensemble.name || 'This server'}</h2>
-        <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>{PRESENCES[presence].word}</span>
+        <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>
+          {PRESENCES[presence].word}
+        </span>
         <CloseButton aria-label="Close the ensemble" onClick={close} />
       </div>
       <dl className={css.facts}>
-        {ensemble.alias ? <><dt>Calls itself</dt><dd>{ensemble.alias}</dd></> : null}
-        <dt>Realm</dt><dd>{ensemble.realm === undefined ? 'not known' : (ensemble.realm ?? 'none')}</dd>
-        {ensemble.load ? <><dt>Load</dt><dd><Load load={ensemble.load} /></dd></> : null}
-        {ensemble.since ? <><dt>Linked for</dt><dd><Took from={ensemble.since} />, {ensemble.isDialled ? 'from here' : 'from there'}</dd></> : null}
-        {ensemble.goneAt ? <><dt>Went away</dt><dd><Ago at={ensemble.goneAt} />, at {new Date(ensemble.goneAt).toLocaleTimeString('en-GB')}</dd></> : null}
-        {ensemble.error ? <><dt>Why no link</dt><dd>{ensemble.error}</dd></> : null}
-        {ensemble.version ? <><dt>Version</dt><dd>{ensemble.version}</dd></> : null}
+        {ensemble.alias ? (
+          <>
+            <dt>Calls itself</dt>
+            <dd>{ensemble.alias}</dd>
+          </>
+        ) : null}
+        <dt>Realm</dt>
+        <dd>{ensemble.realm === undefined ? 'not known' : (ensemble.realm ?? 'none')}</dd>
+        {ensemble.load ? (
+          <>
+            <dt>Load</dt>
+            <dd>
+              <Load load={ensemble.load} />
+            </dd>
+          </>
+        ) : null}
+        {ensemble.since ? (
+          <>
+            <dt>Linked for</dt>
+            <dd>
+              <Took from={ensemble.since} />, {ensemble.isDialled ? 'from here' : 'from there'}
+            </dd>
+          </>
+        ) : null}
+        {ensemble.goneAt ? (
+          <>
+            <dt>Went away</dt>
+            <dd>
+              <Ago at={ensemble.goneAt} />, at {new Date(ensemble.goneAt).toLocaleTimeString('en-GB')}
+            </dd>
+          </>
+        ) : null}
+        {ensemble.error ? (
+          <>
+            <dt>Why no link</dt>
+            <dd>{ensemble.error}</dd>
+          </>
+        ) : null}
+        {ensemble.version ? (
+          <>
+            <dt>Version</dt>
+            <dd>{ensemble.version}</dd>
+          </>
+        ) : null}
       </dl>
       {ensemble.requests.length > 0 ? (
         <section className={css.section}>
           <h3>At work for this ensemble</h3>
-          {ensemble.requests.map((request) => <p key={request.requestId} className={css.request}><code>{request.capability}</code> {progressText(request)}</p>)}
+          {ensemble.requests.map((request) => (
+            <p key={request.requestId} className={css.request}>
+              <code>{request.capability}</code> {progressText(request)}
+            </p>
+          ))}
         </section>
       ) : null}
       <section className={css.section}>
         <h3>{isAway(ensemble) ? 'What it shared' : 'What it shares'}</h3>
-        {capabilities.length === 0 ? <p className={css.quiet}>Nothing{isAway(ensemble) ? ' that is known' : ''}.</p> : null}
-        {capabilities.map((capability) => <CapabilityCard key={capability.name} ensemble={ensemble} capability={capability} />)}
+        {capabilities.length === 0 ? (
+          <p className={css.quiet}>Nothing{isAway(ensemble) ? ' that is known' : ''}.</p>
+        ) : null}
+        {capabilities.map((capability) => (
+          <CapabilityCard key={capability.name} ensemble={ensemble} capability={capability} />
+        ))}
       </section>
     </aside>
   );
@@ -51,21 +98,36 @@ interface EverythingProps {
 /** What there is on the network, by tag, and who went away. */
 export function Everything({ all, tag, setTag, choose }: EverythingProps) {
   const found = provided(all, tag);
-  const gone = all.filter(({ presence }) => presence === 'gone').toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
+  const gone = all
+    .filter(({ presence }) => presence === 'gone')
+    .toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
   return (
     <aside className={css.panel} aria-label="What is shared">
-      <div className={css.head}><h2>On the network</h2></div>
+      <div className={css.head}>
+        <h2>On the network</h2>
+      </div>
       {tags(all).length > 0 ? (
         <div className={css.tags} role="group" aria-label="Tags">
           {tags(all).map(({ tag: each, count }) => (
-            <button key={each} type="button" aria-pressed={each === tag} onClick={() => setTag(each === tag ? null : each)}>#{each} <small>{count}</small></button>
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === tag}
+              onClick={() => setTag(each === tag ? null : each)}
+            >
+              #{each} <small>{count}</small>
+            </button>
           ))}
         </div>
       ) : null}
       <section className={css.section}>
         <h3>{tag === null ? 'Can be used from here' : `Can be used from here, tagged ${tag}`}</h3>
-        {found.length === 0 ? <p className={css.quiet}>{tag === null ? 'Nobody shares anything just now.' : 'Nothing with this tag.'}</p> : null}
-        {found.map(({ ensemble, capability }) => <CapabilityCard key={`${ensemble.name}.${capability.name}`} ensemble={ensemble} capability={capability} />)}
+        {found.length === 0 ? (
+          <p className={css.quiet}>{tag === null ? 'Nobody shares anything just now.' : 'Nothing with this tag.'}</p>
+        ) : null}
+        {found.map(({ ensemble, capability }) => (
+          <CapabilityCard key={`${ensemble.name}.${capability.name}`} ensemble={ensemble} capability={capability} />
+        ))}
       </section>
       {gone.length > 0 ? (
         <section className={css.section}>
@@ -73,7 +135,10 @@ export function Everything({ all, tag, setTag, choose }: EverythingProps) {
           {gone.map(({ name, goneAt, capabilities }) => (
             <button key={name} type="button" className={css.gone} onClick={() => choose(key(name))}>
               <strong>{name}</strong>
-              <span>{goneAt ? <Ago at={goneAt} /> : null}{capabilities.length > 0 ? `, with ${capabilities.map((each) => each.name).join(', ')}` : ''}</span>
+              <span>
+                {goneAt ? <Ago at={goneAt} /> : null}
+                {capabilities.length > 0 ? `, with ${capabilities.map((each) => each.name).join(', ')}` : ''}
+              </span>
             </button>
           ))}
         </section>

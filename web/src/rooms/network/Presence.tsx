@@ -16,7 +16,12 @@ export function Load({ load: { share, max } }: { load: NonNullable<Ensemble['loa
   const text = max > 0 ? `${taken} of ${max} at work` : `${Math.round(100 * share)} % busy`;
   return (
     <span className={css.load}>
-      <span className={css.bar} aria-hidden><i data-tone={share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'} style={{ width: `${Math.min(100, 100 * share)}%` }} /></span>
+      <span className={css.bar} aria-hidden>
+        <i
+          data-tone={share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'}
+          style={{ width: `${Math.min(100, 100 * share)}%` }}
+        />
+      </span>
       {text}
     </span>
   );

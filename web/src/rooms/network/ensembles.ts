@@ -31,33 +31,53 @@ export const isAway = ({ presence }: Ensemble): boolean => presence === 'gone' |
 /** Every ensemble that is known, this one first, those without a link last. */
 export function ensembles(network: Network): Ensemble[] {
   const here: Ensemble = {
-    name: network.ensemble, presence: 'here', realm: network.realm, capabilities: network.sharedCapabilities, version: network.version,
-    load: { share: network.currentLoad, max: network.maxConcurrent }, isDialled: false, requests: [],
+    name: network.ensemble,
+    presence: 'here',
+    realm: network.realm,
+    capabilities: network.sharedCapabilities,
+    version: network.version,
+    load: { share: network.currentLoad, max: network.maxConcurrent },
+    isDialled: false,
+    requests: [],
   };
   const gone = new Map(network.gone.map((each) => [each.name, each]));
   const peers = network.peers.map((peer): Ensemble => {
     const before = peer.connected ? undefined : gone.get(peer.name);
     gone.delete(peer.name);
     return {
-      name: peer.name, ...named(peer.name, peer.ensemble ?? before?.ensemble), realm: peer.realm ?? before?.realm ?? (peer.connected || before ? null : undefined),
+      name: peer.name,
+      ...named(peer.name, peer.ensemble ?? before?.ensemble),
+      realm: peer.realm ?? before?.realm ?? (peer.connected || before ? null : undefined),
       presence: peer.connected ? (peer.status ?? 'available') : before ? 'gone' : 'unreached',
-      capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities, isDialled: peer.dialled, requests: peer.requests,
+      capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities,
+      isDialled: peer.dialled,
+      requests: peer.requests,
       ...(peer.version ? { version: peer.version } : {}),
-      ...(peer.connected && peer.currentLoad !== undefined ? { load: { share: peer.currentLoad, max: peer.maxConcurrent ?? 0 } } : {}),
+      ...(peer.connected && peer.currentLoad !== undefined
+        ? { load: { share: peer.currentLoad, max: peer.maxConcurrent ?? 0 } }
+        : {}),
       ...(peer.since ? { since: peer.since } : {}),
       ...(before ? { goneAt: before.at } : {}),
       ...(peer.error && !peer.connected ? { error: peer.error } : {}),
     };
   });
   const strangers = [...gone.values()].map((each): Ensemble => ({
-    name: each.name, ...named(each.name, each.ensemble), presence: 'gone', realm: each.realm ?? null, capabilities: each.sharedCapabilities,
-    goneAt: each.at, isDialled: false, requests: [], ...(each.version ? { version: each.version } : {}),
+    name: each.name,
+    ...named(each.name, each.ensemble),
+    presence: 'gone',
+    realm: each.realm ?? null,
+    capabilities: each.sharedCapabilities,
+    goneAt: each.at,
+    isDialled: false,
+    requests: [],
+    ...(each.version ? { version: each.version } : {}),
   }));
   const others = [...peers, ...strangers];
   return [here, ...others.filter((each) => !isAway(each)), ...others.filter(isAway)];
 }
 
-const named = (name: string, itself: string | undefined): { alias?: string } => (itself && itself !== name ? { alias: itself } : {});
+const named = (name: string, itself: string | undefined): { alias?: string } =>
+  itself && itself !== name ? { alias: itself } : {};
 
 export interface Provided {
   ensemble: Ensemble;
@@ -66,15 +86,21 @@ export interface Provided {
 
 /** What can be used from here, of those with the tag when there is one. */
 export function provided(all: readonly Ensemble[], tag: string | null): Provided[] {
-  return all.filter((each) => each.presence !== 'here' && !isAway(each))
+  return all
+    .filter((each) => each.presence !== 'here' && !isAway(each))
     .flatMap((ensemble) => ensemble.capabilities.map((capability) => ({ ensemble, capability })))
     .filter(({ capability }) => tag === null || capability.tags.includes(tag));
 }
 
 /** Every tag of what is shared, with how much has it, the commonest first. */
 export function tags(all: readonly Ensemble[]): { tag: string; count: number }[] {
-  const found = grouped(all.filter((each) => !isAway(each)).flatMap(({ capabilities }) => capabilities.flatMap((each) => each.tags)), (tag) => tag);
-  return [...found].map(([tag, uses]) => ({ tag, count: uses.length })).sort((one, other) => other.count - one.count || one.tag.localeCompare(other.tag));
+  const found = grouped(
+    all.filter((each) => !isAway(each)).flatMap(({ capabilities }) => capabilities.flatMap((each) => each.tags)),
+    (tag) => tag,
+  );
+  return [...found]
+    .map(([tag, uses]) => ({ tag, count: uses.length }))
+    .sort((one, other) => other.count - one.count || one.tag.localeCompare(other.tag));
 }
 
 export const NODE_WIDTH = 216;
@@ -104,7 +130,9 @@ export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; 
   const places = new Map<string, Place>();
   const realms: Realm[] = [];
   let y = 0;
-  const order = [...grouped(others, ({ realm }) => realm)].sort(([one], [other]) => nearness(one, here) - nearness(other, here) || String(one).localeCompare(String(other)));
+  const order = [...grouped(others, ({ realm }) => realm)].sort(
+    ([one], [other]) => nearness(one, here) - nearness(other, here) || String(one).localeCompare(String(other)),
+  );
   for (const [name, members] of order) {
     const rows = Math.min(ROWS_MAX, Math.ceil(Math.sqrt(members.length * 2)));
     for (const [position, { name: member }] of members.entries()) {
@@ -115,7 +143,13 @@ export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; 
     }
     const columns = Math.ceil(members.length / rows);
     const height = LABEL + Math.min(rows, members.length) * (NODE_HEIGHT + GAP) - GAP + MARGIN;
-    realms.push({ name, x: NODE_WIDTH + LINKS - MARGIN, y, width: columns * (NODE_WIDTH + GAP) - GAP + 2 * MARGIN, height });
+    realms.push({
+      name,
+      x: NODE_WIDTH + LINKS - MARGIN,
+      y,
+      width: columns * (NODE_WIDTH + GAP) - GAP + 2 * MARGIN,
+      height,
+    });
     y += height + GAP;
   }
   places.set(HERE, { x: 0, y: Math.max(0, (y - GAP + LABEL - MARGIN - NODE_HEIGHT) / 2) });

@@ -32,7 +32,15 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
     <div className={css.columns}>
       <div className={css.form}>
         {hasEnsemble ? (
-          <SegmentedControl aria-label="What to run" value={draft.source} onChange={(source) => change({ source: source as Draft['source'] })} data={[{ value: 'ensemble', label: 'The configured ensemble' }, { value: 'own', label: 'Tasks of my own' }]} />
+          <SegmentedControl
+            aria-label="What to run"
+            value={draft.source}
+            onChange={(source) => change({ source: source as Draft['source'] })}
+            data={[
+              { value: 'ensemble', label: 'The configured ensemble' },
+              { value: 'own', label: 'Tasks of my own' },
+            ]}
+          />
         ) : null}
         {draft.source === 'ensemble' ? (
           <>
@@ -64,10 +72,19 @@ function Inputs({ capabilities, draft, change }: PartProps) {
   if (names.length === 0) return null;
   return (
     <section className={css.card}>
-      <header><h2>Inputs</h2></header>
+      <header>
+        <h2>Inputs</h2>
+      </header>
       <div className={css.two}>
         {names.map((name) => (
-          <TextInput key={name} label={name} placeholder={defaults[name] ?? 'needed'} withAsterisk={defaults[name] === undefined} value={draft.inputs[name] ?? ''} onChange={(event) => change({ inputs: { ...draft.inputs, [name]: event.currentTarget.value } })} />
+          <TextInput
+            key={name}
+            label={name}
+            placeholder={defaults[name] ?? 'needed'}
+            withAsterisk={defaults[name] === undefined}
+            value={draft.inputs[name] ?? ''}
+            onChange={(event) => change({ inputs: { ...draft.inputs, [name]: event.currentTarget.value } })}
+          />
         ))}
       </div>
     </section>
@@ -75,19 +92,59 @@ function Inputs({ capabilities, draft, change }: PartProps) {
 }
 
 const ANY = { value: '', label: 'As configured' };
-const WORKFLOWS = [ANY, { value: 'SEQUENTIAL', label: 'One after another' }, { value: 'PARALLEL', label: 'As soon as they can' }, { value: 'HIERARCHICAL', label: 'Handed out by a manager' }];
-const POLICIES = [ANY, { value: 'NEVER', label: 'No reviews' }, { value: 'AFTER_EVERY_TASK', label: 'After every task' }, { value: 'AFTER_LAST_TASK', label: 'After the last task' }];
-const CAPTURES = [ANY, { value: 'OFF', label: 'Off' }, { value: 'STANDARD', label: 'Standard' }, { value: 'FULL', label: 'Full' }];
+const WORKFLOWS = [
+  ANY,
+  { value: 'SEQUENTIAL', label: 'One after another' },
+  { value: 'PARALLEL', label: 'As soon as they can' },
+  { value: 'HIERARCHICAL', label: 'Handed out by a manager' },
+];
+const POLICIES = [
+  ANY,
+  { value: 'NEVER', label: 'No reviews' },
+  { value: 'AFTER_EVERY_TASK', label: 'After every task' },
+  { value: 'AFTER_LAST_TASK', label: 'After the last task' },
+];
+const CAPTURES = [
+  ANY,
+  { value: 'OFF', label: 'Off' },
+  { value: 'STANDARD', label: 'Standard' },
+  { value: 'FULL', label: 'Full' },
+];
 
 function Options({ draft, change }: Omit<PartProps, 'capabilities'>) {
   return (
     <section className={css.card}>
-      <header><h2>Tags and options</h2></header>
-      <TagsInput label="Tags" placeholder="name:value, then Enter" value={draft.tags} onChange={(tags) => change({ tags })} />
+      <header>
+        <h2>Tags and options</h2>
+      </header>
+      <TagsInput
+        label="Tags"
+        placeholder="name:value, then Enter"
+        value={draft.tags}
+        onChange={(tags) => change({ tags })}
+      />
       <div className={css.two}>
-        <Select label="Order of tasks" data={WORKFLOWS} value={draft.workflow} allowDeselect={false} onChange={(value) => change({ workflow: (value ?? '') as Draft['workflow'] })} />
-        <Select label="Reviews" data={POLICIES} value={draft.reviewPolicy} allowDeselect={false} onChange={(value) => change({ reviewPolicy: (value ?? '') as Draft['reviewPolicy'] })} />
-        <Select label="Trace" data={CAPTURES} value={draft.captureMode} allowDeselect={false} onChange={(value) => change({ captureMode: (value ?? '') as Draft['captureMode'] })} />
+        <Select
+          label="Order of tasks"
+          data={WORKFLOWS}
+          value={draft.workflow}
+          allowDeselect={false}
+          onChange={(value) => change({ workflow: (value ?? '') as Draft['workflow'] })}
+        />
+        <Select
+          label="Reviews"
+          data={POLICIES}
+          value={draft.reviewPolicy}
+          allowDeselect={false}
+          onChange={(value) => change({ reviewPolicy: (value ?? '') as Draft['reviewPolicy'] })}
+        />
+        <Select
+          label="Trace"
+          data={CAPTURES}
+          value={draft.captureMode}
+          allowDeselect={false}
+          onChange={(value) => change({ captureMode: (value ?? '') as Draft['captureMode'] })}
+        />
       </div>
     </section>
   );
@@ -111,15 +168,35 @@ function Sending({ request }: { request: RunRequest }) {
   return (
     <aside className={css.side} aria-label="The request">
       <div className={css.actions}>
-        <Button leftSection={<IconPlayerPlay size={16} />} loading={start.isPending} onClick={() => start.mutate()}>Start the run</Button>
-        <Button variant="default" leftSection={<IconChecklist size={16} />} loading={rehearse.isPending} onClick={() => { start.reset(); rehearse.mutate(); }}>Check it</Button>
-        <CopyButton value={`curl -X POST ${location.origin}/api/runs -H 'content-type: application/json' -d '${json.replaceAll("'", "'\\''")}'`}>
-          {({ copied, copy }) => <Button variant="subtle" onClick={copy}>{copied ? 'Copied' : 'Copy as curl'}</Button>}
+        <Button leftSection={<IconPlayerPlay size={16} />} loading={start.isPending} onClick={() => start.mutate()}>
+          Start the run
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconChecklist size={16} />}
+          loading={rehearse.isPending}
+          onClick={() => {
+            start.reset();
+            rehearse.mutate();
+          }}
+        >
+          Check it
+        </Button>
+        <CopyButton
+          value={`curl -X POST ${location.origin}/api/runs -H 'content-type: application/json' -d '${json.replaceAll("'", "'\\''")}'`}
+        >
+          {({ copied, copy }) => (
+            <Button variant="subtle" onClick={copy}>
+              {copied ? 'Copied' : 'Copy as curl'}
+            </Button>
+          )}
         </CopyButton>
       </div>
       {error ? <ProblemNote what="The server would refuse this" error={error} /> : null}
       {rehearse.data && !error ? <Plan plan={rehearse.data} /> : null}
-      <pre className={css.json} tabIndex={0} aria-label="The request as JSON">{json}</pre>
+      <pre className={css.json} tabIndex={0} aria-label="The request as JSON">
+        {json}
+      </pre>
     </aside>
   );
 }
@@ -131,11 +208,18 @@ function Plan({ plan }: { plan: Rehearsal }) {
       <ol>
         {plan.tasks.map((task) => (
           <li key={task.name}>
-            {task.name} <small>by {task.agentRole} on {task.model}{task.tools.length > 0 ? ` with ${task.tools.join(', ')}` : ''}{task.context.length > 0 ? `, reads ${task.context.join(', ')}` : ''}</small>
+            {task.name}{' '}
+            <small>
+              by {task.agentRole} on {task.model}
+              {task.tools.length > 0 ? ` with ${task.tools.join(', ')}` : ''}
+              {task.context.length > 0 ? `, reads ${task.context.join(', ')}` : ''}
+            </small>
           </li>
         ))}
       </ol>
-      {plan.warnings.map((warning) => <p key={warning}>{warning}</p>)}
+      {plan.warnings.map((warning) => (
+        <p key={warning}>{warning}</p>
+      ))}
     </div>
   );
 }

@@ -11,16 +11,25 @@ export function Overrides({ capabilities, draft, change }: PartProps) {
     change({ overrides: { ...draft.overrides, [name]: { ...NO_OVERRIDE, ...draft.overrides[name], ...changed } } });
   return (
     <section className={css.card}>
-      <header><h2>Tasks</h2></header>
+      <header>
+        <h2>Tasks</h2>
+      </header>
       <p className={css.hint}>As configured, unless you change something for this run.</p>
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         {capabilities.preconfiguredTasks.map((task) => {
           const name = task.name ?? task.description.slice(0, 50);
           return (
             <Accordion.Item key={name} value={name}>
-              <Accordion.Control><strong>{name}</strong> <span className={css.hint}>{task.description}</span></Accordion.Control>
+              <Accordion.Control>
+                <strong>{name}</strong> <span className={css.hint}>{task.description}</span>
+              </Accordion.Control>
               <Accordion.Panel>
-                <Changes task={task} override={draft.overrides[name] ?? NO_OVERRIDE} capabilities={capabilities} set={(changed) => set(name, changed)} />
+                <Changes
+                  task={task}
+                  override={draft.overrides[name] ?? NO_OVERRIDE}
+                  capabilities={capabilities}
+                  set={(changed) => set(name, changed)}
+                />
               </Accordion.Panel>
             </Accordion.Item>
           );
@@ -40,14 +49,56 @@ interface ChangesProps {
 function Changes({ task, override, capabilities, set }: ChangesProps) {
   return (
     <div className={css.form}>
-      <Textarea label="Description" placeholder={task.description} autosize minRows={2} value={override.description} onChange={(event) => set({ description: event.currentTarget.value })} />
-      <Textarea label="What it should know besides" autosize minRows={2} value={override.additionalContext} onChange={(event) => set({ additionalContext: event.currentTarget.value })} />
+      <Textarea
+        label="Description"
+        placeholder={task.description}
+        autosize
+        minRows={2}
+        value={override.description}
+        onChange={(event) => set({ description: event.currentTarget.value })}
+      />
+      <Textarea
+        label="What it should know besides"
+        autosize
+        minRows={2}
+        value={override.additionalContext}
+        onChange={(event) => set({ additionalContext: event.currentTarget.value })}
+      />
       <div className={css.two}>
-        <TextInput label="Expected output" value={override.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
-        <Select label="Model" placeholder="As configured" clearable data={capabilities.models.map(({ alias }) => alias)} value={override.model || null} onChange={(model) => set({ model: model ?? '' })} />
-        <TextInput label="Rounds at most" inputMode="numeric" placeholder="25" value={override.maxIterations} onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })} />
-        <ToolsField label="More tools" known={task.tools} value={override.addTools} onChange={(addTools) => set({ addTools })} />
-        {task.tools.length > 0 ? <MultiSelect label="Without tools" data={task.tools} value={override.removeTools} onChange={(removeTools) => set({ removeTools })} /> : null}
+        <TextInput
+          label="Expected output"
+          value={override.expectedOutput}
+          onChange={(event) => set({ expectedOutput: event.currentTarget.value })}
+        />
+        <Select
+          label="Model"
+          placeholder="As configured"
+          clearable
+          data={capabilities.models.map(({ alias }) => alias)}
+          value={override.model || null}
+          onChange={(model) => set({ model: model ?? '' })}
+        />
+        <TextInput
+          label="Rounds at most"
+          inputMode="numeric"
+          placeholder="25"
+          value={override.maxIterations}
+          onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })}
+        />
+        <ToolsField
+          label="More tools"
+          known={task.tools}
+          value={override.addTools}
+          onChange={(addTools) => set({ addTools })}
+        />
+        {task.tools.length > 0 ? (
+          <MultiSelect
+            label="Without tools"
+            data={task.tools}
+            value={override.removeTools}
+            onChange={(removeTools) => set({ removeTools })}
+          />
+        ) : null}
       </div>
     </div>
   );

@@ -12,17 +12,38 @@ const Sketch = lazy(() => import('./Sketch'));
 /** Tasks composed by hand, and the graph their links make. */
 export function OwnTasks({ capabilities, draft, change }: PartProps) {
   const { tasks } = draft;
-  const set = (id: number, changed: Partial<OwnTask>): void => change({ tasks: tasks.map((task) => (task.id === id ? { ...task, ...changed } : task)) });
+  const set = (id: number, changed: Partial<OwnTask>): void =>
+    change({ tasks: tasks.map((task) => (task.id === id ? { ...task, ...changed } : task)) });
   const remove = (id: number): void =>
-    change({ tasks: tasks.filter((task) => task.id !== id).map((task) => ({ ...task, context: task.context.filter((other) => other !== id) })) });
+    change({
+      tasks: tasks
+        .filter((task) => task.id !== id)
+        .map((task) => ({ ...task, context: task.context.filter((other) => other !== id) })),
+    });
   const add = (): void => change({ tasks: [...tasks, ownTask(Math.max(0, ...tasks.map(({ id }) => id)) + 1)] });
   return (
     <>
-      {tasks.length > 1 ? <div className={css.graph}><Suspense><Sketch tasks={tasks} workflow={draft.workflow} /></Suspense></div> : null}
+      {tasks.length > 1 ? (
+        <div className={css.graph}>
+          <Suspense>
+            <Sketch tasks={tasks} workflow={draft.workflow} />
+          </Suspense>
+        </div>
+      ) : null}
       {tasks.map((task, position) => (
-        <TaskCard key={task.id} task={task} position={position} tasks={tasks} capabilities={capabilities} set={(changed) => set(task.id, changed)} remove={() => remove(task.id)} />
+        <TaskCard
+          key={task.id}
+          task={task}
+          position={position}
+          tasks={tasks}
+          capabilities={capabilities}
+          set={(changed) => set(task.id, changed)}
+          remove={() => remove(task.id)}
+        />
       ))}
-      <Button variant="default" leftSection={<IconPlus size={16} />} onClick={add}>Add a task</Button>
+      <Button variant="default" leftSection={<IconPlus size={16} />} onClick={add}>
+        Add a task
+      </Button>
     </>
   );
 }
@@ -38,31 +59,72 @@ interface TaskCardProps {
 
 export const nameOf = (task: OwnTask, position: number): string => task.name || `Task ${position + 1}`;
 
-const isNobody = ({ role, goal, background, mayDelegate }: OwnTask): boolean => !role.trim() && Boolean(goal || background || mayDelegate);
+const isNobody = ({ role, goal, background, mayDelegate }: OwnTask): boolean =>
+  !role.trim() && Boolean(goal || background || mayDelegate);
 
 function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCardProps) {
-  const others = tasks.map((other, at) => ({ value: String(other.id), label: nameOf(other, at) })).filter(({ value }) => value !== String(task.id));
+  const others = tasks
+    .map((other, at) => ({ value: String(other.id), label: nameOf(other, at) }))
+    .filter(({ value }) => value !== String(task.id));
   return (
     <section className={css.card} aria-label={nameOf(task, position)}>
       <header>
         <h2>{nameOf(task, position)}</h2>
-        {tasks.length > 1 ? <ActionIcon variant="subtle" color="gray" aria-label={`Remove ${nameOf(task, position)}`} onClick={remove}><IconTrash size={16} /></ActionIcon> : null}
+        {tasks.length > 1 ? (
+          <ActionIcon variant="subtle" color="gray" aria-label={`Remove ${nameOf(task, position)}`} onClick={remove}>
+            <IconTrash size={16} />
+          </ActionIcon>
+        ) : null}
       </header>
-      <Textarea label="What to do" required autosize minRows={2} value={task.description} onChange={(event) => set({ description: event.currentTarget.value })} />
+      <Textarea
+        label="What to do"
+        required
+        autosize
+        minRows={2}
+        value={task.description}
+        onChange={(event) => set({ description: event.currentTarget.value })}
+      />
       <div className={css.two}>
         <TextInput label="Name" value={task.name} onChange={(event) => set({ name: event.currentTarget.value })} />
-        <TextInput label="Expected output" value={task.expectedOutput} onChange={(event) => set({ expectedOutput: event.currentTarget.value })} />
-        <Select label="Model" placeholder="The first one" clearable data={capabilities.models.map(({ alias }) => alias)} value={task.model || null} onChange={(model) => set({ model: model ?? '' })} />
+        <TextInput
+          label="Expected output"
+          value={task.expectedOutput}
+          onChange={(event) => set({ expectedOutput: event.currentTarget.value })}
+        />
+        <Select
+          label="Model"
+          placeholder="The first one"
+          clearable
+          data={capabilities.models.map(({ alias }) => alias)}
+          value={task.model || null}
+          onChange={(model) => set({ model: model ?? '' })}
+        />
         <ToolsField label="Tools" value={task.tools} onChange={(tools) => set({ tools })} />
-        {others.length > 0 ? <MultiSelect label="Reads the output of" placeholder={task.context.length > 0 ? '' : 'Nothing'} data={others} value={task.context.map(String)} onChange={(ids) => set({ context: ids.map(Number) })} /> : null}
+        {others.length > 0 ? (
+          <MultiSelect
+            label="Reads the output of"
+            placeholder={task.context.length > 0 ? '' : 'Nothing'}
+            data={others}
+            value={task.context.map(String)}
+            onChange={(ids) => set({ context: ids.map(Number) })}
+          />
+        ) : null}
       </div>
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         <Accordion.Item value="agent">
-          <Accordion.Control>Agent <span className={css.hint}>{task.role || 'derived from what there is to do'}</span></Accordion.Control>
-          <Accordion.Panel><AgentFields agent={task} error={isNobody(task) ? 'An agent needs a role' : undefined} set={set} /></Accordion.Panel>
+          <Accordion.Control>
+            Agent <span className={css.hint}>{task.role || 'derived from what there is to do'}</span>
+          </Accordion.Control>
+          <Accordion.Panel>
+            <AgentFields agent={task} error={isNobody(task) ? 'An agent needs a role' : undefined} set={set} />
+          </Accordion.Panel>
         </Accordion.Item>
       </Accordion>
-      <Switch label="A person reviews its output" checked={task.isReviewed} onChange={(event) => set({ isReviewed: event.currentTarget.checked })} />
+      <Switch
+        label="A person reviews its output"
+        checked={task.isReviewed}
+        onChange={(event) => set({ isReviewed: event.currentTarget.checked })}
+      />
     </section>
   );
 }

@@ -40,16 +40,42 @@ export interface OwnTask extends AgentDraft {
 }
 
 export const NO_OVERRIDE: Override = {
-  description: '', expectedOutput: '', additionalContext: '', model: '', maxIterations: '', addTools: [], removeTools: [],
+  description: '',
+  expectedOutput: '',
+  additionalContext: '',
+  model: '',
+  maxIterations: '',
+  addTools: [],
+  removeTools: [],
 };
 
 export const ownTask = (id: number): OwnTask => ({
-  id, name: '', description: '', expectedOutput: '', role: '', goal: '', background: '', mayDelegate: false, model: '', tools: [], context: [], isReviewed: false,
+  id,
+  name: '',
+  description: '',
+  expectedOutput: '',
+  role: '',
+  goal: '',
+  background: '',
+  mayDelegate: false,
+  model: '',
+  tools: [],
+  context: [],
+  isReviewed: false,
 });
 
 export function emptyDraft(capabilities: Capabilities): Draft {
   const source = capabilities.preconfiguredTasks.length > 0 ? 'ensemble' : 'own';
-  return { source, inputs: {}, overrides: {}, tasks: [ownTask(1)], tags: [], workflow: '', reviewPolicy: '', captureMode: '' };
+  return {
+    source,
+    inputs: {},
+    overrides: {},
+    tasks: [ownTask(1)],
+    tags: [],
+    workflow: '',
+    reviewPolicy: '',
+    captureMode: '',
+  };
 }
 
 /** The variables of the tasks, each once. */
@@ -59,16 +85,36 @@ export function variables({ source, tasks }: Draft, { preconfiguredTasks }: Capa
 
 /** `{name}` is a variable, `{{name}}` is not. */
 function ownVariables(tasks: readonly OwnTask[]): string[] {
-  const texts = tasks.flatMap(({ description, expectedOutput, role, goal, background }) => [description, expectedOutput, role, goal, background]);
-  return [...new Set(texts.flatMap((text) => [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')))];
+  const texts = tasks.flatMap(({ description, expectedOutput, role, goal, background }) => [
+    description,
+    expectedOutput,
+    role,
+    goal,
+    background,
+  ]);
+  return [
+    ...new Set(
+      texts.flatMap((text) =>
+        [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''),
+      ),
+    ),
+  ];
 }
 
 export function toRequest(draft: Draft): RunRequest {
   const overrides = Object.entries(draft.overrides).map(([name, override]) => [name, overriding(override)] as const);
   const changed = overrides.filter(([, override]) => Object.keys(override).length > 0);
-  const options = filled<RunOptions>({ workflow: draft.workflow, reviewPolicy: draft.reviewPolicy, captureMode: draft.captureMode });
+  const options = filled<RunOptions>({
+    workflow: draft.workflow,
+    reviewPolicy: draft.reviewPolicy,
+    captureMode: draft.captureMode,
+  });
   return filled<RunRequest>({
-    inputs: filled(draft.source === 'ensemble' ? draft.inputs : Object.fromEntries(ownVariables(draft.tasks).map((name) => [name, draft.inputs[name] ?? '']))),
+    inputs: filled(
+      draft.source === 'ensemble'
+        ? draft.inputs
+        : Object.fromEntries(ownVariables(draft.tasks).map((name) => [name, draft.inputs[name] ?? ''])),
+    ),
     taskOverrides: draft.source === 'ensemble' ? Object.fromEntries(changed) : {},
     tasks: draft.source === 'own' ? draft.tasks.map((task) => own(task, draft.tasks)) : [],
     tags: Object.fromEntries(draft.tags.map(tag)),
@@ -83,22 +129,37 @@ function tag(text: string): [string, string] {
 
 function overriding({ maxIterations, addTools, removeTools, ...texts }: Override): TaskOverride {
   const limit = Number(maxIterations);
-  return filled<TaskOverride>({ ...texts, maxIterations: limit > 0 ? limit : undefined, tools: filled({ add: addTools, remove: removeTools }) });
+  return filled<TaskOverride>({
+    ...texts,
+    maxIterations: limit > 0 ? limit : undefined,
+    tools: filled({ add: addTools, remove: removeTools }),
+  });
 }
 
-function own({ id: _id, context, isReviewed, role, goal, background, mayDelegate, ...task }: OwnTask, all: readonly OwnTask[]): TaskDraft {
+function own(
+  { id: _id, context, isReviewed, role, goal, background, mayDelegate, ...task }: OwnTask,
+  all: readonly OwnTask[],
+): TaskDraft {
   const reference = (wanted: number): string => {
     const position = all.findIndex((other) => other.id === wanted);
     return `$${all[position]?.name || position}`;
   };
   // A goal without a role is sent as it is, so that the server says what is missing.
   const agent = filled<AgentRequest>({ role, goal, background, allowDelegation: mayDelegate || undefined });
-  return filled<TaskDraft>({ ...task, description: task.description, agent, context: context.map(reference), review: isReviewed ? 'required' : undefined });
+  return filled<TaskDraft>({
+    ...task,
+    description: task.description,
+    agent,
+    context: context.map(reference),
+    review: isReviewed ? 'required' : undefined,
+  });
 }
 
 /** The same value without what is empty. */
 function filled<T extends object>(value: { [K in keyof T]: T[K] | '' | undefined }): T {
   const isFull = (field: unknown): boolean =>
-    field !== undefined && field !== '' && !(typeof field === 'object' && field !== null && Object.keys(field).length === 0);
+    field !== undefined &&
+    field !== '' &&
+    !(typeof field === 'object' && field !== null && Object.keys(field).length === 0);
   return Object.fromEntries(Object.entries(value).filter(([, field]) => isFull(field))) as T;
 }

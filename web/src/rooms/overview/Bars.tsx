@@ -6,12 +6,30 @@ import type { Bucket, Range } from './buckets';
 const HEIGHT = 150;
 
 /** One number over time, as bars: of runs and of chats, or of runs that failed and did not. */
-export default function Bars({ data, field, range }: { data: Bucket[]; field: 'tokens' | 'cost' | 'runs'; range: Range }) {
+export default function Bars({
+  data,
+  field,
+  range,
+}: {
+  data: Bucket[];
+  field: 'tokens' | 'cost' | 'runs';
+  range: Range;
+}) {
   const format = field === 'cost' ? money : count;
-  const rows = data.map(({ from, runs, failed, ...spent }) => ({ at: label(from, range), ...(field === 'runs' ? { runs: runs - failed, failed } : spent[field]) }));
-  const series = field === 'runs'
-    ? [{ name: 'runs', label: 'Not failed', color: 'var(--accent)' }, { name: 'failed', label: 'Failed', color: 'var(--bad)' }]
-    : [{ name: 'runs', label: 'Runs', color: 'var(--accent)' }, { name: 'chats', label: 'Your chats', color: 'var(--second)' }];
+  const rows = data.map(({ from, runs, failed, ...spent }) => ({
+    at: label(from, range),
+    ...(field === 'runs' ? { runs: runs - failed, failed } : spent[field]),
+  }));
+  const series =
+    field === 'runs'
+      ? [
+          { name: 'runs', label: 'Not failed', color: 'var(--accent)' },
+          { name: 'failed', label: 'Failed', color: 'var(--bad)' },
+        ]
+      : [
+          { name: 'runs', label: 'Runs', color: 'var(--accent)' },
+          { name: 'chats', label: 'Your chats', color: 'var(--second)' },
+        ];
   return (
     <BarChart
       h={HEIGHT}

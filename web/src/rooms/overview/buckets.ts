@@ -31,10 +31,20 @@ export interface Spent {
   chats: number;
 }
 
-export function buckets({ runs, turns }: { runs: readonly RunRow[]; turns: readonly ListedTurn[] }, { stepMs, steps }: Range, now: number): Bucket[] {
+export function buckets(
+  { runs, turns }: { runs: readonly RunRow[]; turns: readonly ListedTurn[] },
+  { stepMs, steps }: Range,
+  now: number,
+): Bucket[] {
   const end = (Math.floor(now / stepMs) + 1) * stepMs;
   const begin = end - steps * stepMs;
-  const found: Bucket[] = Array.from({ length: steps }, (_, step) => ({ from: begin + step * stepMs, runs: 0, failed: 0, tokens: { runs: 0, chats: 0 }, cost: { runs: 0, chats: 0 } }));
+  const found: Bucket[] = Array.from({ length: steps }, (_, step) => ({
+    from: begin + step * stepMs,
+    runs: 0,
+    failed: 0,
+    tokens: { runs: 0, chats: 0 },
+    cost: { runs: 0, chats: 0 },
+  }));
   const at = (started: string): Bucket | undefined => found[Math.floor((Date.parse(started) - begin) / stepMs)];
   for (const run of runs) {
     const bucket = at(run.startedAt);

@@ -21,7 +21,9 @@ export function OneOperation({ description, operation }: OperationProps) {
     <div className={css.operation}>
       <button type="button" className={css.line} aria-expanded={open} onClick={() => setOpen(!open)}>
         <IconChevronRight size={14} aria-hidden />
-        <span className={css.method} data-method={method}>{method}</span>
+        <span className={css.method} data-method={method}>
+          {method}
+        </span>
         <code>{path}</code>
         <span>{summary}</span>
       </button>
@@ -32,20 +34,37 @@ export function OneOperation({ description, operation }: OperationProps) {
 
 function Opened({ description, operation }: OperationProps) {
   const { parameters, body, answers, about, scope, isTriable } = operation;
-  const named: Field[] = parameters.map((each) => ({ path: each.name, type: `${typeText(each.schema ?? {})}, in the ${each.in}`, isNeeded: each.required ?? false, about: each.description ?? '' }));
+  const named: Field[] = parameters.map((each) => ({
+    path: each.name,
+    type: `${typeText(each.schema ?? {})}, in the ${each.in}`,
+    isNeeded: each.required ?? false,
+    about: each.description ?? '',
+  }));
   return (
     <div className={css.opened}>
       {about ? <p>{about}</p> : null}
-      {scope ? <p className={css.quiet}>Where keys are configured, one with the scope <code>{scope}</code>.</p> : null}
+      {scope ? (
+        <p className={css.quiet}>
+          Where keys are configured, one with the scope <code>{scope}</code>.
+        </p>
+      ) : null}
       {named.length > 0 ? <Fields title="Parameters" rows={named} /> : null}
       {body ? <Body title="Body" description={description} schema={body} /> : null}
-      {answers.filter(({ status }) => !/^[45]/.test(status)).map((answer) => (
-        <div key={answer.status} className={css.part}>
-          <h3>{answer.status} <span>{answer.about}</span></h3>
-          {answer.example === undefined ? null : <div className={css.example}><Json value={answer.example} openTo={2} /></div>}
-          {answer.schema ? <Body description={description} schema={answer.schema} /> : null}
-        </div>
-      ))}
+      {answers
+        .filter(({ status }) => !/^[45]/.test(status))
+        .map((answer) => (
+          <div key={answer.status} className={css.part}>
+            <h3>
+              {answer.status} <span>{answer.about}</span>
+            </h3>
+            {answer.example === undefined ? null : (
+              <div className={css.example}>
+                <Json value={answer.example} openTo={2} />
+              </div>
+            )}
+            {answer.schema ? <Body description={description} schema={answer.schema} /> : null}
+          </div>
+        ))}
       {isTriable ? <Try operation={operation} /> : null}
     </div>
   );
@@ -63,8 +82,18 @@ function Fields({ title, rows }: { title: string; rows: Field[] }) {
       <dl className={css.fields}>
         {rows.map(({ path, type, isNeeded, about }) => (
           <div key={path}>
-            <dt><code>{path}</code>{isNeeded ? <span className={css.needed} title="Always there">*</span> : null}</dt>
-            <dd><code>{type}</code>{about ? <> {about}</> : null}</dd>
+            <dt>
+              <code>{path}</code>
+              {isNeeded ? (
+                <span className={css.needed} title="Always there">
+                  *
+                </span>
+              ) : null}
+            </dt>
+            <dd>
+              <code>{type}</code>
+              {about ? <> {about}</> : null}
+            </dd>
           </div>
         ))}
       </dl>
@@ -85,17 +114,34 @@ function Try({ operation: { path, parameters } }: { operation: Operation }) {
     <form className={css.part} onSubmit={submit} aria-label={`Try ${path}`}>
       <h3>Try it</h3>
       <div className={css.inputs}>
-        {asked.map(({ name, required }) => <TextInput key={name} size="xs" label={name} required={required ?? false} value={typed[name] ?? ''} onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })} />)}
+        {asked.map(({ name, required }) => (
+          <TextInput
+            key={name}
+            size="xs"
+            label={name}
+            required={required ?? false}
+            value={typed[name] ?? ''}
+            onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
+          />
+        ))}
       </div>
-      <Button type="submit" size="xs" variant="default" w="fit-content" loading={call.isPending}>Send</Button>
+      <Button type="submit" size="xs" variant="default" w="fit-content" loading={call.isPending}>
+        Send
+      </Button>
       {call.error ? <ProblemNote what="The server refused" error={call.error} /> : null}
-      {call.data === undefined ? null : <div className={css.example} role="status"><Json value={call.data} openTo={2} /></div>}
+      {call.data === undefined ? null : (
+        <div className={css.example} role="status">
+          <Json value={call.data} openTo={2} />
+        </div>
+      )}
     </form>
   );
 }
 
 function address(path: string, asked: Operation['parameters'], typed: Record<string, string>): string {
-  const query = new URLSearchParams(asked.filter((each) => each.in === 'query' && typed[each.name]).map(({ name }) => [name, typed[name] ?? '']));
+  const query = new URLSearchParams(
+    asked.filter((each) => each.in === 'query' && typed[each.name]).map(({ name }) => [name, typed[name] ?? '']),
+  );
   const place = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(typed[name] ?? ''));
   return query.size > 0 ? `${place}?${query}` : place;
 }

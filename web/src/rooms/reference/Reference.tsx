@@ -13,9 +13,21 @@ import css from './Reference.module.css';
 
 /** The API as it describes itself, to be read and tried. */
 export default function Reference() {
-  const { data, error } = useQuery({ queryKey: ['openapi'], queryFn: ({ signal }) => get<Description>('/openapi.json', signal), staleTime: Infinity });
+  const { data, error } = useQuery({
+    queryKey: ['openapi'],
+    queryFn: ({ signal }) => get<Description>('/openapi.json', signal),
+    staleTime: Infinity,
+  });
   return (
-    <Page title="API" actions={<span className={css.files}><a href="/openapi.json">openapi.json</a><a href="/schemas/frames.json">frames.json</a></span>}>
+    <Page
+      title="API"
+      actions={
+        <span className={css.files}>
+          <a href="/openapi.json">openapi.json</a>
+          <a href="/schemas/frames.json">frames.json</a>
+        </span>
+      }
+    >
       {error ? <ProblemNote what="The description could not be read" error={error} /> : null}
       {data ? <Operations description={data} /> : error ? null : <Skeleton height={320} radius={10} />}
     </Page>
@@ -31,12 +43,36 @@ function Operations({ description }: { description: Description }) {
   return (
     <>
       <p className={css.about}>{description.info.description}</p>
-      <TextInput className={css.search} size="xs" aria-label="Search requests" placeholder="Search requests" value={wanted} onChange={(event) => setParams(event.currentTarget.value ? { q: event.currentTarget.value } : {}, { replace: true })} />
-      {found.length === 0 ? <Card><Empty icon={IconSearchOff} title="No request matches" /></Card> : null}
+      <TextInput
+        className={css.search}
+        size="xs"
+        aria-label="Search requests"
+        placeholder="Search requests"
+        value={wanted}
+        onChange={(event) =>
+          setParams(event.currentTarget.value ? { q: event.currentTarget.value } : {}, { replace: true })
+        }
+      />
+      {found.length === 0 ? (
+        <Card>
+          <Empty icon={IconSearchOff} title="No request matches" />
+        </Card>
+      ) : null}
       {[...grouped(found, ({ tag }) => tag)].map(([tag, own]) => (
         <section key={tag} className={css.section} aria-label={tag}>
-          <header><h2>{tag.charAt(0).toUpperCase() + tag.slice(1)}</h2><span>{about.get(tag)}</span></header>
-          <Card>{own.map((operation) => <OneOperation key={`${operation.method} ${operation.path}`} description={description} operation={operation} />)}</Card>
+          <header>
+            <h2>{tag.charAt(0).toUpperCase() + tag.slice(1)}</h2>
+            <span>{about.get(tag)}</span>
+          </header>
+          <Card>
+            {own.map((operation) => (
+              <OneOperation
+                key={`${operation.method} ${operation.path}`}
+                description={description}
+                operation={operation}
+              />
+            ))}
+          </Card>
         </section>
       ))}
     </>

@@ -77,17 +77,24 @@ export interface Field {
 const DEPTH_MAX = 3;
 
 export function operations(description: Description): Operation[] {
-  return Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, described]): Operation => ({
-    method: method.toUpperCase(), path, summary: described.summary ?? '', about: described.description ?? '', tag: described.tags?.[0] ?? 'other', scope: described['x-scope'],
-    parameters: (described.parameters ?? []).map((each) => looked(description, each)),
-    isTriable: method === 'get' && 'application/json' in (described.responses?.['200']?.content ?? {}),
-    body: described.requestBody?.content?.['application/json']?.schema,
-    answers: Object.entries(described.responses ?? {}).map(([status, response]) => {
-      const { description: about = '', content = {} } = looked(description, response);
-      const media = content['application/json'] ?? Object.values(content)[0];
-      return { status, about, schema: media?.schema, example: media?.example };
-    }),
-  })));
+  return Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]): Operation => ({
+      method: method.toUpperCase(),
+      path,
+      summary: described.summary ?? '',
+      about: described.description ?? '',
+      tag: described.tags?.[0] ?? 'other',
+      scope: described['x-scope'],
+      parameters: (described.parameters ?? []).map((each) => looked(description, each)),
+      isTriable: method === 'get' && 'application/json' in (described.responses?.['200']?.content ?? {}),
+      body: described.requestBody?.content?.['application/json']?.schema,
+      answers: Object.entries(described.responses ?? {}).map(([status, response]) => {
+        const { description: about = '', content = {} } = looked(description, response);
+        const media = content['application/json'] ?? Object.values(content)[0];
+        return { status, about, schema: media?.schema, example: media?.example };
+      }),
+    })),
+  );
 }
 
 /** What a reference stands for. */
@@ -102,7 +109,12 @@ export function fields(description: Description, schema: Schema, place = '', dep
   if (whole.items && place !== '') return fields(description, whole.items, `${place}[]`, depth);
   return Object.entries(whole.properties ?? {}).flatMap(([name, field]): Field[] => {
     const path = place === '' ? name : `${place}.${name}`;
-    const row: Field = { path, type: typeText(field), isNeeded: whole.required?.includes(name) ?? false, about: field.description ?? looked(description, field).description ?? '' };
+    const row: Field = {
+      path,
+      type: typeText(field),
+      isNeeded: whole.required?.includes(name) ?? false,
+      about: field.description ?? looked(description, field).description ?? '',
+    };
     return depth + 1 < DEPTH_MAX ? [row, ...fields(description, field, path, depth + 1)] : [row];
   });
 }

@@ -11,8 +11,12 @@ export function Ending({ end, back }: { end: () => void; back: () => void }) {
   return (
     <div className={css.actions} role="group" aria-label="End the run here?">
       <p className={css.ending}>End the run here? No other task of it starts; what is done stays.</p>
-      <Button color="red" autoFocus data-mantine-stop-propagation="true" onKeyDown={typed} onClick={end}>End the run</Button>
-      <Button variant="default" data-mantine-stop-propagation="true" onKeyDown={typed} onClick={back}>Back<kbd>Esc</kbd></Button>
+      <Button color="red" autoFocus data-mantine-stop-propagation="true" onKeyDown={typed} onClick={end}>
+        End the run
+      </Button>
+      <Button variant="default" data-mantine-stop-propagation="true" onKeyDown={typed} onClick={back}>
+        Back<kbd>Esc</kbd>
+      </Button>
     </div>
   );
 }

@@ -31,9 +31,13 @@ export function HeldBar() {
   return (
     <>
       <section className={css.bar} ref={bar} aria-label="Decisions not sent yet" data-any={isAny || undefined}>
-        {held.map((each) => <Entry key={each.review.reviewId} held={each} isLast={each.review.reviewId === last} undo={undo} />)}
+        {held.map((each) => (
+          <Entry key={each.review.reviewId} held={each} isLast={each.review.reviewId === last} undo={undo} />
+        ))}
       </section>
-      <span className={css.status} role="status">{held.map((each) => `${deedText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}</span>
+      <span className={css.status} role="status">
+        {held.map((each) => `${deedText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}
+      </span>
     </>
   );
 }
@@ -45,9 +49,13 @@ function Entry({ held, isLast, undo }: { held: Held; isLast: boolean; undo: (rev
     <div className={css.entry}>
       <div>
         <strong>{deedText(held)}</strong>
-        <span>run {shortId(runId)} · {seconds > 0 ? `sent in ${seconds} s` : 'is being sent'}</span>
+        <span>
+          run {shortId(runId)} · {seconds > 0 ? `sent in ${seconds} s` : 'is being sent'}
+        </span>
       </div>
-      <Button size="xs" variant="default" disabled={seconds <= 0} onClick={() => undo(reviewId)}>Undo{isLast ? <kbd>Z</kbd> : null}</Button>
+      <Button size="xs" variant="default" disabled={seconds <= 0} onClick={() => undo(reviewId)}>
+        Undo{isLast ? <kbd>Z</kbd> : null}
+      </Button>
     </div>
   );
 }
@@ -60,16 +68,22 @@ function useUndo(): (reviewId: string) => void {
     if (!decisions.undo(reviewId)) return;
     const opened = new URLSearchParams(search);
     opened.set(REVIEW, reviewId);
-    void navigate(pathname.startsWith('/reviews') ? `/reviews/${reviewId}` : { search: opened.toString() }, { replace: true });
+    void navigate(pathname.startsWith('/reviews') ? `/reviews/${reviewId}` : { search: opened.toString() }, {
+      replace: true,
+    });
   };
 }
 
 function deedText({ review: { taskName, timing }, decision: { decision } }: Held): string {
   const isQuestion = timing === 'DURING_EXECUTION';
   switch (decision) {
-    case 'CONTINUE': return isQuestion ? `${taskName} goes on without an answer` : `${taskName} is approved`;
-    case 'EDIT': return isQuestion ? `${taskName} gets your answer` : `${taskName} is approved as edited`;
-    case 'REJECT': return `${taskName} is rejected and runs again`;
-    case 'EXIT_EARLY': return `The run ends at ${taskName}`;
+    case 'CONTINUE':
+      return isQuestion ? `${taskName} goes on without an answer` : `${taskName} is approved`;
+    case 'EDIT':
+      return isQuestion ? `${taskName} gets your answer` : `${taskName} is approved as edited`;
+    case 'REJECT':
+      return `${taskName} is rejected and runs again`;
+    case 'EXIT_EARLY':
+      return `The run ends at ${taskName}`;
   }
 }

@@ -57,11 +57,24 @@ function Head({ review }: { review: Review }) {
       <h2>{review.taskName ?? 'A task'}</h2>
       <span>{TIMINGS[review.timing]}</span>
       {expiresAt && onTimeout ? (
-        <span className={css.deadline} data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined} title={`Without a decision ${timeoutText(onTimeout)}`}>
-          <IconClock size={15} aria-hidden /><span><Countdown to={expiresAt} />, then {timeoutText(onTimeout)}</span>
+        <span
+          className={css.deadline}
+          data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined}
+          title={`Without a decision ${timeoutText(onTimeout)}`}
+        >
+          <IconClock size={15} aria-hidden />
+          <span>
+            <Countdown to={expiresAt} />, then {timeoutText(onTimeout)}
+          </span>
         </span>
       ) : null}
-      <p>{review.agentRole} · <Link to={`/runs/${review.runId}/conversation?turn=${review.turnId?.split('.')[0] ?? review.taskIndex}`}>run {shortId(review.runId)}</Link> · asked <Ago at={review.createdAt} /></p>
+      <p>
+        {review.agentRole} ·{' '}
+        <Link to={`/runs/${review.runId}/conversation?turn=${review.turnId?.split('.')[0] ?? review.taskIndex}`}>
+          run {shortId(review.runId)}
+        </Link>{' '}
+        · asked <Ago at={review.createdAt} />
+      </p>
     </header>
   );
 }
@@ -74,7 +87,11 @@ export interface DecidingProps {
 
 function Gate({ review, send, writing }: DecidingProps) {
   const here = useRef<HTMLDivElement>(null);
-  const [{ mode, text, feedback }, setDraft] = useDraft(review.reviewId, { mode: 'reading' as Mode, text: review.taskOutput, feedback: '' });
+  const [{ mode, text, feedback }, setDraft] = useDraft(review.reviewId, {
+    mode: 'reading' as Mode,
+    text: review.taskOutput,
+    feedback: '',
+  });
   const [isEnding, setEnding] = useState(false);
   const isSettled = useSettled();
   const isBefore = review.timing === 'BEFORE_EXECUTION';
@@ -82,14 +99,20 @@ function Gate({ review, send, writing }: DecidingProps) {
   const enter = (next: Mode): void => setDraft({ mode: next });
   const approve = (): void => send({ decision: 'CONTINUE' });
   const end = (): void => setEnding(true);
-  useKeys(here, isReading && isSettled ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) } : {});
+  useKeys(
+    here,
+    isReading && isSettled
+      ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) }
+      : {},
+  );
   useEffect(() => {
     writing?.(!isReading);
     return () => writing?.(false);
   }, [writing, isReading]);
   const isReady = mode === 'editing' ? text !== review.taskOutput : feedback.trim() !== '';
   const submit = (): void => {
-    if (isReady) send(mode === 'editing' ? { decision: 'EDIT', revisedOutput: text } : { decision: 'REJECT', feedback });
+    if (isReady)
+      send(mode === 'editing' ? { decision: 'EDIT', revisedOutput: text } : { decision: 'REJECT', feedback });
   };
   // Escape leaves the field, not a dialog around it: the marks on the fields see to that.
   const typed = (event: KeyboardEvent): void => {
@@ -98,25 +121,60 @@ function Gate({ review, send, writing }: DecidingProps) {
   };
   return (
     <>
-      <p className={css.about} ref={here}>{review.taskDescription}</p>
+      <p className={css.about} ref={here}>
+        {review.taskDescription}
+      </p>
       {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
       {mode === 'editing' ? (
         <>
-          <Textarea label="The output, as it should be" autosize minRows={6} maxRows={24} autoFocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setDraft({ text: event.currentTarget.value })} onKeyDown={typed} styles={{ input: { fontFamily: 'var(--mono)' } }} />
+          <Textarea
+            label="The output, as it should be"
+            autosize
+            minRows={6}
+            maxRows={24}
+            autoFocus
+            data-mantine-stop-propagation="true"
+            value={text}
+            onChange={(event) => setDraft({ text: event.currentTarget.value })}
+            onKeyDown={typed}
+            styles={{ input: { fontFamily: 'var(--mono)' } }}
+          />
           <Diff before={review.taskOutput} after={text} />
         </>
       ) : null}
       {mode === 'rejecting' ? (
-        <Textarea label="What should be different" description="The task runs again with it." autosize minRows={3} autoFocus data-mantine-stop-propagation="true" value={feedback} onChange={(event) => setDraft({ feedback: event.currentTarget.value })} onKeyDown={typed} />
+        <Textarea
+          label="What should be different"
+          description="The task runs again with it."
+          autosize
+          minRows={3}
+          autoFocus
+          data-mantine-stop-propagation="true"
+          value={feedback}
+          onChange={(event) => setDraft({ feedback: event.currentTarget.value })}
+          onKeyDown={typed}
+        />
       ) : null}
-      {isEnding ? <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} /> : (
+      {isEnding ? (
+        <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} />
+      ) : (
         <div className={css.actions}>
           {isReading ? (
             <>
-              <Button color="green" disabled={!isSettled} onClick={approve}>Approve<kbd>A</kbd></Button>
-              {isBefore ? null : <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>Edit<kbd>E</kbd></Button>}
-              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>Reject<kbd>R</kbd></Button>
-              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>End the run here<kbd>X</kbd></Button>
+              <Button color="green" disabled={!isSettled} onClick={approve}>
+                Approve<kbd>A</kbd>
+              </Button>
+              {isBefore ? null : (
+                <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
+                  Edit<kbd>E</kbd>
+                </Button>
+              )}
+              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
+                Reject<kbd>R</kbd>
+              </Button>
+              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>
+                End the run here<kbd>X</kbd>
+              </Button>
             </>
           ) : (
             <Submitting mode={mode} isReady={isReady && isSettled} submit={submit} back={() => enter('reading')} />
@@ -138,14 +196,21 @@ function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode
   return (
     <>
       <Button disabled={!isReady} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
-        {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}<kbd>Ctrl ↵</kbd>
+        {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}
+        <kbd>Ctrl ↵</kbd>
       </Button>
-      <Button variant="default" onClick={back}>Back<kbd>Esc</kbd></Button>
+      <Button variant="default" onClick={back}>
+        Back<kbd>Esc</kbd>
+      </Button>
     </>
   );
 }
 
 function Output({ text }: { text: string }) {
   const value = parsed(text);
-  return <section className={css.output} aria-label="Output">{value ? <Json value={value} openTo={4} /> : <Markdown text={text} />}</section>;
+  return (
+    <section className={css.output} aria-label="Output">
+      {value ? <Json value={value} openTo={4} /> : <Markdown text={text} />}
+    </section>
+  );
 }

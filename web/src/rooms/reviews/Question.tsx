@@ -27,14 +27,39 @@ export function Question({ review, send, writing }: DecidingProps) {
     <>
       <p className={css.question}>{review.prompt ?? review.taskDescription}</p>
       {options.length > 0 ? (
-        <div className={css.options}>{options.map((option) => <Button key={option} variant="light" disabled={!isSettled} onClick={() => answer(option)}>{option}</Button>)}</div>
+        <div className={css.options}>
+          {options.map((option) => (
+            <Button key={option} variant="light" disabled={!isSettled} onClick={() => answer(option)}>
+              {option}
+            </Button>
+          ))}
+        </div>
       ) : null}
-      <Textarea label={options.length > 0 ? 'Or say something else' : 'Your answer'} autosize minRows={3} maxRows={24} autoFocus data-autofocus data-mantine-stop-propagation="true" value={text} onChange={(event) => setDraft({ text: event.currentTarget.value })} onKeyDown={typed} />
-      {isEnding ? <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} /> : (
+      <Textarea
+        label={options.length > 0 ? 'Or say something else' : 'Your answer'}
+        autosize
+        minRows={3}
+        maxRows={24}
+        autoFocus
+        data-autofocus
+        data-mantine-stop-propagation="true"
+        value={text}
+        onChange={(event) => setDraft({ text: event.currentTarget.value })}
+        onKeyDown={typed}
+      />
+      {isEnding ? (
+        <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} />
+      ) : (
         <div className={css.actions}>
-          <Button disabled={!isReady} onClick={() => answer(text)}>Answer<kbd>Ctrl ↵</kbd></Button>
-          <Button variant="default" disabled={!isSettled} onClick={() => send({ decision: 'CONTINUE' })}>Just go on</Button>
-          <Button variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>End the run here</Button>
+          <Button disabled={!isReady} onClick={() => answer(text)}>
+            Answer<kbd>Ctrl ↵</kbd>
+          </Button>
+          <Button variant="default" disabled={!isSettled} onClick={() => send({ decision: 'CONTINUE' })}>
+            Just go on
+          </Button>
+          <Button variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>
+            End the run here
+          </Button>
         </div>
       )}
     </>

@@ -13,15 +13,24 @@ export default function ReviewDialog({ id }: { id: string }) {
   const { reviews, error } = useOpenReviews();
   const review = reviews?.find(({ reviewId }) => reviewId === id);
   const close = (): void => {
-    setParams((old) => {
-      old.delete(REVIEW);
-      return old;
-    }, { replace: true });
+    setParams(
+      (old) => {
+        old.delete(REVIEW);
+        return old;
+      },
+      { replace: true },
+    );
   };
   return (
     <Modal opened onClose={close} size="xl" title="Review" classNames={{ content: css.dialog ?? '' }}>
       {error ? <ProblemNote what="The review could not be read" error={error} /> : null}
-      {review ? <OneReview key={id} review={review} decided={close} /> : reviews ? <Nothing isGone /> : error ? null : <Skeleton height={160} />}
+      {review ? (
+        <OneReview key={id} review={review} decided={close} />
+      ) : reviews ? (
+        <Nothing isGone />
+      ) : error ? null : (
+        <Skeleton height={160} />
+      )}
     </Modal>
   );
 }

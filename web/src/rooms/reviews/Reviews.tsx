@@ -22,7 +22,8 @@ export default function Reviews() {
   const { reviews: open, total, error } = useOpenReviews();
   const reviews = open ?? [];
   const [isWriting, setWriting] = useState(false);
-  const chosen = reviews.find((review) => review.reviewId === reviewId) ?? (reviewId === undefined ? reviews[0] : undefined);
+  const chosen =
+    reviews.find((review) => review.reviewId === reviewId) ?? (reviewId === undefined ? reviews[0] : undefined);
   const position = chosen ? reviews.indexOf(chosen) : -1;
   const go = (to: number): void => {
     const next = reviews[to];
@@ -32,7 +33,11 @@ export default function Reviews() {
   const [down, up] = [(): void => go(position + 1), (): void => go(position - 1)];
   // A letter may be the beginning of an answer.
   const isAsked = chosen?.timing === 'DURING_EXECUTION';
-  useHotkeys([['ArrowDown', down], ['ArrowUp', up], ...(isAsked ? [] : [['j', down] as HotkeyItem, ['k', up] as HotkeyItem])]);
+  useHotkeys([
+    ['ArrowDown', down],
+    ['ArrowUp', up],
+    ...(isAsked ? [] : [['j', down] as HotkeyItem, ['k', up] as HotkeyItem]),
+  ]);
   const decided = (): void => {
     const next = reviews[position + 1] ?? reviews[position - 1];
     void navigate(next ? `/reviews/${next.reviewId}` : '/reviews', { replace: true });
@@ -40,18 +45,54 @@ export default function Reviews() {
   return (
     <div className={css.split} data-open={reviewId === undefined ? undefined : true}>
       <section className={css.inbox} aria-label="Waiting">
-        <header><h1>Reviews</h1><span role="status">{open ? `${total} waiting` : ''}</span></header>
-        <ul>{reviews.map((review) => <Entry key={review.reviewId} review={review} isChosen={review === chosen} />)}</ul>
+        <header>
+          <h1>Reviews</h1>
+          <span role="status">{open ? `${total} waiting` : ''}</span>
+        </header>
+        <ul>
+          {reviews.map((review) => (
+            <Entry key={review.reviewId} review={review} isChosen={review === chosen} />
+          ))}
+        </ul>
         <div className={css.keys} aria-hidden>
           {isAsked ? (
-            <><span><kbd>Ctrl ↵</kbd> answer</span><span><kbd>Esc</kbd> <kbd>↓</kbd> <kbd>↑</kbd> next, previous</span></>
+            <>
+              <span>
+                <kbd>Ctrl ↵</kbd> answer
+              </span>
+              <span>
+                <kbd>Esc</kbd> <kbd>↓</kbd> <kbd>↑</kbd> next, previous
+              </span>
+            </>
           ) : (
-            <><span><kbd>J</kbd> <kbd>K</kbd> next, previous</span><span><kbd>A</kbd> approve</span><span><kbd>E</kbd> edit</span><span><kbd>R</kbd> reject</span><span><kbd>X</kbd> end the run</span><span><kbd>Z</kbd> undo</span></>
+            <>
+              <span>
+                <kbd>J</kbd> <kbd>K</kbd> next, previous
+              </span>
+              <span>
+                <kbd>A</kbd> approve
+              </span>
+              <span>
+                <kbd>E</kbd> edit
+              </span>
+              <span>
+                <kbd>R</kbd> reject
+              </span>
+              <span>
+                <kbd>X</kbd> end the run
+              </span>
+              <span>
+                <kbd>Z</kbd> undo
+              </span>
+            </>
           )}
         </div>
       </section>
       <div className={css.review}>
-        <Link className={css.back} to="/reviews"><IconChevronLeft size={15} aria-hidden />All reviews</Link>
+        <Link className={css.back} to="/reviews">
+          <IconChevronLeft size={15} aria-hidden />
+          All reviews
+        </Link>
         {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
         {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} writing={setWriting} /> : null}
         {open && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}
@@ -70,7 +111,15 @@ function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
         <span>
           <span>run {shortId(review.runId)}</span>
           <Ago at={review.createdAt} />
-          <span className={soon ? css.soon : undefined}>{review.expiresAt ? <><Countdown to={review.expiresAt} /> left</> : 'no deadline'}</span>
+          <span className={soon ? css.soon : undefined}>
+            {review.expiresAt ? (
+              <>
+                <Countdown to={review.expiresAt} /> left
+              </>
+            ) : (
+              'no deadline'
+            )}
+          </span>
         </span>
       </Link>
     </li>
@@ -79,10 +128,16 @@ function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
 
 export function Nothing({ isGone }: { isGone: boolean }) {
   return isGone ? (
-    <Empty icon={IconMailCheck} title="This review is decided"><p>Somebody decided it, or its time ran out. <Link to="/reviews">What else waits</Link></p></Empty>
+    <Empty icon={IconMailCheck} title="This review is decided">
+      <p>
+        Somebody decided it, or its time ran out. <Link to="/reviews">What else waits</Link>
+      </p>
+    </Empty>
   ) : (
     <Empty icon={IconMailCheck} title="Nothing waits for you">
-      <p>A task with <code>review = "required"</code>, or one that asks a person, shows up here by itself.</p>
+      <p>
+        A task with <code>review = "required"</code>, or one that asks a person, shows up here by itself.
+      </p>
     </Empty>
   );
 }

@@ -23,9 +23,15 @@ export function Again({ detail, kind, seq, opened, close }: AgainProps) {
   const [typed, setTyped] = useState<Record<string, string>>({});
   const inputs = Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== ''));
   const edits: Body<'POST /api/runs/{id}/fork'> = {
-    ...(seq === undefined ? {} : { seq }), ...(model ? { model } : {}), ...(Object.keys(inputs).length > 0 ? { inputs } : {}),
+    ...(seq === undefined ? {} : { seq }),
+    ...(model ? { model } : {}),
+    ...(Object.keys(inputs).length > 0 ? { inputs } : {}),
   };
-  const begin = useAction(kind === 'retry' ? 'Retrying' : 'Forking', () => post<Accepted>(`/api/runs/${detail.runId}/${kind}`, edits), ({ runId }) => navigate(`/runs/${runId}/graph`));
+  const begin = useAction(
+    kind === 'retry' ? 'Retrying' : 'Forking',
+    () => post<Accepted>(`/api/runs/${detail.runId}/${kind}`, edits),
+    ({ runId }) => navigate(`/runs/${runId}/graph`),
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     begin.mutate();
@@ -36,10 +42,25 @@ export function Again({ detail, kind, seq, opened, close }: AgainProps) {
         <Stack>
           <Text size="sm">{kept(kind, seq)} What you leave empty stays as it is.</Text>
           {Object.entries(detail.inputs).map(([name, value]) => (
-            <TextInput key={name} label={name} placeholder={value} value={typed[name] ?? ''} onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })} />
+            <TextInput
+              key={name}
+              label={name}
+              placeholder={value}
+              value={typed[name] ?? ''}
+              onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
+            />
           ))}
-          <Select label="Model" placeholder={detail.model} clearable data={models.map(({ alias }) => alias)} value={model} onChange={setModel} />
-          <Button type="submit" loading={begin.isPending} data-autofocus>{kind === 'retry' ? 'Retry' : 'Fork'}</Button>
+          <Select
+            label="Model"
+            placeholder={detail.model}
+            clearable
+            data={models.map(({ alias }) => alias)}
+            value={model}
+            onChange={setModel}
+          />
+          <Button type="submit" loading={begin.isPending} data-autofocus>
+            {kind === 'retry' ? 'Retry' : 'Fork'}
+          </Button>
         </Stack>
       </form>
     </Modal>
@@ -48,5 +69,7 @@ export function Again({ detail, kind, seq, opened, close }: AgainProps) {
 
 function kept(kind: 'retry' | 'fork', seq: number | undefined): string {
   if (kind === 'retry') return 'A new run keeps the tasks that completed and does the others again.';
-  return seq === undefined ? 'A new run goes on from where this one stands.' : `A new run keeps what happened before event ${seq} and goes on from there.`;
+  return seq === undefined
+    ? 'A new run goes on from where this one stands.'
+    : `A new run keeps what happened before event ${seq} and goes on from there.`;
 }

@@ -20,11 +20,18 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
   const [content, setContent] = useState('');
   const [target, setTarget] = useState(first);
   const [priority, setPriority] = useState('NORMAL');
-  const inject = useAction('Telling', () => post(`/api/runs/${run.runId}/inject`, { content, priority, ...(target ? { target } : {}) }), () => {
-    notifications.show({ color: 'green', message: 'It is in the next model call. The conversation shows which one saw it.' });
-    setContent('');
-    close();
-  });
+  const inject = useAction(
+    'Telling',
+    () => post(`/api/runs/${run.runId}/inject`, { content, priority, ...(target ? { target } : {}) }),
+    () => {
+      notifications.show({
+        color: 'green',
+        message: 'It is in the next model call. The conversation shows which one saw it.',
+      });
+      setContent('');
+      close();
+    },
+  );
   const targets = run.tasks.filter((task) => !isOver(task.status)).map(({ name }) => ({ value: name, label: name }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -34,10 +41,37 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
     <Modal opened={opened} onClose={close} title="Tell a task something">
       <form onSubmit={submit}>
         <Stack>
-          <Textarea label="What it should know" description="It is part of the next model call, after what is under way." autosize minRows={3} maxRows={12} data-autofocus required value={content} onChange={(event) => setContent(event.currentTarget.value)} />
-          <Select label="Who" data={[{ value: EVERYBODY, label: 'Every task' }, ...targets]} value={target} allowDeselect={false} onChange={(value) => setTarget(value ?? EVERYBODY)} />
-          <SegmentedControl aria-label="Priority" data={[{ value: 'LOW', label: 'Low' }, { value: 'NORMAL', label: 'Normal' }, { value: 'HIGH', label: 'High' }]} value={priority} onChange={setPriority} />
-          <Button type="submit" loading={inject.isPending} disabled={!content.trim()}>Send</Button>
+          <Textarea
+            label="What it should know"
+            description="It is part of the next model call, after what is under way."
+            autosize
+            minRows={3}
+            maxRows={12}
+            data-autofocus
+            required
+            value={content}
+            onChange={(event) => setContent(event.currentTarget.value)}
+          />
+          <Select
+            label="Who"
+            data={[{ value: EVERYBODY, label: 'Every task' }, ...targets]}
+            value={target}
+            allowDeselect={false}
+            onChange={(value) => setTarget(value ?? EVERYBODY)}
+          />
+          <SegmentedControl
+            aria-label="Priority"
+            data={[
+              { value: 'LOW', label: 'Low' },
+              { value: 'NORMAL', label: 'Normal' },
+              { value: 'HIGH', label: 'High' },
+            ]}
+            value={priority}
+            onChange={setPriority}
+          />
+          <Button type="submit" loading={inject.isPending} disabled={!content.trim()}>
+            Send
+          </Button>
         </Stack>
       </form>
     </Modal>
@@ -52,8 +86,20 @@ export function SwitchModel({ run, opened, close }: DialogProps) {
     <Modal opened={opened} onClose={close} title="Switch the model">
       <Stack>
         <Text size="sm">Every later model call of this run goes to it; calls under way are not disturbed.</Text>
-        <Select label="Model" data-autofocus data={models.map(({ alias, provider }) => ({ value: alias, label: `${alias} · ${provider}`, disabled: alias === run.model }))} value={model} onChange={setModel} />
-        <Button disabled={!model} loading={change.isPending} onClick={() => change.mutate()}>Switch</Button>
+        <Select
+          label="Model"
+          data-autofocus
+          data={models.map(({ alias, provider }) => ({
+            value: alias,
+            label: `${alias} · ${provider}`,
+            disabled: alias === run.model,
+          }))}
+          value={model}
+          onChange={setModel}
+        />
+        <Button disabled={!model} loading={change.isPending} onClick={() => change.mutate()}>
+          Switch
+        </Button>
       </Stack>
     </Modal>
   );

@@ -19,9 +19,19 @@ export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
           <span aria-hidden>/</span>
           <h1>{run.ensemble || 'Composed run'}</h1>
           <code title={run.runId}>{shortId(run.runId)}</code>
-          <StatusPill standing={standingOf({ ...run, cancelRequested: run.cancel !== undefined, waitingFor: isWaiting(run) ? 'review' : undefined })} />
+          <StatusPill
+            standing={standingOf({
+              ...run,
+              cancelRequested: run.cancel !== undefined,
+              waitingFor: isWaiting(run) ? 'review' : undefined,
+            })}
+          />
           <Origin detail={detail} />
-          {Object.entries(detail.tags).map(([name, value]) => <span key={name} className={css.tag} title={`${name}:${value}`}>{tagText(name, value)}</span>)}
+          {Object.entries(detail.tags).map(([name, value]) => (
+            <span key={name} className={css.tag} title={`${name}:${value}`}>
+              {tagText(name, value)}
+            </span>
+          ))}
         </div>
         <Controls run={run} detail={detail} />
       </div>
@@ -32,8 +42,17 @@ export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
 }
 
 function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
-  if (retryOf) return <Link className={css.tag} to={`/runs/${retryOf}`}>retry of {shortId(retryOf)}</Link>;
-  return forkedFrom ? <Link className={css.tag} to={`/runs/${forkedFrom.runId}/events?event=${forkedFrom.seq}`}>forked from {shortId(forkedFrom.runId)} at {forkedFrom.seq}</Link> : null;
+  if (retryOf)
+    return (
+      <Link className={css.tag} to={`/runs/${retryOf}`}>
+        retry of {shortId(retryOf)}
+      </Link>
+    );
+  return forkedFrom ? (
+    <Link className={css.tag} to={`/runs/${forkedFrom.runId}/events?event=${forkedFrom.seq}`}>
+      forked from {shortId(forkedFrom.runId)} at {forkedFrom.seq}
+    </Link>
+  ) : null;
 }
 
 const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && now(run).reviewId !== undefined;
@@ -44,11 +63,14 @@ function NowLine({ run, detail }: { run: RunState; detail: RunDetail }) {
     <div className={css.now}>
       <span className={css.nowText} data-tone={tone} role="status">
         {text}
-        {until ? <> · <Countdown to={until} /></> : null}
+        {until ? (
+          <>
+            {' '}
+            · <Countdown to={until} />
+          </>
+        ) : null}
       </span>
-      {reviewId ? (
-        <ReviewButton id={reviewId} size="compact-sm" variant="light" />
-      ) : null}
+      {reviewId ? <ReviewButton id={reviewId} size="compact-sm" variant="light" /> : null}
     </div>
   );
 }
@@ -61,19 +83,35 @@ function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
   const tokens = totals.inputTokens + totals.outputTokens;
   return (
     <dl className={css.stats}>
-      <Stat name="Tasks">{done} <small>of {declared.length}</small></Stat>
-      <Stat name={run.endedAt ? 'Took' : 'Running for'}><Took from={run.acceptedAt} to={run.endedAt} /></Stat>
+      <Stat name="Tasks">
+        {done} <small>of {declared.length}</small>
+      </Stat>
+      <Stat name={run.endedAt ? 'Took' : 'Running for'}>
+        <Took from={run.acceptedAt} to={run.endedAt} />
+      </Stat>
       <Stat name="Tokens" used={tokens} limit={limits.maxTotalTokens}>
-        {totals.unknownTokens ? '≥ ' : ''}{count(tokens)} <small className={css.more}>{count(totals.inputTokens)} in · {count(totals.outputTokens)} out</small>
+        {totals.unknownTokens ? '≥ ' : ''}
+        {count(tokens)}{' '}
+        <small className={css.more}>
+          {count(totals.inputTokens)} in · {count(totals.outputTokens)} out
+        </small>
       </Stat>
       <Stat name="Cost" used={totals.costUsd} limit={limits.maxCostUsd}>
         {totals.unpriced ? <small>no price set</small> : money(totals.costUsd)}
         {limits.maxCostUsd === undefined ? null : <small> of {money(limits.maxCostUsd)}</small>}
       </Stat>
-      <Stat name="Model calls" used={totals.modelCalls} limit={limits.maxTotalLlmCalls} minor>{count(totals.modelCalls)}</Stat>
-      <Stat name="Tool calls" used={totals.toolCalls} limit={limits.maxTotalToolCalls} minor>{count(totals.toolCalls)}</Stat>
-      <Stat name="Model" minor>{run.model ?? detail.model}</Stat>
-      <Stat name="Started" minor><Ago at={run.acceptedAt} /></Stat>
+      <Stat name="Model calls" used={totals.modelCalls} limit={limits.maxTotalLlmCalls} minor>
+        {count(totals.modelCalls)}
+      </Stat>
+      <Stat name="Tool calls" used={totals.toolCalls} limit={limits.maxTotalToolCalls} minor>
+        {count(totals.toolCalls)}
+      </Stat>
+      <Stat name="Model" minor>
+        {run.model ?? detail.model}
+      </Stat>
+      <Stat name="Started" minor>
+        <Ago at={run.acceptedAt} />
+      </Stat>
     </dl>
   );
 }
@@ -94,7 +132,12 @@ function Stat({ name, children, used = 0, limit, minor }: StatProps) {
       <dd>
         {children}
         {limit ? (
-          <div className={css.budget} role="img" aria-label={`${Math.round(100 * share)} % of the budget of ${limit}`} title={`${Math.round(100 * share)} % of the budget`}>
+          <div
+            className={css.budget}
+            role="img"
+            aria-label={`${Math.round(100 * share)} % of the budget of ${limit}`}
+            title={`${Math.round(100 * share)} % of the budget`}
+          >
             <i data-tone={share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'} style={{ width: `${100 * share}%` }} />
           </div>
         ) : null}

@@ -42,7 +42,8 @@ function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
   if (!run || !detail) return <Opening progress={progress} />;
   const View = TABS[tab].view;
   const counts: Partial<Record<string, number>> = {
-    outputs: run.tasks.filter((task) => task.output !== undefined).length, events: run.next,
+    outputs: run.tasks.filter((task) => task.output !== undefined).length,
+    events: run.next,
   };
   return (
     <div className={css.page}>
@@ -50,15 +51,24 @@ function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
       <nav className={css.head} aria-label="Views of the run" style={{ paddingTop: 0 }}>
         <div className={css.tabs}>
           {Object.entries(TABS).map(([path, { name }]) => (
-            <NavLink key={path} to={{ pathname: `/runs/${runId}/${path}`, search: path === 'conversation' ? location.search : '' }} className={css.tab ?? ''}>
-              {name}{counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
+            <NavLink
+              key={path}
+              to={{ pathname: `/runs/${runId}/${path}`, search: path === 'conversation' ? location.search : '' }}
+              className={css.tab ?? ''}
+            >
+              {name}
+              {counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
             </NavLink>
           ))}
         </div>
       </nav>
-      {run.first > 0 && tab !== 'events' && tab !== 'outputs' ? <Older run={run} extending={extending} extend={extend} /> : null}
+      {run.first > 0 && tab !== 'events' && tab !== 'outputs' ? (
+        <Older run={run} extending={extending} extend={extend} />
+      ) : null}
       <div className={css.body}>
-        <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={200} />}><View run={run} detail={detail} /></Suspense>
+        <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={200} />}>
+          <View run={run} detail={detail} />
+        </Suspense>
       </div>
     </div>
   );
@@ -69,9 +79,13 @@ function Older({ run, extending, extend }: { run: RunState; extending: boolean; 
   return (
     <div className={css.older} role="note">
       Details from event {run.first.toLocaleString('en')} on; tasks, totals and outputs are complete.
-      {full
-        ? <Link to={`/runs/${run.runId}/events`}>All events</Link>
-        : <Button size="compact-xs" variant="default" loading={extending} onClick={extend}>Show earlier</Button>}
+      {full ? (
+        <Link to={`/runs/${run.runId}/events`}>All events</Link>
+      ) : (
+        <Button size="compact-xs" variant="default" loading={extending} onClick={extend}>
+          Show earlier
+        </Button>
+      )}
     </div>
   );
 }
@@ -89,11 +103,17 @@ function Opening({ progress }: { progress: number }) {
 
 function Refused({ problem, runId }: { problem: Problem; runId: string }) {
   if (!(problem instanceof Problem) || problem.code !== 'RUN_NOT_FOUND') {
-    return <div className={css.loading}><ProblemNote what="The run could not be opened" error={problem} /></div>;
+    return (
+      <div className={css.loading}>
+        <ProblemNote what="The run could not be opened" error={problem} />
+      </div>
+    );
   }
   return (
     <Empty icon={IconGhost} title="There is no such run">
-      <p><code>{runId}</code> was never here, or has been deleted or aged out. <Link to="/runs">All runs</Link></p>
+      <p>
+        <code>{runId}</code> was never here, or has been deleted or aged out. <Link to="/runs">All runs</Link>
+      </p>
     </Empty>
   );
 }

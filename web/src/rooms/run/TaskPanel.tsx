@@ -17,7 +17,10 @@ import css from './TaskPanel.module.css';
 export function TaskPanel({ run, task, close }: { run: RunState; task: Task; close: () => void }) {
   const turn = run.turns.get(String(task.index));
   const [injecting, inject] = useDisclosure(false);
-  const reads = task.context.map((index) => run.tasks[index - 1]?.name).filter(Boolean).join(', ');
+  const reads = task.context
+    .map((index) => run.tasks[index - 1]?.name)
+    .filter(Boolean)
+    .join(', ');
   return (
     <aside className={css.panel} aria-label={`Task ${task.name}`}>
       <div className={css.head}>
@@ -26,29 +29,85 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         <CloseButton aria-label="Close the task" onClick={close} />
       </div>
       <Group gap={6}>
-        <Button component={Link} to={`/runs/${run.runId}/conversation?turn=${task.index}`} size="xs" leftSection={<IconMessages size={15} />}>Conversation</Button>
+        <Button
+          component={Link}
+          to={`/runs/${run.runId}/conversation?turn=${task.index}`}
+          size="xs"
+          leftSection={<IconMessages size={15} />}
+        >
+          Conversation
+        </Button>
         {isOver(task.status) || run.endedAt ? null : (
-          <Button size="xs" variant="default" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>Tell it something</Button>
+          <Button size="xs" variant="default" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>
+            Tell it something
+          </Button>
         )}
       </Group>
       {task.description ? <p className={css.text}>{task.description}</p> : null}
       <dl className={css.facts}>
-        <dt>Agent</dt><dd>{task.role}</dd>
-        {turn && !isOver(task.status) ? <><dt>Now</dt><dd>{doing(turn)}</dd></> : null}
-        {task.model ? <><dt>Model</dt><dd>{task.model}</dd></> : null}
-        {task.startedAt ? <><dt>Time</dt><dd><TaskTook task={task} /></dd></> : null}
-        <dt>Tokens</dt><dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
-        {turn?.costUsd === undefined ? null : <><dt>Cost</dt><dd>{money(turn.costUsd)}</dd></>}
-        <dt>Tool calls</dt><dd>{task.toolCalls}</dd>
-        {turn && turn.tools.length > 0 ? <><dt>Tools</dt><dd>{turn.tools.join(', ')}</dd></> : null}
-        {reads ? <><dt>Reads</dt><dd>{reads}</dd></> : null}
+        <dt>Agent</dt>
+        <dd>{task.role}</dd>
+        {turn && !isOver(task.status) ? (
+          <>
+            <dt>Now</dt>
+            <dd>{doing(turn)}</dd>
+          </>
+        ) : null}
+        {task.model ? (
+          <>
+            <dt>Model</dt>
+            <dd>{task.model}</dd>
+          </>
+        ) : null}
+        {task.startedAt ? (
+          <>
+            <dt>Time</dt>
+            <dd>
+              <TaskTook task={task} />
+            </dd>
+          </>
+        ) : null}
+        <dt>Tokens</dt>
+        <dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
+        {turn?.costUsd === undefined ? null : (
+          <>
+            <dt>Cost</dt>
+            <dd>{money(turn.costUsd)}</dd>
+          </>
+        )}
+        <dt>Tool calls</dt>
+        <dd>{task.toolCalls}</dd>
+        {turn && turn.tools.length > 0 ? (
+          <>
+            <dt>Tools</dt>
+            <dd>{turn.tools.join(', ')}</dd>
+          </>
+        ) : null}
+        {reads ? (
+          <>
+            <dt>Reads</dt>
+            <dd>{reads}</dd>
+          </>
+        ) : null}
       </dl>
-      {task.error ? <div className={css.section}><h3>Why it ended</h3><p className={css.error}>{task.error}</p></div> : null}
-      {task.partial ? <div className={css.section}><h3>As far as it came</h3><Markdown text={task.partial} /></div> : null}
+      {task.error ? (
+        <div className={css.section}>
+          <h3>Why it ended</h3>
+          <p className={css.error}>{task.error}</p>
+        </div>
+      ) : null}
+      {task.partial ? (
+        <div className={css.section}>
+          <h3>As far as it came</h3>
+          <Markdown text={task.partial} />
+        </div>
+      ) : null}
       {task.output === undefined ? null : (
         <div className={css.section}>
           <h3>Output{task.isCut ? ', cut at the output limit' : ''}</h3>
-          <div className={css.output} tabIndex={0} role="region" aria-label="Output">{task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}</div>
+          <div className={css.output} tabIndex={0} role="region" aria-label="Output">
+            {task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}
+          </div>
         </div>
       )}
       <Inject key={task.name} run={run} opened={injecting} close={inject.close} target={task.name} />

@@ -16,13 +16,25 @@ export function RunTable({ runs }: { runs: RunRow[] }) {
           <th scope="col">Run</th>
           <th scope="col">Tasks</th>
           <th scope="col">Now</th>
-          <th scope="col" className={css.number}>Duration</th>
-          <th scope="col" className={css.number}>Tokens</th>
-          <th scope="col" className={css.number}>Cost</th>
-          <th scope="col" className={css.number}>Started</th>
+          <th scope="col" className={css.number}>
+            Duration
+          </th>
+          <th scope="col" className={css.number}>
+            Tokens
+          </th>
+          <th scope="col" className={css.number}>
+            Cost
+          </th>
+          <th scope="col" className={css.number}>
+            Started
+          </th>
         </tr>
       </thead>
-      <tbody>{runs.map((run) => <Row key={run.runId} run={run} />)}</tbody>
+      <tbody>
+        {runs.map((run) => (
+          <Row key={run.runId} run={run} />
+        ))}
+      </tbody>
     </table>
   );
 }
@@ -31,17 +43,34 @@ function Row({ run }: { run: RunRow }) {
   const cost = run.costEstimate;
   return (
     <tr>
-      <td><StatusPill standing={standingOf(run)} /></td>
       <td>
-        <Link className={css.name} to={`/runs/${run.runId}`}>{run.ensemble || 'Composed'}<span className={css.id}>{shortId(run.runId)}</span></Link>
+        <StatusPill standing={standingOf(run)} />
+      </td>
+      <td>
+        <Link className={css.name} to={`/runs/${run.runId}`}>
+          {run.ensemble || 'Composed'}
+          <span className={css.id}>{shortId(run.runId)}</span>
+        </Link>
         <Tags tags={run.tags} />
       </td>
-      <td><Progress run={run} /></td>
-      <td className={css.now}><Doing run={run} /></td>
-      <td className={css.number}>{run.durationMs === null ? <Took from={run.startedAt} /> : duration(run.durationMs)}</td>
-      <td className={css.number}>{run.totalTokens < 0 ? <span className={css.muted}>unknown</span> : count(run.totalTokens)}</td>
-      <td className={css.number}>{cost ? money(cost.inputCost + cost.outputCost) : <span className={css.muted}>–</span>}</td>
-      <td className={`${css.number} ${css.muted}`}><Ago at={run.startedAt} /></td>
+      <td>
+        <Progress run={run} />
+      </td>
+      <td className={css.now}>
+        <Doing run={run} />
+      </td>
+      <td className={css.number}>
+        {run.durationMs === null ? <Took from={run.startedAt} /> : duration(run.durationMs)}
+      </td>
+      <td className={css.number}>
+        {run.totalTokens < 0 ? <span className={css.muted}>unknown</span> : count(run.totalTokens)}
+      </td>
+      <td className={css.number}>
+        {cost ? money(cost.inputCost + cost.outputCost) : <span className={css.muted}>–</span>}
+      </td>
+      <td className={`${css.number} ${css.muted}`}>
+        <Ago at={run.startedAt} />
+      </td>
     </tr>
   );
 }
@@ -52,7 +81,12 @@ function Tags({ tags }: { tags: RunRow['tags'] }) {
   return (
     <span className={css.tags}>
       {entries.map(([name, value]) => (
-        <Link key={name} className={css.tag} to={`/runs?${new URLSearchParams({ tag: `${name}:${value}` })}`} title={`Only runs tagged ${name}:${value}`}>
+        <Link
+          key={name}
+          className={css.tag}
+          to={`/runs?${new URLSearchParams({ tag: `${name}:${value}` })}`}
+          title={`Only runs tagged ${name}:${value}`}
+        >
           {tagText(name, value)}
         </Link>
       ))}
@@ -67,7 +101,9 @@ function Progress({ run }: { run: RunRow }) {
       <div className={css.track} aria-hidden>
         <div className={css.fill} data-tone={statusTone(standingOf(run))} style={{ width: `${share}%` }} />
       </div>
-      <span>{run.completedTasks} of {run.taskCount}</span>
+      <span>
+        {run.completedTasks} of {run.taskCount}
+      </span>
     </div>
   );
 }
@@ -83,10 +119,25 @@ const WAITS: Record<WaitingFor, string> = {
 };
 
 function Doing({ run }: { run: RunRow }) {
-  if (run.error) return <span className={css.bad} title={run.error}>{errorText(run.error)}</span>;
+  if (run.error)
+    return (
+      <span className={css.bad} title={run.error}>
+        {errorText(run.error)}
+      </span>
+    );
   if (run.durationMs !== null) return null;
-  const position = run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
+  const position =
+    run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
   const wait = run.waitingFor ? `${WAITS[run.waitingFor]}${position}` : undefined;
   if (wait && !run.currentTask) return <span className={css.warn}>{wait}</span>;
-  return <>{wait ? <><span className={css.warn}>{wait}</span> · </> : null}{run.currentTask?.name}</>;
+  return (
+    <>
+      {wait ? (
+        <>
+          <span className={css.warn}>{wait}</span> ·{' '}
+        </>
+      ) : null}
+      {run.currentTask?.name}
+    </>
+  );
 }

@@ -10,7 +10,11 @@ export interface Filters {
 
 export function readFilters(params: URLSearchParams): Filters {
   const page = Number(params.get('page') ?? 1);
-  return { status: params.get('status') ?? '', tags: params.getAll('tag'), page: Number.isInteger(page) && page > 0 ? page : 1 };
+  return {
+    status: params.get('status') ?? '',
+    tags: params.getAll('tag'),
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+  };
 }
 
 export function writeFilters({ status, tags, page }: Filters): URLSearchParams {

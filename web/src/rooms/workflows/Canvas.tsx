@@ -1,5 +1,17 @@
 import '@xyflow/react/dist/style.css';
-import { Background, type Connection, Controls, type Edge as FlowEdge, MarkerType, type NodeChange, type OnConnectEnd, ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi } from '@xyflow/react';
+import {
+  Background,
+  type Connection,
+  Controls,
+  type Edge as FlowEdge,
+  MarkerType,
+  type NodeChange,
+  type OnConnectEnd,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStoreApi,
+} from '@xyflow/react';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RunState } from '../../run/state';
 import type { Trouble } from '../../workflow/check';
@@ -15,7 +27,11 @@ import { kept, Node, node, type NodeActions, type NodeType } from './Node';
 
 const NODES = { task: Node };
 const EDGES = { link: Edge };
-const FIT = { padding: { top: '60px', right: '28px', bottom: '28px', left: '28px' } as const, maxZoom: 1, minZoom: 0.1 };
+const FIT = {
+  padding: { top: '60px', right: '28px', bottom: '28px', left: '28px' } as const,
+  maxZoom: 1,
+  minZoom: 0.1,
+};
 /** Where a first task is seen. */
 const BEGINNING = { x: 60, y: 90, zoom: 1 };
 /** Below this nothing can be read: a part is shown instead of everything. */
@@ -49,31 +65,49 @@ export interface CanvasActions extends NodeActions {
 
 /** The tasks with what leads from one to another, to be changed. */
 export function Canvas(props: CanvasProps) {
-  return <ReactFlowProvider><Drawing {...props} /></ReactFlowProvider>;
+  return (
+    <ReactFlowProvider>
+      <Drawing {...props} />
+    </ReactFlowProvider>
+  );
 }
 
 function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions, children }: CanvasProps) {
   const flow = useReactFlow();
   const [dragged, setDragged] = useState<ReadonlyMap<string, Place>>(new Map());
   const nodes = useNodes({ graph, chosen, fresh, troubles, ghosts, run, linking, actions }, dragged);
-  const edges = useMemo(() => [...drawnEdges(graph, actions, run), ...(ghosts ? drawnEdges(ghosts, undefined, undefined, 'ghost-') : [])], [graph, actions, run, ghosts]);
+  const edges = useMemo(
+    () => [...drawnEdges(graph, actions, run), ...(ghosts ? drawnEdges(ghosts, undefined, undefined, 'ghost-') : [])],
+    [graph, actions, run, ghosts],
+  );
   const fit = useFitting(graph, chosen, fresh, ghosts);
   const changed = useCallback((changes: NodeChange[]) => {
-    const moves = changes.flatMap((change) => (change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : []));
+    const moves = changes.flatMap((change) =>
+      change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : [],
+    );
     if (moves.length > 0) setDragged((old) => new Map([...old, ...moves]));
   }, []);
   const dropped = (): void => {
     if (dragged.size > 0) actions?.moved(dragged);
     setDragged(new Map());
   };
-  const isValid = useCallback(({ source, target }: Connection | FlowEdge) => refusal(graph, source, target) === undefined, [graph]);
+  const isValid = useCallback(
+    ({ source, target }: Connection | FlowEdge) => refusal(graph, source, target) === undefined,
+    [graph],
+  );
   const ended: OnConnectEnd = (event, state) => {
     if (state.isValid || state.toNode || !state.fromNode || state.fromHandle?.type !== 'source' || !actions) return;
-    const { clientX, clientY } = 'changedTouches' in event ? (event.changedTouches[0] ?? { clientX: 0, clientY: 0 }) : event;
+    const { clientX, clientY } =
+      'changedTouches' in event ? (event.changedTouches[0] ?? { clientX: 0, clientY: 0 }) : event;
     actions.add(flow.screenToFlowPosition({ x: clientX, y: clientY - 40 }), [state.fromNode.id]);
   };
   return (
-    <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Tasks and their links" data-linking={linking ? true : undefined}>
+    <div
+      className={`${shared.canvas} ${css.canvas}`}
+      role="group"
+      aria-label="Tasks and their links"
+      data-linking={linking ? true : undefined}
+    >
       <ReactFlow
         nodes={nodes}
         edges={edges}
@@ -85,7 +119,10 @@ function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions
         onConnectEnd={ended}
         isValidConnection={isValid}
         onPaneClick={() => actions?.clear()}
-        onDoubleClick={(event) => { if ((event.target as Element).classList.contains('react-flow__pane')) actions?.add(flow.screenToFlowPosition({ x: event.clientX - 116, y: event.clientY - 41 }), []); }}
+        onDoubleClick={(event) => {
+          if ((event.target as Element).classList.contains('react-flow__pane'))
+            actions?.add(flow.screenToFlowPosition({ x: event.clientX - 116, y: event.clientY - 41 }), []);
+        }}
         nodesDraggable={actions !== undefined}
         nodesConnectable={actions !== undefined}
         nodesFocusable={false}
@@ -111,7 +148,10 @@ function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions
 type Seen = Omit<CanvasProps, 'children'>;
 
 /** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
-function useNodes({ graph, chosen, fresh, troubles, ghosts, run, linking, actions }: Seen, dragged: ReadonlyMap<string, Place>): NodeType[] {
+function useNodes(
+  { graph, chosen, fresh, troubles, ghosts, run, linking, actions }: Seen,
+  dragged: ReadonlyMap<string, Place>,
+): NodeType[] {
   const [known, setKnown] = useState<NodeType[]>([]);
   const next = useMemo(() => {
     const names = givenNames(graph.tasks);
@@ -119,16 +159,42 @@ function useNodes({ graph, chosen, fresh, troubles, ghosts, run, linking, action
     const wrong = grouped(troubles, ({ task }) => task);
     const here = graph.tasks.map((task, position) => {
       const ran = running.get(names[position] ?? '');
-      return node({
-        task, title: titleOf(graph, task.id), reads: task.reads.map((id) => titleOf(graph, id)).join(', '),
-        troubles: (wrong.get(task.id) ?? []).map(({ message }) => message).join('; '),
-        isChosen: chosen.includes(task.id), isFresh: fresh.includes(task.id), isGhost: false, isLinking: linking === task.id,
-        ran, turn: ran && run?.turns.get(String(ran.index)), actions,
-      }, dragged.get(task.id) ?? task.at);
+      return node(
+        {
+          task,
+          title: titleOf(graph, task.id),
+          reads: task.reads.map((id) => titleOf(graph, id)).join(', '),
+          troubles: (wrong.get(task.id) ?? []).map(({ message }) => message).join('; '),
+          isChosen: chosen.includes(task.id),
+          isFresh: fresh.includes(task.id),
+          isGhost: false,
+          isLinking: linking === task.id,
+          ran,
+          turn: ran && run?.turns.get(String(ran.index)),
+          actions,
+        },
+        dragged.get(task.id) ?? task.at,
+      );
     });
-    const planned = (ghosts?.tasks ?? []).map((task) => node({
-      task, title: task.name, reads: '', troubles: '', isChosen: false, isFresh: false, isGhost: true, isLinking: false, ran: undefined, turn: undefined, actions: undefined,
-    }, task.at, 'ghost-'));
+    const planned = (ghosts?.tasks ?? []).map((task) =>
+      node(
+        {
+          task,
+          title: task.name,
+          reads: '',
+          troubles: '',
+          isChosen: false,
+          isFresh: false,
+          isGhost: true,
+          isLinking: false,
+          ran: undefined,
+          turn: undefined,
+          actions: undefined,
+        },
+        task.at,
+        'ghost-',
+      ),
+    );
     return [...here, ...planned];
   }, [graph, chosen, fresh, troubles, ghosts, run, linking, actions, dragged]);
   const nodes = useMemo(() => {
@@ -140,44 +206,79 @@ function useNodes({ graph, chosen, fresh, troubles, ghosts, run, linking, action
   return isSame ? known : nodes;
 }
 
-function drawnEdges(graph: Graph, actions: CanvasActions | undefined, run: RunState | undefined, prefix = ''): FlowEdge<EdgeData>[] {
+function drawnEdges(
+  graph: Graph,
+  actions: CanvasActions | undefined,
+  run: RunState | undefined,
+  prefix = '',
+): FlowEdge<EdgeData>[] {
   const states = new Map(run?.tasks.map((task) => [task.name, task.status]));
   const names = givenNames(graph.tasks);
   return links(graph).map(({ from, to, kind }) => {
     const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
     const color = flows ? 'var(--running)' : kind === 'reads' ? 'var(--ink-muted)' : 'var(--line-strong)';
     return {
-      id: `${prefix}${from}-${to}-${kind}`, type: 'link', source: prefix + from, target: prefix + to, animated: flows,
-      style: { stroke: color, strokeWidth: 1.5, ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }), ...(prefix ? { opacity: 0.5 } : {}) },
+      id: `${prefix}${from}-${to}-${kind}`,
+      type: 'link',
+      source: prefix + from,
+      target: prefix + to,
+      animated: flows,
+      style: {
+        stroke: color,
+        strokeWidth: 1.5,
+        ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }),
+        ...(prefix ? { opacity: 0.5 } : {}),
+      },
       markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
-      data: { name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`, cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined },
+      data: {
+        name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`,
+        cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined,
+      },
     };
   });
 }
 
 /** The tasks a small canvas begins with: the chosen ones with what they read, or the first. */
 function part(graph: Graph, chosen: string[], room: number): string[] {
-  const near = graph.tasks.filter(({ id, reads }) => chosen.includes(id) || chosen.some((each) => graph.tasks.find((task) => task.id === each)?.reads.includes(id) || reads.includes(each)));
+  const near = graph.tasks.filter(
+    ({ id, reads }) =>
+      chosen.includes(id) ||
+      chosen.some((each) => graph.tasks.find((task) => task.id === each)?.reads.includes(id) || reads.includes(each)),
+  );
   const left = Math.min(...(near.length > 0 ? near : graph.tasks).map(({ at }) => at.x));
   const within = (near.length > 0 ? near : graph.tasks).filter(({ at }) => at.x + NODE_WIDTH - left <= room);
   return (within.length > 0 ? within : graph.tasks.slice(0, 1)).map(({ id }) => id);
 }
 
 /** Shows everything, or a readable part of it, when a drawing is opened and again when the chat has changed it. */
-function useFitting(graph: Graph, chosen: string[], fresh: string[], ghosts: Graph | undefined): (duration: number) => void {
+function useFitting(
+  graph: Graph,
+  chosen: string[],
+  fresh: string[],
+  ghosts: Graph | undefined,
+): (duration: number) => void {
   const flow = useReactFlow();
   const store = useStoreApi();
   const planned = ghosts?.tasks.length ?? 0;
-  const fit = useCallback((duration: number) => {
-    if (graph.tasks.length + planned === 0) return;
-    const places = graph.tasks.map(({ at }) => at.x);
-    const room = store.getState().width - 56;
-    const isReadable = planned > 0 || room >= READABLE * (Math.max(...places) - Math.min(...places) + NODE_WIDTH);
-    const wanted = fresh.length > 0 ? fresh : chosen;
-    void flow.fitView({ ...FIT, duration, ...(isReadable ? {} : { nodes: part(graph, wanted, room / READABLE).map((id) => ({ id })) }) });
-  }, [flow, store, graph, chosen, fresh, planned]);
+  const fit = useCallback(
+    (duration: number) => {
+      if (graph.tasks.length + planned === 0) return;
+      const places = graph.tasks.map(({ at }) => at.x);
+      const room = store.getState().width - 56;
+      const isReadable = planned > 0 || room >= READABLE * (Math.max(...places) - Math.min(...places) + NODE_WIDTH);
+      const wanted = fresh.length > 0 ? fresh : chosen;
+      void flow.fitView({
+        ...FIT,
+        duration,
+        ...(isReadable ? {} : { nodes: part(graph, wanted, room / READABLE).map((id) => ({ id })) }),
+      });
+    },
+    [flow, store, graph, chosen, fresh, planned],
+  );
   const latest = useRef(fit);
-  useEffect(() => { latest.current = fit; }, [fit]);
+  useEffect(() => {
+    latest.current = fit;
+  }, [fit]);
   useEffect(() => {
     if (fresh.length === 0 && planned === 0) return undefined;
     const duration = matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : PAN_MS;

@@ -14,7 +14,12 @@ interface DialogProps {
 }
 
 /** What a run must bring. */
-export function Inputs({ graph, opened, close, start }: DialogProps & { graph: Graph; start: (inputs: Record<string, string>) => void }) {
+export function Inputs({
+  graph,
+  opened,
+  close,
+  start,
+}: DialogProps & { graph: Graph; start: (inputs: Record<string, string>) => void }) {
   const [values, setValues] = useState<Record<string, string>>({});
   const names = variables(graph);
   const missing = names.filter((name) => !values[name] && graph.inputs[name] === undefined);
@@ -28,8 +33,20 @@ export function Inputs({ graph, opened, close, start }: DialogProps & { graph: G
     <Modal opened={opened} onClose={close} title="What is this run about?">
       <form onSubmit={submit}>
         <Stack>
-          {names.map((name, position) => <TextInput key={name} label={name} {...(position === 0 ? { 'data-autofocus': true } : {})} withAsterisk={graph.inputs[name] === undefined} placeholder={graph.inputs[name] ?? 'needed'} value={values[name] ?? ''} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />)}
-          <Button type="submit" disabled={missing.length > 0}>Run it</Button>
+          {names.map((name, position) => (
+            <TextInput
+              key={name}
+              label={name}
+              {...(position === 0 ? { 'data-autofocus': true } : {})}
+              withAsterisk={graph.inputs[name] === undefined}
+              placeholder={graph.inputs[name] ?? 'needed'}
+              value={values[name] ?? ''}
+              onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+            />
+          ))}
+          <Button type="submit" disabled={missing.length > 0}>
+            Run it
+          </Button>
         </Stack>
       </form>
     </Modal>
@@ -54,7 +71,16 @@ export function Keys({ opened, close }: DialogProps) {
   return (
     <Modal opened={opened} onClose={close} title="Keys on the canvas">
       <dl className={css.keys}>
-        {KEYS.map(([keys, does]) => <div key={does}><dt>{keys.map((key) => <Kbd key={key}>{key}</Kbd>)}</dt><dd>{does}</dd></div>)}
+        {KEYS.map(([keys, does]) => (
+          <div key={does}>
+            <dt>
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
       </dl>
     </Modal>
   );
@@ -62,7 +88,10 @@ export function Keys({ opened, close }: DialogProps) {
 
 /** Nothing unsaved is lost by going elsewhere without having been asked. */
 export function Leaving({ store, save }: { store: EditorStore; save: () => Promise<unknown> }) {
-  const blocker = useBlocker(({ currentLocation, nextLocation }) => store.snapshot().isDirty && currentLocation.pathname !== nextLocation.pathname);
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) =>
+      store.snapshot().isDirty && currentLocation.pathname !== nextLocation.pathname,
+  );
   if (blocker.state !== 'blocked') return null;
   const { proceed, reset } = blocker;
   const saveFirst = async (): Promise<void> => {
@@ -74,8 +103,12 @@ export function Leaving({ store, save }: { store: EditorStore; save: () => Promi
     <Modal opened onClose={reset} title="Leave without saving?">
       <Text size="sm">The changes on the canvas are not saved. They are lost when you leave.</Text>
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={reset} data-autofocus>Stay</Button>
-        <Button variant="subtle" color="red" onClick={proceed}>Leave</Button>
+        <Button variant="default" onClick={reset} data-autofocus>
+          Stay
+        </Button>
+        <Button variant="subtle" color="red" onClick={proceed}>
+          Leave
+        </Button>
         <Button onClick={() => void saveFirst()}>Save and leave</Button>
       </Group>
     </Modal>

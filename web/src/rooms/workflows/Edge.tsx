@@ -6,19 +6,44 @@ import css from './Canvas.module.css';
 export type EdgeData = { name: string; cut: (() => void) | undefined };
 
 /** What one task reads of another. The pointer can cut it here, the keyboard in the panel of the task. */
-export const Edge = memo(function Edge({ id, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, style, markerEnd, data }: EdgeProps<FlowEdge<EdgeData>>) {
+export const Edge = memo(function Edge({
+  id,
+  sourceX,
+  sourceY,
+  targetX,
+  targetY,
+  sourcePosition,
+  targetPosition,
+  style,
+  markerEnd,
+  data,
+}: EdgeProps<FlowEdge<EdgeData>>) {
   const [path, x, y] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition });
   const [isNear, setNear] = useState(false);
   return (
     <>
       <g onPointerEnter={() => setNear(true)} onPointerLeave={() => setNear(false)}>
-        <BaseEdge id={id} path={path} interactionWidth={24} {...(style ? { style } : {})} {...(markerEnd ? { markerEnd } : {})} />
+        <BaseEdge
+          id={id}
+          path={path}
+          interactionWidth={24}
+          {...(style ? { style } : {})}
+          {...(markerEnd ? { markerEnd } : {})}
+        />
       </g>
       {data?.cut ? (
         <EdgeLabelRenderer>
           <button
-            type="button" tabIndex={-1} className={`nodrag nopan ${css.cut}`} data-near={isNear || undefined} aria-label={`Disconnect ${data.name}`} title={`Disconnect ${data.name}`}
-            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }} onClick={data.cut} onPointerEnter={() => setNear(true)} onPointerLeave={() => setNear(false)}
+            type="button"
+            tabIndex={-1}
+            className={`nodrag nopan ${css.cut}`}
+            data-near={isNear || undefined}
+            aria-label={`Disconnect ${data.name}`}
+            title={`Disconnect ${data.name}`}
+            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+            onClick={data.cut}
+            onPointerEnter={() => setNear(true)}
+            onPointerLeave={() => setNear(false)}
           >
             <IconX size={12} stroke={2.4} aria-hidden />
           </button>

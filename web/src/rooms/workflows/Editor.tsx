@@ -25,31 +25,51 @@ function OneWorkflow({ id }: { id: string | undefined }) {
   const [store] = useState(() => (handedOver && handedOver.id === id ? handedOver.store : new EditorStore()));
   const editing = useSyncExternalStore(store.subscribe, store.snapshot);
   const navigate = useNavigate();
-  const created = useCallback((saved: SavedWorkflow) => {
-    handedOver = { id: saved.id, store };
-    void navigate({ pathname: `/workflows/${saved.id}`, search: location.search }, { replace: true });
-  }, [navigate, store]);
-  useEffect(() => { if (handedOver?.store === store && handedOver.id === id) handedOver = undefined; }, [store, id]);
+  const created = useCallback(
+    (saved: SavedWorkflow) => {
+      handedOver = { id: saved.id, store };
+      void navigate({ pathname: `/workflows/${saved.id}`, search: location.search }, { replace: true });
+    },
+    [navigate, store],
+  );
+  useEffect(() => {
+    if (handedOver?.store === store && handedOver.id === id) handedOver = undefined;
+  }, [store, id]);
   const saving = useSaving(store, editing, id, created);
   const graph = editing.history.present;
   useTitle(graph.name || (id === undefined ? 'New workflow' : 'Workflow'));
   useUnload(store);
-  if (saving.error && editing.base === undefined && id !== undefined) return <div className={css.opening}><ProblemNote what="The workflow could not be opened" error={saving.error} /></div>;
+  if (saving.error && editing.base === undefined && id !== undefined)
+    return (
+      <div className={css.opening}>
+        <ProblemNote what="The workflow could not be opened" error={saving.error} />
+      </div>
+    );
   if (saving.isGone && editing.base === undefined) {
     return (
       <Empty icon={IconSchema} title="There is no such workflow">
-        <p><code>{id}</code> was never saved here, or has been deleted. <Link to="/workflows">All workflows</Link></p>
+        <p>
+          <code>{id}</code> was never saved here, or has been deleted. <Link to="/workflows">All workflows</Link>
+        </p>
       </Empty>
     );
   }
-  if (id !== undefined && editing.base === undefined) return <div className={css.opening} aria-busy><Skeleton height={28} width={260} /><Skeleton height={420} /></div>;
+  if (id !== undefined && editing.base === undefined)
+    return (
+      <div className={css.opening} aria-busy>
+        <Skeleton height={28} width={260} />
+        <Skeleton height={420} />
+      </div>
+    );
   return <Room id={id} store={store} editing={editing} saving={saving} />;
 }
 
 /** A page that is closed with something unsaved asks first. */
 function useUnload(store: EditorStore): void {
   useEffect(() => {
-    const asked = (event: BeforeUnloadEvent): void => { if (store.snapshot().isDirty) event.preventDefault(); };
+    const asked = (event: BeforeUnloadEvent): void => {
+      if (store.snapshot().isDirty) event.preventDefault();
+    };
     window.addEventListener('beforeunload', asked);
     return () => window.removeEventListener('beforeunload', asked);
   }, [store]);

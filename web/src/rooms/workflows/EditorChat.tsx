@@ -18,8 +18,15 @@ import type { Conversation } from './useConversation';
 /** Turns shown before older ones are asked for. */
 const SHOWN = 20;
 
-const EMPTY_CANVAS = ['Build a workflow that researches tea, researches coffee, compares both and writes a report', 'Build a workflow that reads {question}, searches the web and writes an answer'];
-const DRAWN = ['Which tasks are there?', 'Add a step that checks the facts', 'Add a step that translates the result into German'];
+const EMPTY_CANVAS = [
+  'Build a workflow that researches tea, researches coffee, compares both and writes a report',
+  'Build a workflow that reads {question}, searches the web and writes an answer',
+];
+const DRAWN = [
+  'Which tasks are there?',
+  'Add a step that checks the facts',
+  'Add a step that translates the result into German',
+];
 
 interface EditorChatProps {
   conversation: Conversation;
@@ -47,24 +54,66 @@ export function EditorChat({ conversation: { state, problem, say }, threadId, is
   const examples = isEmpty ? EMPTY_CANVAS : DRAWN;
   return (
     <div className={css.chat}>
-      {threadId === undefined ? null : <div className={css.again}><Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forget}>New conversation</Button></div>}
-      <div className={css.talk} ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+      {threadId === undefined ? null : (
+        <div className={css.again}>
+          <Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forget}>
+            New conversation
+          </Button>
+        </div>
+      )}
+      <div
+        className={css.talk}
+        ref={box}
+        onScroll={scrolled}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+      >
         <div className={css.turns} ref={inner}>
           {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
-          {turns.length > shown ? <button type="button" onClick={() => setShown(shown + SHOWN)}>Show {Math.min(SHOWN, turns.length - shown)} earlier turns</button> : null}
+          {turns.length > shown ? (
+            <button type="button" onClick={() => setShown(shown + SHOWN)}>
+              Show {Math.min(SHOWN, turns.length - shown)} earlier turns
+            </button>
+          ) : null}
           {turns.length === 0 && queued.length === 0 && !problem ? (
             <div className={css.invite}>
               <h3>Describe what you want</h3>
-              <p className={css.hint}>It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and every change can be undone.</p>
-              {examples.map((text) => <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>{text}</button>)}
+              <p className={css.hint}>
+                It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and
+                every change can be undone.
+              </p>
+              {examples.map((text) => (
+                <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>
+                  {text}
+                </button>
+              ))}
             </div>
           ) : null}
-          {turns.slice(-shown).map((turn) => <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}><TurnView turn={turn} /></PutPlan>)}
-          {queued.map(({ turnId, content }) => <div key={turnId} className={chatCss.turn}><div className={chatCss.said} data-waiting>{content}</div><div className={chatCss.foot}>Waits for its turn</div></div>)}
+          {turns.slice(-shown).map((turn) => (
+            <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}>
+              <TurnView turn={turn} />
+            </PutPlan>
+          ))}
+          {queued.map(({ turnId, content }) => (
+            <div key={turnId} className={chatCss.turn}>
+              <div className={chatCss.said} data-waiting>
+                {content}
+              </div>
+              <div className={chatCss.foot}>Waits for its turn</div>
+            </div>
+          ))}
         </div>
         <Latest isFollowing={isFollowing} follow={follow} />
       </div>
-      <Composer isRunning={running !== undefined} isSending={send.isPending} thread={threadId ?? 'a new workflow chat'} send={send.mutateAsync} stop={() => stop.mutate()} />
+      <Composer
+        isRunning={running !== undefined}
+        isSending={send.isPending}
+        thread={threadId ?? 'a new workflow chat'}
+        send={send.mutateAsync}
+        stop={() => stop.mutate()}
+      />
     </div>
   );
 }

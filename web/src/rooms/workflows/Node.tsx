@@ -35,46 +35,108 @@ export type NodeType = FlowNode<NodeData>;
 
 const HANDLES = [
   { type: 'target' as const, position: Position.Left, x: -5, y: NODE_HEIGHT / 2 - 5, width: 10, height: 10 },
-  { type: 'source' as const, position: Position.Right, x: NODE_WIDTH - 5, y: NODE_HEIGHT / 2 - 5, width: 10, height: 10 },
+  {
+    type: 'source' as const,
+    position: Position.Right,
+    x: NODE_WIDTH - 5,
+    y: NODE_HEIGHT / 2 - 5,
+    width: 10,
+    height: 10,
+  },
 ];
 const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
 
 export function node(data: NodeData, at: Place, prefix = ''): NodeType {
-  return { id: prefix + data.task.id, type: 'task', position: at, ...SIZE, measured: SIZE, handles: HANDLES, draggable: !data.isGhost, connectable: !data.isGhost, data };
+  return {
+    id: prefix + data.task.id,
+    type: 'task',
+    position: at,
+    ...SIZE,
+    measured: SIZE,
+    handles: HANDLES,
+    draggable: !data.isGhost,
+    connectable: !data.isGhost,
+    data,
+  };
 }
 
 /** The node there was, when the new one looks the same. */
 export function kept(known: NodeType | undefined, fresh: NodeType): NodeType {
-  const isSame = known && known.position === fresh.position && (Object.keys(fresh.data) as (keyof NodeData)[]).every((field) => known.data[field] === fresh.data[field]);
+  const isSame =
+    known &&
+    known.position === fresh.position &&
+    (Object.keys(fresh.data) as (keyof NodeData)[]).every((field) => known.data[field] === fresh.data[field]);
   return known && isSame ? known : fresh;
 }
 
 /** A task as it is drawn; while it is watched, how it stands. */
 export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeType>) {
   const { task, title, reads, troubles, isChosen, isFresh, isGhost, isLinking, ran, actions } = data;
-  const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : ''].filter(Boolean).join(' · ');
-  const unseen = [isGhost ? 'planned' : '', ran ? ran.status.toLowerCase() : '', reads ? `reads ${reads}` : '', troubles ? `wrong: ${troubles}` : ''].filter(Boolean).map((part) => `, ${part}`).join('');
+  const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : '']
+    .filter(Boolean)
+    .join(' · ');
+  const unseen = [
+    isGhost ? 'planned' : '',
+    ran ? ran.status.toLowerCase() : '',
+    reads ? `reads ${reads}` : '',
+    troubles ? `wrong: ${troubles}` : '',
+  ]
+    .filter(Boolean)
+    .map((part) => `, ${part}`)
+    .join('');
   const pressed = (event: KeyboardEvent): void => {
     if (!actions?.pressed(task.id, event)) return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const clicked = (event: MouseEvent): void => actions?.choose(task.id, event.shiftKey || event.metaKey || event.ctrlKey);
+  const clicked = (event: MouseEvent): void =>
+    actions?.choose(task.id, event.shiftKey || event.metaKey || event.ctrlKey);
   return (
     <>
       <Handle type="target" position={Position.Left} isConnectable={isConnectable} aria-hidden />
       <button
-        type="button" className={`${shared.node} ${css.node}`} aria-pressed={isChosen} data-task={task.id} data-ghost={isGhost || undefined} data-fresh={isFresh || undefined} data-linking={isLinking || undefined}
-        data-wrong={troubles ? true : undefined} data-tone={ran ? statusTone(ran.status) : undefined} disabled={isGhost} onClick={clicked} onKeyDown={pressed}
+        type="button"
+        className={`${shared.node} ${css.node}`}
+        aria-pressed={isChosen}
+        data-task={task.id}
+        data-ghost={isGhost || undefined}
+        data-fresh={isFresh || undefined}
+        data-linking={isLinking || undefined}
+        data-wrong={troubles ? true : undefined}
+        data-tone={ran ? statusTone(ran.status) : undefined}
+        disabled={isGhost}
+        onClick={clicked}
+        onKeyDown={pressed}
       >
         <span className={`${shared.first} ${css.first}`}>
-          {ran ? <span className={css.icon} aria-hidden><StatusIcon standing={ran.status} size={15} /></span> : isGhost ? <IconPencilQuestion size={15} aria-hidden /> : null}
-          <strong>{title}<span className="visually-hidden">{unseen}.</span></strong>
-          {troubles ? <span className={css.wrong} title={troubles}><IconAlertTriangle size={15} aria-hidden /></span> : null}
-          {ran?.startedAt ? <small><TaskTook task={ran} /></small> : null}
+          {ran ? (
+            <span className={css.icon} aria-hidden>
+              <StatusIcon standing={ran.status} size={15} />
+            </span>
+          ) : isGhost ? (
+            <IconPencilQuestion size={15} aria-hidden />
+          ) : null}
+          <strong>
+            {title}
+            <span className="visually-hidden">{unseen}.</span>
+          </strong>
+          {troubles ? (
+            <span className={css.wrong} title={troubles}>
+              <IconAlertTriangle size={15} aria-hidden />
+            </span>
+          ) : null}
+          {ran?.startedAt ? (
+            <small>
+              <TaskTook task={ran} />
+            </small>
+          ) : null}
         </span>
         <Line data={data} isLong={!facts} />
-        {facts ? <span className={shared.last}><span>{facts}</span></span> : null}
+        {facts ? (
+          <span className={shared.last}>
+            <span>{facts}</span>
+          </span>
+        ) : null}
       </button>
       <Handle type="source" position={Position.Right} isConnectable={isConnectable} aria-hidden />
     </>
@@ -83,10 +145,46 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
 
 /** What it does now or came to, what is wrong with it, or what there is to do. */
 function Line({ data: { task, troubles, ran, turn }, isLong }: { data: NodeData; isLong: boolean }) {
-  if (ran?.error) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone={ran.status === 'FAILED' ? 'bad' : undefined}>{ran.error}</span>;
-  if (ran?.status === 'RUNNING') return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">{turn ? doing(turn) : 'is under way'}</span>;
-  if (ran?.status === 'WAITING') return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="warn">waits for a review</span>;
-  if (ran?.output !== undefined) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>{ran.output.replaceAll(/[#>*_`]/g, '').trim().slice(0, 140)}</span>;
-  if (troubles) return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="bad" aria-hidden>{troubles}</span>;
-  return <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>{task.description}</span>;
+  if (ran?.error)
+    return (
+      <span
+        className={`${shared.line} ${css.line}`}
+        data-long={isLong || undefined}
+        data-tone={ran.status === 'FAILED' ? 'bad' : undefined}
+      >
+        {ran.error}
+      </span>
+    );
+  if (ran?.status === 'RUNNING')
+    return (
+      <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">
+        {turn ? doing(turn) : 'is under way'}
+      </span>
+    );
+  if (ran?.status === 'WAITING')
+    return (
+      <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="warn">
+        waits for a review
+      </span>
+    );
+  if (ran?.output !== undefined)
+    return (
+      <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>
+        {ran.output
+          .replaceAll(/[#>*_`]/g, '')
+          .trim()
+          .slice(0, 140)}
+      </span>
+    );
+  if (troubles)
+    return (
+      <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="bad" aria-hidden>
+        {troubles}
+      </span>
+    );
+  return (
+    <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined}>
+      {task.description}
+    </span>
+  );
 }

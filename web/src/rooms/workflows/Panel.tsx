@@ -22,7 +22,11 @@ interface PanelProps {
 
 /** What stands beside the canvas, one thing at a time. */
 export function Panel({ tab: chosen, first, choose, children }: PanelProps) {
-  const tabs: [Tab, string][] = [['task', first], ['chat', 'Chat'], ['versions', 'Versions']];
+  const tabs: [Tab, string][] = [
+    ['task', first],
+    ['chat', 'Chat'],
+    ['versions', 'Versions'],
+  ];
   const step = (event: KeyboardEvent, at: number): void => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const next = by === undefined ? undefined : tabs[(at + by + tabs.length) % tabs.length];
@@ -34,10 +38,30 @@ export function Panel({ tab: chosen, first, choose, children }: PanelProps) {
     <aside className={css.panel} aria-label="Panel">
       <div className={css.tabs} role="tablist" aria-label="Beside the canvas">
         {tabs.map(([tab, name], at) => (
-          <button key={tab} id={`tab-${tab}`} type="button" role="tab" aria-selected={tab === chosen} aria-controls={tab === chosen ? `panel-${tab}` : undefined} tabIndex={tab === chosen ? 0 : -1} onClick={() => choose(tab)} onKeyDown={(event) => step(event, at)}>{name}</button>
+          <button
+            key={tab}
+            id={`tab-${tab}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === chosen}
+            aria-controls={tab === chosen ? `panel-${tab}` : undefined}
+            tabIndex={tab === chosen ? 0 : -1}
+            onClick={() => choose(tab)}
+            onKeyDown={(event) => step(event, at)}
+          >
+            {name}
+          </button>
         ))}
       </div>
-      <div className={css.inside} role="tabpanel" id={`panel-${chosen}`} aria-labelledby={`tab-${chosen}`} data-tab={chosen}>{children}</div>
+      <div
+        className={css.inside}
+        role="tabpanel"
+        id={`panel-${chosen}`}
+        aria-labelledby={`tab-${chosen}`}
+        data-tab={chosen}
+      >
+        {children}
+      </div>
     </aside>
   );
 }
@@ -57,9 +81,15 @@ export function Chosen({ store, graph, chosen, troubles, hand, run }: ChosenProp
   if (chosen.length > 1) {
     return (
       <div className={css.form}>
-        <p>{chosen.length} tasks are chosen: {chosen.map((id) => titleOf(graph, id)).join(', ')}.</p>
-        <Button size="xs" variant="default" onClick={() => hand.duplicate(chosen)}>Duplicate them</Button>
-        <Button size="xs" variant="subtle" color="red" onClick={() => hand.removeTasks(chosen)}>Remove them</Button>
+        <p>
+          {chosen.length} tasks are chosen: {chosen.map((id) => titleOf(graph, id)).join(', ')}.
+        </p>
+        <Button size="xs" variant="default" onClick={() => hand.duplicate(chosen)}>
+          Duplicate them
+        </Button>
+        <Button size="xs" variant="subtle" color="red" onClick={() => hand.removeTasks(chosen)}>
+          Remove them
+        </Button>
       </div>
     );
   }
@@ -69,7 +99,17 @@ export function Chosen({ store, graph, chosen, troubles, hand, run }: ChosenProp
   return (
     <>
       {run && ran ? <RunTask run={run} task={ran} /> : null}
-      <TaskForm key={task.id} store={store} graph={graph} task={task} troubles={troubles} isNew={hand.added === task.id} duplicate={() => hand.duplicate([task.id])} remove={() => hand.removeTasks([task.id])} link={() => hand.link(task.id)} />
+      <TaskForm
+        key={task.id}
+        store={store}
+        graph={graph}
+        task={task}
+        troubles={troubles}
+        isNew={hand.added === task.id}
+        duplicate={() => hand.duplicate([task.id])}
+        remove={() => hand.removeTasks([task.id])}
+        link={() => hand.link(task.id)}
+      />
     </>
   );
 }

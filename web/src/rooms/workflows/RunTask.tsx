@@ -17,9 +17,17 @@ export function RunTask({ run, task }: { run: RunState; task: Task }) {
         <TaskTook task={task} />
         <Link to={`/runs/${run.runId}/conversation?turn=${task.index}`}>Conversation</Link>
       </header>
-      {turn && !isOver(task.status) ? <p>{task.name} {doing(turn)}</p> : null}
+      {turn && !isOver(task.status) ? (
+        <p>
+          {task.name} {doing(turn)}
+        </p>
+      ) : null}
       {task.error ? <p className={css.bad}>{task.error}</p> : null}
-      {task.output === undefined ? null : <div className={css.output} tabIndex={0} role="region" aria-label="Output"><Markdown text={task.output} /></div>}
+      {task.output === undefined ? null : (
+        <div className={css.output} tabIndex={0} role="region" aria-label="Output">
+          <Markdown text={task.output} />
+        </div>
+      )}
     </section>
   );
 }

@@ -22,10 +22,14 @@ export function Versions({ id, current, seen, look }: VersionsProps) {
   const [limit, setLimit] = useState(SHOWN);
   const { data, error } = useQuery({
     queryKey: ['workflow', id, 'history', current, limit],
-    queryFn: ({ signal }) => get<{ versions: ListedVersion[]; total: number }>(`/api/workflows/${id}/history?limit=${limit}`, signal),
+    queryFn: ({ signal }) =>
+      get<{ versions: ListedVersion[]; total: number }>(`/api/workflows/${id}/history?limit=${limit}`, signal),
     enabled: id !== undefined,
   });
-  if (id === undefined) return <p className={css.hint}>Nothing is saved yet. Every save makes a version that can be looked at and restored.</p>;
+  if (id === undefined)
+    return (
+      <p className={css.hint}>Nothing is saved yet. Every save makes a version that can be looked at and restored.</p>
+    );
   if (error) return <ProblemNote what="The versions could not be listed" error={error} />;
   if (!data) return <Skeleton height={160} />;
   return (
@@ -33,15 +37,28 @@ export function Versions({ id, current, seen, look }: VersionsProps) {
       <ol className={css.versions} aria-label="Versions, the newest first">
         {data.versions.map(({ version, savedAt, savedBy, tasks }) => (
           <li key={version} data-chosen={version === (seen ?? current) || undefined}>
-            <button type="button" aria-pressed={version === seen} onClick={() => look(version === current || version === seen ? undefined : version)}>
+            <button
+              type="button"
+              aria-pressed={version === seen}
+              onClick={() => look(version === current || version === seen ? undefined : version)}
+            >
               <strong>Version {version}</strong>
-              <span>{tasks} {tasks === 1 ? 'task' : 'tasks'}</span>
-              <small><Ago at={savedAt} /> by {savedBy}{version === current ? ' · on the canvas' : ''}</small>
+              <span>
+                {tasks} {tasks === 1 ? 'task' : 'tasks'}
+              </span>
+              <small>
+                <Ago at={savedAt} /> by {savedBy}
+                {version === current ? ' · on the canvas' : ''}
+              </small>
             </button>
           </li>
         ))}
       </ol>
-      {data.total > data.versions.length && limit < 100 ? <Button size="xs" variant="default" onClick={() => setLimit(Math.min(100, limit + 40))}>Show older</Button> : null}
+      {data.total > data.versions.length && limit < 100 ? (
+        <Button size="xs" variant="default" onClick={() => setLimit(Math.min(100, limit + 40))}>
+          Show older
+        </Button>
+      ) : null}
     </>
   );
 }

@@ -22,23 +22,60 @@ export default function Workflows() {
   const page = Math.max(1, Math.floor(Number(params.get('page') ?? 1)) || 1);
   const { data, error } = useQuery({
     queryKey: ['workflows', page],
-    queryFn: ({ signal }) => get<{ workflows: ListedWorkflow[]; total: number }>(`/api/workflows?limit=${PAGE_SIZE}&offset=${(page - 1) * PAGE_SIZE}`, signal),
+    queryFn: ({ signal }) =>
+      get<{ workflows: ListedWorkflow[]; total: number }>(
+        `/api/workflows?limit=${PAGE_SIZE}&offset=${(page - 1) * PAGE_SIZE}`,
+        signal,
+      ),
     refetchInterval: QUIET_MS,
   });
   const last = Math.ceil((data?.total ?? 0) / PAGE_SIZE);
   return (
-    <Page title="Workflows" actions={<Button component={Link} to="/workflows/new" leftSection={<IconPlus size={16} />} size="xs">New workflow</Button>}>
+    <Page
+      title="Workflows"
+      actions={
+        <Button component={Link} to="/workflows/new" leftSection={<IconPlus size={16} />} size="xs">
+          New workflow
+        </Button>
+      }
+    >
       {error ? <ProblemNote what="The workflows could not be listed" error={error} /> : null}
       {data && data.workflows.length > 0 ? (
-        <Card><ul className={css.list} aria-label="Saved workflows">{data.workflows.map((workflow) => <Row key={workflow.id} workflow={workflow} />)}</ul></Card>
+        <Card>
+          <ul className={css.list} aria-label="Saved workflows">
+            {data.workflows.map((workflow) => (
+              <Row key={workflow.id} workflow={workflow} />
+            ))}
+          </ul>
+        </Card>
       ) : null}
-      {data?.total === 0 ? <Card><None /></Card> : null}
+      {data?.total === 0 ? (
+        <Card>
+          <None />
+        </Card>
+      ) : null}
       {!data && !error ? <Skeleton height={240} radius={10} /> : null}
       {last > 1 ? (
         <nav className={css.pages} aria-label="Pages">
-          <Button variant="default" size="xs" disabled={page <= 1} onClick={() => setParams({ page: String(page - 1) })}>Newer</Button>
-          <span>Page {page} of {last}</span>
-          <Button variant="default" size="xs" disabled={page >= last} onClick={() => setParams({ page: String(page + 1) })}>Older</Button>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={page <= 1}
+            onClick={() => setParams({ page: String(page - 1) })}
+          >
+            Newer
+          </Button>
+          <span>
+            Page {page} of {last}
+          </span>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={page >= last}
+            onClick={() => setParams({ page: String(page + 1) })}
+          >
+            Older
+          </Button>
         </nav>
       ) : null}
     </Page>
@@ -48,36 +85,73 @@ export default function Workflows() {
 function None() {
   return (
     <Empty icon={IconSchema} title="No workflows yet">
-      <p>A workflow is a graph of tasks that is kept, version by version, and run again and again. Draw one, or describe it to the chat beside the canvas.</p>
-      <Button component={Link} to="/workflows/new" size="xs" mt={6}>Draw a workflow</Button>
+      <p>
+        A workflow is a graph of tasks that is kept, version by version, and run again and again. Draw one, or describe
+        it to the chat beside the canvas.
+      </p>
+      <Button component={Link} to="/workflows/new" size="xs" mt={6}>
+        Draw a workflow
+      </Button>
     </Empty>
   );
 }
 
 function Row({ workflow }: { workflow: ListedWorkflow }) {
   const [deleting, setDeleting] = useState(false);
-  const erase = useAction('Deleting', () => remove(`/api/workflows/${workflow.id}`), () => setDeleting(false));
+  const erase = useAction(
+    'Deleting',
+    () => remove(`/api/workflows/${workflow.id}`),
+    () => setDeleting(false),
+  );
   return (
     <li className={css.row}>
-      <span className={css.icon} aria-hidden><IconSchema size={18} stroke={1.6} /></span>
+      <span className={css.icon} aria-hidden>
+        <IconSchema size={18} stroke={1.6} />
+      </span>
       <span className={css.what}>
-        <Link className={css.name} to={`/workflows/${workflow.id}`}>{workflow.name}</Link>
+        <Link className={css.name} to={`/workflows/${workflow.id}`}>
+          {workflow.name}
+        </Link>
         {workflow.description ? <span className={css.about}>{workflow.description}</span> : null}
       </span>
       <span className={css.facts}>
-        <span>{workflow.tasks} {workflow.tasks === 1 ? 'task' : 'tasks'}</span>
+        <span>
+          {workflow.tasks} {workflow.tasks === 1 ? 'task' : 'tasks'}
+        </span>
         <span>version {workflow.version}</span>
-        <span>saved <Ago at={workflow.updatedAt} /> by {workflow.updatedBy}</span>
+        <span>
+          saved <Ago at={workflow.updatedAt} /> by {workflow.updatedBy}
+        </span>
       </span>
       <Menu>
-        <Menu.Target><ActionIcon className={css.more} variant="subtle" color="gray" aria-label={`More about ${workflow.name}`}><IconDots size={16} /></ActionIcon></Menu.Target>
+        <Menu.Target>
+          <ActionIcon className={css.more} variant="subtle" color="gray" aria-label={`More about ${workflow.name}`}>
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item component={Link} to={`/workflows/${workflow.id}`} leftSection={<IconPencil size={15} />}>Open</Menu.Item>
-          <Menu.Item component={Link} to={`/runs?${new URLSearchParams({ tag: `workflow:${workflow.id}` })}`} leftSection={<IconSchema size={15} />}>Its runs</Menu.Item>
-          <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>Delete</Menu.Item>
+          <Menu.Item component={Link} to={`/workflows/${workflow.id}`} leftSection={<IconPencil size={15} />}>
+            Open
+          </Menu.Item>
+          <Menu.Item
+            component={Link}
+            to={`/runs?${new URLSearchParams({ tag: `workflow:${workflow.id}` })}`}
+            leftSection={<IconSchema size={15} />}
+          >
+            Its runs
+          </Menu.Item>
+          <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>
+            Delete
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <ConfirmDelete what={workflow.name} means={ERASED} opened={deleting} close={() => setDeleting(false)} confirm={() => erase.mutate()} />
+      <ConfirmDelete
+        what={workflow.name}
+        means={ERASED}
+        opened={deleting}
+        close={() => setDeleting(false)}
+        confirm={() => erase.mutate()}
+      />
     </li>
   );
 }

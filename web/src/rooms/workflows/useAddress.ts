@@ -25,10 +25,21 @@ export interface Address {
 /** What of the page is in its address. */
 export function useAddress(): Address {
   const [params, setParams] = useSearchParams();
-  const set = useCallback((changed: Record<string, string | undefined>) => setParams((old) => new URLSearchParams(changedSearch(old, changed)), { replace: true }), [setParams]);
+  const set = useCallback(
+    (changed: Record<string, string | undefined>) =>
+      setParams((old) => new URLSearchParams(changedSearch(old, changed)), { replace: true }),
+    [setParams],
+  );
   const version = Number(params.get('version') ?? 0) || undefined;
   const tab = (['chat', 'versions'] as const).find((name) => name === params.get('panel')) ?? ('task' as const);
-  return { run: params.get('run') ?? undefined, version, thread: params.get('chat') ?? undefined, task: Number(params.get('task') ?? 0), tab, set };
+  return {
+    run: params.get('run') ?? undefined,
+    version,
+    thread: params.get('chat') ?? undefined,
+    task: Number(params.get('task') ?? 0),
+    tab,
+    set,
+  };
 }
 
 export function changedSearch(old: URLSearchParams | string, changed: Record<string, string | undefined>): string {
@@ -46,7 +57,9 @@ export function useLastChat(id: string | undefined, { thread, set }: Address): (
     const known = id === undefined ? null : localStorage.getItem(`${LAST_CHAT}.${id}`);
     if (known && thread === undefined) set({ chat: known });
   }, [id]); // oxlint-disable-line react/exhaustive-deps
-  useEffect(() => { if (id !== undefined && thread !== undefined) localStorage.setItem(`${LAST_CHAT}.${id}`, thread); }, [id, thread]);
+  useEffect(() => {
+    if (id !== undefined && thread !== undefined) localStorage.setItem(`${LAST_CHAT}.${id}`, thread);
+  }, [id, thread]);
   return () => {
     localStorage.removeItem(`${LAST_CHAT}.${id}`);
     set({ chat: undefined });
@@ -54,7 +67,10 @@ export function useLastChat(id: string | undefined, { thread, set }: Address): (
 }
 
 /** The version that is looked at. */
-export function useVersion(id: string | undefined, version: number | undefined): { seen: SavedWorkflow | undefined; error: Error | null } {
+export function useVersion(
+  id: string | undefined,
+  version: number | undefined,
+): { seen: SavedWorkflow | undefined; error: Error | null } {
   const { data, error } = useQuery({
     queryKey: ['workflow', id, 'version', version],
     queryFn: ({ signal }) => get<SavedWorkflow>(`/api/workflows/${id}/versions/${version}`, signal),

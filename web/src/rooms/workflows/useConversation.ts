@@ -29,7 +29,12 @@ export interface Conversation {
 }
 
 /** The conversation beside the canvas: what it says, and its calls made on the canvas as they come. */
-export function useConversation(store: EditorStore, workflowId: string | undefined, threadId: string | undefined, begun: (thread: string) => void): Conversation {
+export function useConversation(
+  store: EditorStore,
+  workflowId: string | undefined,
+  threadId: string | undefined,
+  begun: (thread: string) => void,
+): Conversation {
   const hands = useMemo(() => new Hands(MANIFEST), []);
   useEffect(() => {
     hands.open();
@@ -56,7 +61,11 @@ export function useConversation(store: EditorStore, workflowId: string | undefin
   }, [state, threadId, mine, store, hands]);
   const say = async (message: Message): Promise<{ turnId: string }> => {
     const context = { kind: 'editor', ...(workflowId === undefined ? {} : { workflowId }) };
-    const { thread_id, turn_id } = await hands.say({ ...message, chat_context: context, ...(threadId === undefined ? {} : { thread_id: threadId }) });
+    const { thread_id, turn_id } = await hands.say({
+      ...message,
+      chat_context: context,
+      ...(threadId === undefined ? {} : { thread_id: threadId }),
+    });
     const turns = [...remembered(), turn_id].slice(-MINE_MAX);
     sessionStorage.setItem(MINE, JSON.stringify(turns));
     setMine(turns);

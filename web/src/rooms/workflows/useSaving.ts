@@ -24,11 +24,23 @@ export interface Saving {
 }
 
 /** The saved side of what is edited: opened, kept up to date, and never saved over what nobody has seen. */
-export function useSaving(store: EditorStore, { history, base, isDirty }: Editing, id: string | undefined, created: (saved: SavedWorkflow) => void): Saving {
+export function useSaving(
+  store: EditorStore,
+  { history, base, isDirty }: Editing,
+  id: string | undefined,
+  created: (saved: SavedWorkflow) => void,
+): Saving {
   const client = useQueryClient();
   const queryKey = ['workflow', id];
-  const { data: newest, error, refetch } = useQuery({
-    queryKey, queryFn: ({ signal }) => get<SavedWorkflow>(`/api/workflows/${id}`, signal), enabled: id !== undefined, refetchInterval: LOOK_MS,
+  const {
+    data: newest,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => get<SavedWorkflow>(`/api/workflows/${id}`, signal),
+    enabled: id !== undefined,
+    refetchInterval: LOOK_MS,
   });
   const isNewer = newest !== undefined && base !== undefined && newest.version > base.version;
   useEffect(() => {
@@ -45,7 +57,10 @@ export function useSaving(store: EditorStore, { history, base, isDirty }: Editin
       const { graph } = store;
       const known = store.snapshot().base;
       const document = toDocument(graph);
-      const saved = id === undefined || known === undefined ? await post<SavedWorkflow>('/api/workflows', document) : await replace<SavedWorkflow>(`/api/workflows/${id}`, known.version, document);
+      const saved =
+        id === undefined || known === undefined
+          ? await post<SavedWorkflow>('/api/workflows', document)
+          : await replace<SavedWorkflow>(`/api/workflows/${id}`, known.version, document);
       store.saved(saved, graph);
       return saved;
     },
@@ -55,13 +70,19 @@ export function useSaving(store: EditorStore, { history, base, isDirty }: Editin
       for (const warning of saved.warnings ?? []) notifications.show({ color: 'yellow', message: warning });
       if (id === undefined) created(saved);
     },
-    onError: (problem) => { if (problem instanceof Problem && problem.status === 412) void refetch(); },
+    onError: (problem) => {
+      if (problem instanceof Problem && problem.status === 412) void refetch();
+    },
   });
   // What was refused is another thing once it is changed.
   const { isError, reset } = saving;
-  useEffect(() => { if (isError) reset(); }, [history.present]); // oxlint-disable-line react/exhaustive-deps
+  useEffect(() => {
+    if (isError) reset();
+  }, [history.present]); // oxlint-disable-line react/exhaustive-deps
   const isStale = saving.error instanceof Problem && saving.error.status === 412;
-  const isGone = [saving.error, error].some((problem) => problem instanceof Problem && problem.code === 'WORKFLOW_NOT_FOUND');
+  const isGone = [saving.error, error].some(
+    (problem) => problem instanceof Problem && problem.code === 'WORKFLOW_NOT_FOUND',
+  );
   return {
     newest,
     theirs: isNewer && isDirty ? newest : undefined,

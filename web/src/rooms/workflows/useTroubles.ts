@@ -15,10 +15,16 @@ async function rehearsed(graph: Graph): Promise<Mistake[]> {
   const { tasks, inputs, options } = toDocument(graph);
   const bare = tasks.map(({ position: _position, ...task }) => task);
   try {
-    await post<Rehearsal>('/api/runs', { tasks: bare, dryRun: true, ...(inputs ? { inputs } : {}), ...(options ? { options } : {}) });
+    await post<Rehearsal>('/api/runs', {
+      tasks: bare,
+      dryRun: true,
+      ...(inputs ? { inputs } : {}),
+      ...(options ? { options } : {}),
+    });
     return [];
   } catch (error) {
-    if (error instanceof Problem && error.status === 400) return error.mistakes.length > 0 ? error.mistakes : [{ error: error.code, place: '', message: error.message }];
+    if (error instanceof Problem && error.status === 400)
+      return error.mistakes.length > 0 ? error.mistakes : [{ error: error.code, place: '', message: error.message }];
     throw error;
   }
 }

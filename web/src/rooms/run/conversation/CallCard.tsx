@@ -10,20 +10,45 @@ import { ItemView } from './ItemView';
 /** A tool call of a run; a subtask opens into its own conversation. */
 export function CallCard({ run, call }: { run: RunState; call: Call }) {
   const turn = call.isTurn ? run.turns.get(call.id) : undefined;
-  const line = turn ? (turn.phase.is === 'over' ? turn.title : `${turn.title}: ${doing(turn)}`) : `${inOneLine(call.args, call.result)}${call.progress && !call.endedAt ? ` · ${call.progress}` : ''}`;
+  const line = turn
+    ? turn.phase.is === 'over'
+      ? turn.title
+      : `${turn.title}: ${doing(turn)}`
+    : `${inOneLine(call.args, call.result)}${call.progress && !call.endedAt ? ` · ${call.progress}` : ''}`;
   return (
-    <ToolCard name={call.tool} line={line} standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'} isSubtask={call.isTurn} startedAt={call.startedAt} durationMs={call.durationMs}>
+    <ToolCard
+      name={call.tool}
+      line={line}
+      standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'}
+      isSubtask={call.isTurn}
+      startedAt={call.startedAt}
+      durationMs={call.durationMs}
+    >
       {() => (
         <>
-          {call.args ? <ToolPart title="Arguments"><Text text={call.args} /></ToolPart> : null}
+          {call.args ? (
+            <ToolPart title="Arguments">
+              <Text text={call.args} />
+            </ToolPart>
+          ) : null}
           {turn ? (
             <div className={css.nested}>
               {turn.prompt && turn.items.length === 0 ? <Markdown text={turn.prompt} /> : null}
-              {turn.items.map((item) => <ItemView key={item.seq} run={run} item={item} />)}
+              {turn.items.map((item) => (
+                <ItemView key={item.seq} run={run} item={item} />
+              ))}
             </div>
           ) : null}
-          {call.charged ? <p className={css.waiting}>Another ensemble used {count(call.charged.tokens)} tokens and {money(call.charged.costUsd)} for it</p> : null}
-          {call.result === undefined ? null : <ToolPart title={call.outcome === 'FAILURE' ? 'Why it failed' : 'Result'}><Text text={call.result} /></ToolPart>}
+          {call.charged ? (
+            <p className={css.waiting}>
+              Another ensemble used {count(call.charged.tokens)} tokens and {money(call.charged.costUsd)} for it
+            </p>
+          ) : null}
+          {call.result === undefined ? null : (
+            <ToolPart title={call.outcome === 'FAILURE' ? 'Why it failed' : 'Result'}>
+              <Text text={call.result} />
+            </ToolPart>
+          )}
         </>
       )}
     </ToolCard>

@@ -37,10 +37,15 @@ function liveliest(run: RunState): string {
 
 function Silent({ run, wanted }: { run: RunState; wanted: string }) {
   const task = run.tasks[Number(wanted) - 1];
-  const why = task?.startedAt && run.first > 0 ? 'It took place before the events shown. Show earlier ones to read it.' : 'It has not been asked anything yet.';
+  const why =
+    task?.startedAt && run.first > 0
+      ? 'It took place before the events shown. Show earlier ones to read it.'
+      : 'It has not been asked anything yet.';
   return (
     <div className={css.talk}>
-      <Empty icon={IconMessages} title={task ? `Nothing from ${task.name} here` : 'No such task'}><p>{why}</p></Empty>
+      <Empty icon={IconMessages} title={task ? `Nothing from ${task.name} here` : 'No such task'}>
+        <p>{why}</p>
+      </Empty>
     </div>
   );
 }
@@ -74,22 +79,44 @@ function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
     virtual.scrollToIndex(turn.items.length - 1, { align: 'end' });
   };
   return (
-    <div className={css.talk} ref={scroller} onScroll={scrolled} tabIndex={0} role="log" aria-label={`Conversation of ${turn.title}`} aria-live="off">
+    <div
+      className={css.talk}
+      ref={scroller}
+      onScroll={scrolled}
+      tabIndex={0}
+      role="log"
+      aria-label={`Conversation of ${turn.title}`}
+      aria-live="off"
+    >
       <div className={css.inner} style={{ paddingTop: 0 }}>
         <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ key, index, start }) => {
             const item = turn.items[index];
             return item ? (
-              <div key={key} ref={virtual.measureElement} data-index={index} className={css.item} style={{ transform: `translateY(${start}px)` }}>
+              <div
+                key={key}
+                ref={virtual.measureElement}
+                data-index={index}
+                className={css.item}
+                style={{ transform: `translateY(${start}px)` }}
+              >
                 <ItemView run={run} item={item} isMarked={index === marked && seq >= 0} />
               </div>
             ) : null;
           })}
         </div>
-        {turn.phase.is === 'over' ? null : <p className={css.waiting}>{turn.title} {doing(turn)}</p>}
+        {turn.phase.is === 'over' ? null : (
+          <p className={css.waiting}>
+            {turn.title} {doing(turn)}
+          </p>
+        )}
       </div>
       {atEnd || turn.phase.is === 'over' ? null : (
-        <div className={css.follow}><Button size="xs" radius="xl" leftSection={<IconArrowDown size={14} />} onClick={toEnd}>Follow</Button></div>
+        <div className={css.follow}>
+          <Button size="xs" radius="xl" leftSection={<IconArrowDown size={14} />} onClick={toEnd}>
+            Follow
+          </Button>
+        </div>
       )}
     </div>
   );

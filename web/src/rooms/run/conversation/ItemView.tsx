@@ -18,19 +18,28 @@ interface ItemProps {
 }
 
 /** One thing that happened in a conversation. */
-export const ItemView = memo(function ItemView({ run, item, isMarked = false }: ItemProps) {
-  switch (item.kind) {
-    case 'round': return <RoundView run={run} round={item} isMarked={isMarked} />;
-    case 'chore': return <ChoreView run={run} chore={item} />;
-    case 'gate': return <GateView gate={item} />;
-    case 'note': return (
-      <div>
-        <div className={css.note} data-tone={item.tone}>{item.text}</div>
-        {item.detail ? <div className={css.detail}>{item.detail}</div> : null}
-      </div>
-    );
-  }
-}, (before, after) => before.item === after.item && before.isMarked === after.isMarked && !hasTurn(after.item));
+export const ItemView = memo(
+  function ItemView({ run, item, isMarked = false }: ItemProps) {
+    switch (item.kind) {
+      case 'round':
+        return <RoundView run={run} round={item} isMarked={isMarked} />;
+      case 'chore':
+        return <ChoreView run={run} chore={item} />;
+      case 'gate':
+        return <GateView gate={item} />;
+      case 'note':
+        return (
+          <div>
+            <div className={css.note} data-tone={item.tone}>
+              {item.text}
+            </div>
+            {item.detail ? <div className={css.detail}>{item.detail}</div> : null}
+          </div>
+        );
+    }
+  },
+  (before, after) => before.item === after.item && before.isMarked === after.isMarked && !hasTurn(after.item),
+);
 
 /** Conversations inside a card change without the item that holds the card. */
 function hasTurn(item: Item): boolean {
@@ -39,25 +48,56 @@ function hasTurn(item: Item): boolean {
 
 function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMarked: boolean }) {
   const { text, streaming, calls, failures, endedAt } = round;
-  const tokens = round.inputTokens + round.outputTokens > 0 ? `${count(round.inputTokens)} in · ${count(round.outputTokens)} out` : '';
+  const tokens =
+    round.inputTokens + round.outputTokens > 0
+      ? `${count(round.inputTokens)} in · ${count(round.outputTokens)} out`
+      : '';
   const value = text === undefined ? undefined : parsed(text);
   return (
     <>
-      {round.sent.map((message, position) => <Message key={`${message.role}${position}`} message={message} />)}
+      {round.sent.map((message, position) => (
+        <Message key={`${message.role}${position}`} message={message} />
+      ))}
       <article className={css.round} data-marked={isMarked || undefined}>
         <header>
           <strong>Round {round.index + 1}</strong>
           <span>{round.model}</span>
-          <span>{round.latencyMs === undefined ? <Took from={round.startedAt} to={endedAt} /> : duration(round.latencyMs)}</span>
+          <span>
+            {round.latencyMs === undefined ? <Took from={round.startedAt} to={endedAt} /> : duration(round.latencyMs)}
+          </span>
           <span>{tokens}</span>
-          <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title="The event of this round">#{round.seq}</Link>
+          <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title="The event of this round">
+            #{round.seq}
+          </Link>
         </header>
-        {failures.map((failure) => <p key={failure.seq} className={css.failure}>{failure.message}; {failure.then}</p>)}
+        {failures.map((failure) => (
+          <p key={failure.seq} className={css.failure}>
+            {failure.message}; {failure.then}
+          </p>
+        ))}
         {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
-        {text === undefined && round.isPartial && !endedAt ? <p className={css.waiting}>{streaming ? 'Anything said before this page listened comes with the whole answer.' : `${round.model} is at work; anything it said before this page listened comes with the whole answer.`}</p> : null}
-        {text === undefined && streaming ? <div className={css.caret}><Growing text={streaming} /></div> : null}
-        {text === undefined && !streaming && !endedAt && !round.isPartial ? <p className={css.waiting}>{round.model} has not said anything yet</p> : null}
-        {calls.length > 0 ? <div className={css.calls}>{calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div> : null}
+        {text === undefined && round.isPartial && !endedAt ? (
+          <p className={css.waiting}>
+            {streaming
+              ? 'Anything said before this page listened comes with the whole answer.'
+              : `${round.model} is at work; anything it said before this page listened comes with the whole answer.`}
+          </p>
+        ) : null}
+        {text === undefined && streaming ? (
+          <div className={css.caret}>
+            <Growing text={streaming} />
+          </div>
+        ) : null}
+        {text === undefined && !streaming && !endedAt && !round.isPartial ? (
+          <p className={css.waiting}>{round.model} has not said anything yet</p>
+        ) : null}
+        {calls.length > 0 ? (
+          <div className={css.calls}>
+            {calls.map((call) => (
+              <CallCard key={call.id} run={run} call={call} />
+            ))}
+          </div>
+        ) : null}
       </article>
     </>
   );
@@ -75,7 +115,8 @@ function Message({ message }: { message: Quoted }) {
     <section className={css.message} data-role={message.role}>
       <header style={open ? undefined : { marginBottom: 0, flexWrap: 'nowrap' }}>
         <button type="button" className={css.fold} aria-expanded={open} onClick={() => setOpen(!open)}>
-          <IconChevronRight size={14} /><strong>{ROLES[message.role] ?? message.role}</strong>
+          <IconChevronRight size={14} />
+          <strong>{ROLES[message.role] ?? message.role}</strong>
         </button>
         {open ? null : <span className={css.preview}>{text.slice(0, 160)}</span>}
       </header>
@@ -88,7 +129,11 @@ function ChoreView({ run, chore }: { run: RunState; chore: Chore }) {
   return (
     <div>
       <div className={css.note}>{chore.text}</div>
-      <div className={css.calls}>{chore.calls.map((call) => <CallCard key={call.id} run={run} call={call} />)}</div>
+      <div className={css.calls}>
+        {chore.calls.map((call) => (
+          <CallCard key={call.id} run={run} call={call} />
+        ))}
+      </div>
     </div>
   );
 }
@@ -103,9 +148,17 @@ function GateView({ gate: { review, outcome } }: { gate: Gate }) {
   return (
     <div className={css.gate} data-done={outcome ? true : undefined}>
       <strong>{TIMINGS[review.timing]}</strong>
-      {outcome ? <span>{outcome.text}</span> : (
+      {outcome ? (
+        <span>{outcome.text}</span>
+      ) : (
         <>
-          {review.expiresAt ? <span><Countdown to={review.expiresAt} /> left</span> : <span>waits for ever</span>}
+          {review.expiresAt ? (
+            <span>
+              <Countdown to={review.expiresAt} /> left
+            </span>
+          ) : (
+            <span>waits for ever</span>
+          )}
           <ReviewButton id={review.reviewId} size="compact-sm" />
         </>
       )}

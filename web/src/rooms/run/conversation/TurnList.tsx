@@ -19,7 +19,12 @@ interface Entry {
 export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
   const scroller = useRef<HTMLElement>(null);
   const entries = useMemo(() => listed(run), [run]);
-  const virtual = useVirtualizer({ count: entries.length, getScrollElement: () => scroller.current, estimateSize: () => 31, overscan: 10 });
+  const virtual = useVirtualizer({
+    count: entries.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 31,
+    overscan: 10,
+  });
   return (
     <nav className={css.turns} ref={scroller} aria-label="Conversations">
       <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
@@ -28,7 +33,15 @@ export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
           if (!entry) return null;
           const { id, name, depth, standing, tokens } = entry;
           return (
-            <Link key={id} to={`?turn=${id}`} replace className={css.turn} aria-current={id === chosen} data-idle={standing === 'PENDING' || undefined} style={{ position: 'absolute', insetInline: 0, top: start, paddingLeft: 8 + 14 * depth }}>
+            <Link
+              key={id}
+              to={`?turn=${id}`}
+              replace
+              className={css.turn}
+              aria-current={id === chosen}
+              data-idle={standing === 'PENDING' || undefined}
+              style={{ position: 'absolute', insetInline: 0, top: start, paddingLeft: 8 + 14 * depth }}
+            >
               <StatusIcon standing={standing} size={14} />
               <span title={name}>{name}</span>
               {tokens > 0 ? <small>{count(tokens)}</small> : null}
@@ -45,10 +58,17 @@ function listed(run: RunState): Entry[] {
   const nested = (parent: string, depth: number): Entry[] =>
     (below.get(parent) ?? []).flatMap((turn) => [entryOf(turn, depth), ...nested(turn.id, depth + 1)]);
   return run.tasks.flatMap(({ index, name, status, tokens }) => [
-    { id: String(index), name, depth: 0, standing: status, tokens }, ...nested(String(index), 1),
+    { id: String(index), name, depth: 0, standing: status, tokens },
+    ...nested(String(index), 1),
   ]);
 }
 
 function entryOf({ id, title, phase, inputTokens, outputTokens }: Turn, depth: number): Entry {
-  return { id, name: title, depth, standing: phase.is === 'over' ? 'COMPLETED' : 'RUNNING', tokens: inputTokens + outputTokens };
+  return {
+    id,
+    name: title,
+    depth,
+    standing: phase.is === 'over' ? 'COMPLETED' : 'RUNNING',
+    tokens: inputTokens + outputTokens,
+  };
 }

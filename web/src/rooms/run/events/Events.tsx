@@ -26,7 +26,12 @@ export default function Events({ run, detail }: TabProps) {
   const [params] = useSearchParams();
   const chosen = params.has('event') ? Number(params.get('event')) : undefined;
   const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({ count: run.next, getScrollElement: () => scroller.current, estimateSize: () => 28, overscan: 20 });
+  const virtual = useVirtualizer({
+    count: run.next,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 28,
+    overscan: 20,
+  });
   const items = virtual.getVirtualItems();
   const pages = usePages(run.runId, items[0]?.index ?? 0, items.at(-1)?.index ?? 0, run.next);
   useEffect(() => {
@@ -36,7 +41,9 @@ export default function Events({ run, detail }: TabProps) {
     <div className={css.split}>
       <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
         <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start }) => <Row key={index} run={run} seq={index} top={start} frame={pages(index)} isChosen={index === chosen} />)}
+          {items.map(({ index, start }) => (
+            <Row key={index} run={run} seq={index} top={start} frame={pages(index)} isChosen={index === chosen} />
+          ))}
         </div>
       </div>
       {chosen === undefined ? null : <Chosen detail={detail} seq={chosen} />}
@@ -45,14 +52,21 @@ export default function Events({ run, detail }: TabProps) {
 }
 
 function usePages(runId: string, first: number, last: number, total: number): (seq: number) => StoredFrame | undefined {
-  const numbers = Array.from({ length: Math.floor(last / PAGE) - Math.floor(first / PAGE) + 1 }, (_, position) => Math.floor(first / PAGE) + position);
+  const numbers = Array.from(
+    { length: Math.floor(last / PAGE) - Math.floor(first / PAGE) + 1 },
+    (_, position) => Math.floor(first / PAGE) + position,
+  );
   const found = useQueries({
     queries: numbers.map((page) => {
       const size = Math.min(PAGE, total - page * PAGE);
       return {
         // A page that was not full is asked for again when it has grown.
         queryKey: ['events', runId, page, size],
-        queryFn: ({ signal }: { signal: AbortSignal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${page * PAGE}&limit=${Math.max(1, size)}`, signal),
+        queryFn: ({ signal }: { signal: AbortSignal }) =>
+          get<{ events: StoredFrame[] }>(
+            `/api/runs/${runId}/events?from=${page * PAGE}&limit=${Math.max(1, size)}`,
+            signal,
+          ),
         staleTime: Infinity,
         gcTime: KEPT_MS,
       };
@@ -73,8 +87,16 @@ function Row({ run, seq, top, frame, isChosen }: RowProps) {
   return (
     <Link to={`?event=${seq}`} replace className={css.row} style={{ top }} aria-current={isChosen}>
       <span className={css.seq}>{seq}</span>
-      <span className={css.time}>{frame ? (isInherited(frame) ? 'inherited' : `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}`) : ''}</span>
-      <span className={css.type} data-tone={frame ? toneOf(frame) : undefined}>{frame?.type ?? '…'}</span>
+      <span className={css.time}>
+        {frame
+          ? isInherited(frame)
+            ? 'inherited'
+            : `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}`
+          : ''}
+      </span>
+      <span className={css.type} data-tone={frame ? toneOf(frame) : undefined}>
+        {frame?.type ?? '…'}
+      </span>
       <span className={css.task}>{frame ? ownerText(run, frame) : ''}</span>
       <span className={css.about}>{frame ? about(frame) : ''}</span>
     </Link>
@@ -95,14 +117,20 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
   return (
     <aside className={css.panel} aria-label={`Event ${seq}`}>
       <header>
-        <h2>#{seq} {frame?.type}</h2>
+        <h2>
+          #{seq} {frame?.type}
+        </h2>
         <Tooltip label="A new run with everything before this event">
-          <ActionIcon variant="default" aria-label="Fork before this event" onClick={fork.open}><IconGitFork size={15} /></ActionIcon>
+          <ActionIcon variant="default" aria-label="Fork before this event" onClick={fork.open}>
+            <IconGitFork size={15} />
+          </ActionIcon>
         </Tooltip>
         <CopyButton value={location.href}>
           {({ copied, copy }) => (
             <Tooltip label={copied ? 'Copied' : 'Copy the link to this event'}>
-              <ActionIcon variant="default" aria-label="Copy the link to this event" onClick={copy}>{copied ? <IconCheck size={15} /> : <IconLink size={15} />}</ActionIcon>
+              <ActionIcon variant="default" aria-label="Copy the link to this event" onClick={copy}>
+                {copied ? <IconCheck size={15} /> : <IconLink size={15} />}
+              </ActionIcon>
             </Tooltip>
           )}
         </CopyButton>

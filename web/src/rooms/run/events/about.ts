@@ -16,32 +16,63 @@ export function ownerText(run: RunState, frame: StoredFrame): string {
 
 export function about(frame: StoredFrame): string {
   switch (frame.type) {
-    case 'run_accepted': return `${frame.totalTasks} tasks, ${frame.workflow.toLowerCase()}`;
-    case 'run_adopted': return frame.epoch > 1 ? `by owner ${frame.epoch}, after a restart` : '';
-    case 'llm_iteration_started': return `round ${frame.iterationIndex + 1}, ${frame.model}, ${frame.totalMessageCount} messages`;
-    case 'llm_iteration_completed': return frame.responseText?.slice(0, 200) ?? `asks for ${frame.toolRequests?.map(({ name }) => name).join(', ') ?? ''}`;
-    case 'metrics_snapshot': return `${frame.inputTokens} in, ${frame.outputTokens} out`;
-    case 'model_failed': return frame.message;
-    case 'model_retried': return `attempt ${frame.attempt}`;
-    case 'tool_dispatched': return `${frame.toolName} ${frame.toolArguments.slice(0, 200)}`;
-    case 'tool_called': return `${frame.toolName} → ${frame.toolResult.slice(0, 200)}`;
-    case 'file_changed': return `${frame.changeType.toLowerCase()} ${frame.filePath}, +${frame.linesAdded} −${frame.linesRemoved}`;
-    case 'subtask_started': return frame.title;
-    case 'delegation_started': return `${frame.workerRole}: ${frame.taskDescription}`;
-    case 'task_completed': return frame.output?.slice(0, 200) ?? '';
-    case 'task_failed': case 'task_skipped': case 'delegation_failed': return frame.reason;
-    case 'review_requested': return frame.timing.toLowerCase().replaceAll('_', ' ');
-    case 'review_decided': return `${frame.decision} by ${frame.by}`;
-    case 'directive_active': return `${frame.from}: ${frame.content}`;
-    case 'model_switched': return `${frame.previousModel} → ${frame.model}`;
-    case 'cancel_requested': return `${frame.mode} by ${frame.by}`;
-    case 'run_paused': case 'run_resumed': return `by ${frame.by}`;
-    case 'budget_exceeded': return `${frame.reason}: ${frame.observed} of ${frame.limit}`;
-    case 'answer_truncated': return cutText(frame.then, frame.inCall ?? false);
-    case 'answer_empty': return frame.then === 'continue' ? 'asked again' : 'given up';
-    case 'output_rejected': return frame.violations.join('; ');
-    case 'ensemble_completed': return frame.error ?? frame.exitReason;
-    default: return '';
+    case 'run_accepted':
+      return `${frame.totalTasks} tasks, ${frame.workflow.toLowerCase()}`;
+    case 'run_adopted':
+      return frame.epoch > 1 ? `by owner ${frame.epoch}, after a restart` : '';
+    case 'llm_iteration_started':
+      return `round ${frame.iterationIndex + 1}, ${frame.model}, ${frame.totalMessageCount} messages`;
+    case 'llm_iteration_completed':
+      return (
+        frame.responseText?.slice(0, 200) ?? `asks for ${frame.toolRequests?.map(({ name }) => name).join(', ') ?? ''}`
+      );
+    case 'metrics_snapshot':
+      return `${frame.inputTokens} in, ${frame.outputTokens} out`;
+    case 'model_failed':
+      return frame.message;
+    case 'model_retried':
+      return `attempt ${frame.attempt}`;
+    case 'tool_dispatched':
+      return `${frame.toolName} ${frame.toolArguments.slice(0, 200)}`;
+    case 'tool_called':
+      return `${frame.toolName} → ${frame.toolResult.slice(0, 200)}`;
+    case 'file_changed':
+      return `${frame.changeType.toLowerCase()} ${frame.filePath}, +${frame.linesAdded} −${frame.linesRemoved}`;
+    case 'subtask_started':
+      return frame.title;
+    case 'delegation_started':
+      return `${frame.workerRole}: ${frame.taskDescription}`;
+    case 'task_completed':
+      return frame.output?.slice(0, 200) ?? '';
+    case 'task_failed':
+    case 'task_skipped':
+    case 'delegation_failed':
+      return frame.reason;
+    case 'review_requested':
+      return frame.timing.toLowerCase().replaceAll('_', ' ');
+    case 'review_decided':
+      return `${frame.decision} by ${frame.by}`;
+    case 'directive_active':
+      return `${frame.from}: ${frame.content}`;
+    case 'model_switched':
+      return `${frame.previousModel} → ${frame.model}`;
+    case 'cancel_requested':
+      return `${frame.mode} by ${frame.by}`;
+    case 'run_paused':
+    case 'run_resumed':
+      return `by ${frame.by}`;
+    case 'budget_exceeded':
+      return `${frame.reason}: ${frame.observed} of ${frame.limit}`;
+    case 'answer_truncated':
+      return cutText(frame.then, frame.inCall ?? false);
+    case 'answer_empty':
+      return frame.then === 'continue' ? 'asked again' : 'given up';
+    case 'output_rejected':
+      return frame.violations.join('; ');
+    case 'ensemble_completed':
+      return frame.error ?? frame.exitReason;
+    default:
+      return '';
   }
 }
 

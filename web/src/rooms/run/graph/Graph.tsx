@@ -1,5 +1,15 @@
 import '@xyflow/react/dist/style.css';
-import { Background, Controls, type Edge as FlowEdge, MarkerType, MiniMap, type Node, Panel, Position, ReactFlow } from '@xyflow/react';
+import {
+  Background,
+  Controls,
+  type Edge as FlowEdge,
+  MarkerType,
+  MiniMap,
+  type Node,
+  Panel,
+  Position,
+  ReactFlow,
+} from '@xyflow/react';
 import { useMediaQuery } from '@mantine/hooks';
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
@@ -15,7 +25,10 @@ import { TaskNode, type TaskNodeData } from './TaskNode';
 const TYPES = { task: TaskNode };
 const ORIGIN = { x: 0, y: 0 };
 /** On a narrow screen the buttons stand below the picture. */
-const FIT = { LR: { padding: 0.12, maxZoom: 1, minZoom: 0.45 }, TB: { padding: { x: 0.06, top: 0.06, bottom: '60px' } as const, maxZoom: 1, minZoom: 0.45 } };
+const FIT = {
+  LR: { padding: 0.12, maxZoom: 1, minZoom: 0.45 },
+  TB: { padding: { x: 0.06, top: 0.06, bottom: '60px' } as const, maxZoom: 1, minZoom: 0.45 },
+};
 /** Tasks beyond which only a part can be read at once. */
 const MANY = 60;
 /** Tasks that the first look is at, of many. */
@@ -28,16 +41,25 @@ const NARROW = '(max-width: 640px)';
 export default function Graph({ run }: TabProps) {
   const [params, setParams] = useSearchParams();
   const chosen = Number(params.get('task') ?? 0);
-  const choose = useCallback((index: number) => {
-    setParams((old) => (Number(old.get('task') ?? 0) === index ? {} : { task: String(index) }), { replace: true });
-  }, [setParams]);
+  const choose = useCallback(
+    (index: number) => {
+      setParams((old) => (Number(old.get('task') ?? 0) === index ? {} : { task: String(index) }), { replace: true });
+    },
+    [setParams],
+  );
   // Tasks never gain links: their number tells whether the picture is the same.
-  const links = useMemo(() => edges(run.tasks, run.workflow), [run.tasks.length, run.workflow]); // oxlint-disable-line react/exhaustive-deps
+  // oxlint-disable-next-line react/exhaustive-deps
+  const links = useMemo(() => edges(run.tasks, run.workflow), [run.tasks.length, run.workflow]);
   const direction = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false }) ? 'TB' : 'LR';
-  const places = useMemo(() => layout(run.tasks, links, direction), [links, direction]); // oxlint-disable-line react/exhaustive-deps
+  // oxlint-disable-next-line react/exhaustive-deps
+  const places = useMemo(() => layout(run.tasks, links, direction), [links, direction]);
   const nodes = useNodes(run, { places, direction, chosen, choose });
   const isCrowded = run.tasks.length > CAREFUL_MAX;
-  const drawn = useMemo(() => links.filter((link) => !isCrowded || isNear(link, chosen, run.tasks)).map((link) => drawnEdge(link, run.tasks)), [links, isCrowded, chosen, run.tasks]);
+  const drawn = useMemo(
+    () =>
+      links.filter((link) => !isCrowded || isNear(link, chosen, run.tasks)).map((link) => drawnEdge(link, run.tasks)),
+    [links, isCrowded, chosen, run.tasks],
+  );
   const [focus] = useState(() => firstLook(run.tasks, chosen));
   const task = run.tasks[chosen - 1];
   return (
@@ -61,8 +83,14 @@ export default function Graph({ run }: TabProps) {
         >
           <Background gap={22} size={1} />
           <Controls showInteractive={false} orientation={direction === 'TB' ? 'horizontal' : 'vertical'} />
-          {run.tasks.length > MANY && direction === 'LR' ? <MiniMap pannable zoomable nodeColor={toneOf} nodeStrokeWidth={0} ariaLabel="The whole run, small" /> : null}
-          {isCrowded ? <Panel position="bottom-center" className={css.crowded ?? ''}>Links are drawn for what runs and for the chosen task</Panel> : null}
+          {run.tasks.length > MANY && direction === 'LR' ? (
+            <MiniMap pannable zoomable nodeColor={toneOf} nodeStrokeWidth={0} ariaLabel="The whole run, small" />
+          ) : null}
+          {isCrowded ? (
+            <Panel position="bottom-center" className={css.crowded ?? ''}>
+              Links are drawn for what runs and for the chosen task
+            </Panel>
+          ) : null}
         </ReactFlow>
       </div>
       {task ? <TaskPanel run={run} task={task} close={() => choose(task.index)} /> : null}
@@ -90,10 +118,20 @@ function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing)
     const isChosen = chosen === task.index;
     const place = places.get(task.index) ?? ORIGIN;
     const known = nodes[position];
-    const isSame = known?.data.task === task && known.data.turn === turn && known.data.isChosen === isChosen && known.position === place;
+    const isSame =
+      known?.data.task === task &&
+      known.data.turn === turn &&
+      known.data.isChosen === isChosen &&
+      known.position === place;
     if (known && isSame) return known;
     const node: Node<TaskNodeData> = {
-      id: String(task.index), type: 'task', position: place, width: NODE_WIDTH, height: NODE_HEIGHT, data: { task, turn, isChosen, choose }, ...SIDES[direction],
+      id: String(task.index),
+      type: 'task',
+      position: place,
+      width: NODE_WIDTH,
+      height: NODE_HEIGHT,
+      data: { task, turn, isChosen, choose },
+      ...SIDES[direction],
     };
     return node;
   });
@@ -105,13 +143,18 @@ function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing)
 /** Where to look first, of many tasks: at what is chosen, what failed, what is under way, or the beginning. */
 function firstLook(tasks: readonly Task[], chosen: number): { nodes?: { id: string }[]; maxZoom?: number } {
   if (tasks.length <= MANY) return {};
-  const of = (...statuses: Task['status'][]): Task[] => tasks.filter(({ status }) => statuses.includes(status)).slice(0, LOOKED_AT);
-  const found = [tasks.slice(Math.max(0, chosen - 1), chosen), of('FAILED'), of('WAITING'), of('RUNNING')].find(({ length }) => length > 0) ?? tasks.slice(0, LOOKED_AT);
+  const of = (...statuses: Task['status'][]): Task[] =>
+    tasks.filter(({ status }) => statuses.includes(status)).slice(0, LOOKED_AT);
+  const found =
+    [tasks.slice(Math.max(0, chosen - 1), chosen), of('FAILED'), of('WAITING'), of('RUNNING')].find(
+      ({ length }) => length > 0,
+    ) ?? tasks.slice(0, LOOKED_AT);
   return { nodes: found.map(({ index }) => ({ id: String(index) })), maxZoom: AMONG_MANY };
 }
 
 /** Whether a link is worth drawing where all of them would hide the tasks. */
-const isNear = ({ from, to }: Edge, chosen: number, tasks: readonly Task[]): boolean => [from, to].some((index) => index === chosen || tasks[index - 1]?.status === 'RUNNING');
+const isNear = ({ from, to }: Edge, chosen: number, tasks: readonly Task[]): boolean =>
+  [from, to].some((index) => index === chosen || tasks[index - 1]?.status === 'RUNNING');
 
 const toneOf = ({ data }: Node<TaskNodeData>): string => `var(--${statusTone(data.task.status)})`;
 

@@ -11,22 +11,44 @@ import css from './Graph.module.css';
 export type TaskNodeData = { task: Task; turn: Turn | undefined; isChosen: boolean; choose: (index: number) => void };
 
 /** A task: how it stands, what it does now, who does it with which model, what it has used. */
-export const TaskNode = memo(function TaskNode({ data, sourcePosition = Position.Right, targetPosition = Position.Left }: NodeProps<Node<TaskNodeData>>) {
+export const TaskNode = memo(function TaskNode({
+  data,
+  sourcePosition = Position.Right,
+  targetPosition = Position.Left,
+}: NodeProps<Node<TaskNodeData>>) {
   const { task, turn, isChosen, choose } = data;
   const { text, tone } = line(task, turn);
   return (
     <>
       <Handle type="target" position={targetPosition} isConnectable={false} />
-      <button type="button" className={`${shared.node} ${css.node}`} data-tone={statusTone(task.status)} aria-pressed={isChosen} onClick={() => choose(task.index)}>
+      <button
+        type="button"
+        className={`${shared.node} ${css.node}`}
+        data-tone={statusTone(task.status)}
+        aria-pressed={isChosen}
+        onClick={() => choose(task.index)}
+      >
         <span className={shared.first}>
           <StatusIcon standing={task.status} size={15} />
           <strong>{task.name}</strong>
-          {task.startedAt ? <small><TaskTook task={task} /></small> : null}
+          {task.startedAt ? (
+            <small>
+              <TaskTook task={task} />
+            </small>
+          ) : null}
         </span>
-        <span className={shared.line} data-tone={tone}>{text}</span>
+        <span className={shared.line} data-tone={tone}>
+          {text}
+        </span>
         <span className={shared.last}>
-          <span>{task.role}{task.model ? ` · ${task.model}` : ''}</span>
-          <span>{task.tokens > 0 ? `${count(task.tokens)} tokens` : ''}{task.toolCalls > 0 ? ` · ${task.toolCalls} ${task.toolCalls === 1 ? 'call' : 'calls'}` : ''}</span>
+          <span>
+            {task.role}
+            {task.model ? ` · ${task.model}` : ''}
+          </span>
+          <span>
+            {task.tokens > 0 ? `${count(task.tokens)} tokens` : ''}
+            {task.toolCalls > 0 ? ` · ${task.toolCalls} ${task.toolCalls === 1 ? 'call' : 'calls'}` : ''}
+          </span>
         </span>
       </button>
       <Handle type="source" position={sourcePosition} isConnectable={false} />
@@ -37,12 +59,18 @@ export const TaskNode = memo(function TaskNode({ data, sourcePosition = Position
 function line(task: Task, turn: Turn | undefined): { text: string; tone?: string } {
   if (task.error) return { text: task.error, tone: task.status === 'FAILED' ? 'bad' : 'plain' };
   if (task.status === 'WAITING') return { text: 'waits for a review', tone: 'warn' };
-  if (task.status === 'RUNNING') return turn ? { text: doing(turn), tone: turn.phase.is === 'retrying' ? 'warn' : 'live' } : { text: 'is under way', tone: 'live' };
+  if (task.status === 'RUNNING')
+    return turn
+      ? { text: doing(turn), tone: turn.phase.is === 'retrying' ? 'warn' : 'live' }
+      : { text: 'is under way', tone: 'live' };
   if (task.status === 'COMPLETED') return { text: firstLine(task.output ?? '') };
   return { text: task.context.length > 0 ? 'waits for the tasks it reads' : 'not yet started' };
 }
 
 function firstLine(output: string): string {
   const found = output.split('\n').find((text) => text.trim() !== '') ?? '';
-  return found.replace(/^[#>*\-\s]+/, '').replaceAll('**', '').slice(0, 120);
+  return found
+    .replace(/^[#>*\-\s]+/, '')
+    .replaceAll('**', '')
+    .slice(0, 120);
 }

@@ -30,10 +30,16 @@ export interface Position {
 export type Linked = Pick<Task, 'index' | 'context' | 'isManager'>;
 
 export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
-  const reads = tasks.flatMap(({ index, context }) => context.map((from): Edge => ({ from, to: index, kind: 'reads' })));
+  const reads = tasks.flatMap(({ index, context }) =>
+    context.map((from): Edge => ({ from, to: index, kind: 'reads' })),
+  );
   if (workflow === 'HIERARCHICAL') {
     const manager = tasks.find(({ isManager }) => isManager);
-    const asks = manager ? tasks.filter((task) => task !== manager).map(({ index }): Edge => ({ from: manager.index, to: index, kind: 'asks' })) : [];
+    const asks = manager
+      ? tasks
+          .filter((task) => task !== manager)
+          .map(({ index }): Edge => ({ from: manager.index, to: index, kind: 'asks' }))
+      : [];
     return [...reads, ...asks];
   }
   if (workflow === 'PARALLEL') return reads;
@@ -45,14 +51,20 @@ export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
 /** From left to right, or down a narrow screen. */
 export type Direction = 'LR' | 'TB';
 
-export function layout(tasks: readonly Linked[], links: readonly Edge[], direction: Direction = 'LR'): Map<number, Position> {
+export function layout(
+  tasks: readonly Linked[],
+  links: readonly Edge[],
+  direction: Direction = 'LR',
+): Map<number, Position> {
   const isWide = links.length === 0 && tasks.length > 8;
   return tasks.length > CAREFUL_MAX || isWide ? grid(tasks, links) : careful(tasks, links, direction);
 }
 
 function careful(tasks: readonly Linked[], links: readonly Edge[], rankdir: Direction): Map<number, Position> {
   const ranksep = rankdir === 'LR' ? GAP_X : 2 * GAP_Y;
-  const graph = new dagre.graphlib.Graph().setGraph({ rankdir, nodesep: GAP_Y, ranksep }).setDefaultEdgeLabel(() => ({}));
+  const graph = new dagre.graphlib.Graph()
+    .setGraph({ rankdir, nodesep: GAP_Y, ranksep })
+    .setDefaultEdgeLabel(() => ({}));
   for (const { index } of tasks) graph.setNode(String(index), { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const { from, to } of links) graph.setEdge(String(from), String(to));
   dagre.layout(graph);

@@ -18,15 +18,29 @@ const SHOWN = 25;
 /** What came of the tasks, the last one first. */
 export default function Outputs({ run }: TabProps) {
   const [shown, setShown] = useState(SHOWN);
-  const over = run.tasks.filter((task) => task.output !== undefined || (task.error !== undefined && task.endedAt)).toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
+  const over = run.tasks
+    .filter((task) => task.output !== undefined || (task.error !== undefined && task.endedAt))
+    .toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
   if (over.length === 0) {
-    return <Empty icon={IconFileOff} title="No outputs yet"><p>{run.endedAt ? 'No task of this run finished.' : 'A task shows its output here as soon as it has finished.'}</p></Empty>;
+    return (
+      <Empty icon={IconFileOff} title="No outputs yet">
+        <p>
+          {run.endedAt ? 'No task of this run finished.' : 'A task shows its output here as soon as it has finished.'}
+        </p>
+      </Empty>
+    );
   }
   return (
     <div className={css.list} tabIndex={0} role="region" aria-label="Outputs">
       <div className={css.inner}>
-        {over.slice(0, shown).map((task) => <Output key={task.index} runId={run.runId} task={task} />)}
-        {over.length > shown ? <Button variant="default" onClick={() => setShown(shown + SHOWN)}>{over.length - shown} more</Button> : null}
+        {over.slice(0, shown).map((task) => (
+          <Output key={task.index} runId={run.runId} task={task} />
+        ))}
+        {over.length > shown ? (
+          <Button variant="default" onClick={() => setShown(shown + SHOWN)}>
+            {over.length - shown} more
+          </Button>
+        ) : null}
       </div>
     </div>
   );
@@ -38,16 +52,34 @@ function Output({ runId, task }: { runId: string; task: Task }) {
   return (
     <article className={css.card}>
       <header className={css.head}>
-        <h2><Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link></h2>
+        <h2>
+          <Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link>
+        </h2>
         {task.status === 'COMPLETED' ? null : <StatusPill standing={task.status} />}
-        <small>{task.model} · {count(task.tokens)} tokens{task.startedAt ? <> · <TaskTook task={task} /></> : null}</small>
+        <small>
+          {task.model} · {count(task.tokens)} tokens
+          {task.startedAt ? (
+            <>
+              {' '}
+              · <TaskTook task={task} />
+            </>
+          ) : null}
+        </small>
         {task.output === undefined ? null : (
           <Group gap={6}>
-            <SegmentedControl size="xs" aria-label="How to show it" data={views.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))} value={view} onChange={setView} />
+            <SegmentedControl
+              size="xs"
+              aria-label="How to show it"
+              data={views.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))}
+              value={view}
+              onChange={setView}
+            />
             <CopyButton value={task.output}>
               {({ copied, copy }) => (
                 <Tooltip label={copied ? 'Copied' : 'Copy the output'}>
-                  <ActionIcon variant="default" aria-label="Copy the output" onClick={copy}>{copied ? <IconCheck size={15} /> : <IconCopy size={15} />}</ActionIcon>
+                  <ActionIcon variant="default" aria-label="Copy the output" onClick={copy}>
+                    {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
+                  </ActionIcon>
                 </Tooltip>
               )}
             </CopyButton>
@@ -55,9 +87,18 @@ function Output({ runId, task }: { runId: string; task: Task }) {
         )}
       </header>
       <div className={css.body}>
-        {task.output === undefined ? <p className={css.error}>{task.error}</p> : <Shown view={view} task={task} output={task.output} />}
+        {task.output === undefined ? (
+          <p className={css.error}>{task.error}</p>
+        ) : (
+          <Shown view={view} task={task} output={task.output} />
+        )}
         {task.isCut ? <p className={css.error}>Cut at the output limit.</p> : null}
-        {task.partial ? <><p>As far as it came:</p><Markdown text={task.partial} /></> : null}
+        {task.partial ? (
+          <>
+            <p>As far as it came:</p>
+            <Markdown text={task.partial} />
+          </>
+        ) : null}
       </div>
     </article>
   );

@@ -37,7 +37,10 @@ export interface Row {
 
 /** Every row that is shown. `open` names the rows whose parts are shown one by one. */
 export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row[] {
-  const below = grouped([...run.turns.values()].filter(({ parent }) => parent !== undefined), ({ parent }) => parent);
+  const below = grouped(
+    [...run.turns.values()].filter(({ parent }) => parent !== undefined),
+    ({ parent }) => parent,
+  );
   const began = Date.parse(run.acceptedAt);
   return run.tasks.flatMap((task) => taskRows(run, task, { below, open, now, began }));
 }
@@ -54,7 +57,16 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   const id = String(task.index);
   const turn = run.turns.get(id);
   if (turn && !task.isInherited) return turnRows(turn, task, shown);
-  const row: Row = { id, turn: id, depth: 0, name: task.name, note: task.role, standing: task.status, opens: 'no', spans: [] };
+  const row: Row = {
+    id,
+    turn: id,
+    depth: 0,
+    name: task.name,
+    note: task.role,
+    standing: task.status,
+    opens: 'no',
+    spans: [],
+  };
   if (task.isInherited) row.isInherited = true;
   else if (task.startedAt) {
     const to = task.endedAt ? Date.parse(task.endedAt) : shown.now;
@@ -70,20 +82,38 @@ function turnRows(turn: Turn, task: Task | undefined, shown: Shown): Row[] {
   const isOpen = shown.open.has(turn.id);
   const [began, ended] = [task?.startedAt ?? turn.startedAt, task?.endedAt ?? turn.endedAt];
   const row: Row = {
-    id: turn.id, turn: turn.id, depth, name: task?.name ?? turn.title, note: turn.role, standing: task?.status ?? (turn.endedAt ? 'COMPLETED' : 'RUNNING'),
+    id: turn.id,
+    turn: turn.id,
+    depth,
+    name: task?.name ?? turn.title,
+    note: turn.role,
+    standing: task?.status ?? (turn.endedAt ? 'COMPLETED' : 'RUNNING'),
     opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
-    from: Math.max(Date.parse(began), shown.began), to: ended ? Date.parse(ended) : shown.now, spans,
-    ...(turn.isJoined ? { readFrom: Date.parse(turn.startedAt) } : {}), ...(turn.isJoined && !task?.startedAt ? { isCut: true } : {}),
+    from: Math.max(Date.parse(began), shown.began),
+    to: ended ? Date.parse(ended) : shown.now,
+    spans,
+    ...(turn.isJoined ? { readFrom: Date.parse(turn.startedAt) } : {}),
+    ...(turn.isJoined && !task?.startedAt ? { isCut: true } : {}),
   };
   const parts = isOpen ? spans.map((span, position) => partRow(turn.id, depth + 1, span, position)) : [];
-  const children = (shown.below.get(turn.id) ?? []).filter(({ endedAt }) => endedAt === undefined || Date.parse(endedAt) >= shown.began).flatMap((child) => turnRows(child, undefined, shown));
+  const children = (shown.below.get(turn.id) ?? [])
+    .filter(({ endedAt }) => endedAt === undefined || Date.parse(endedAt) >= shown.began)
+    .flatMap((child) => turnRows(child, undefined, shown));
   return [row, ...parts, ...children];
 }
 
 function partRow(turn: string, depth: number, span: Span, position: number): Row {
   return {
-    id: `${turn}/${position}`, turn, depth, name: span.title, note: '', standing: 'COMPLETED', opens: 'no',
-    from: span.from, to: span.to, spans: [span],
+    id: `${turn}/${position}`,
+    turn,
+    depth,
+    name: span.title,
+    note: '',
+    standing: 'COMPLETED',
+    opens: 'no',
+    from: span.from,
+    to: span.to,
+    spans: [span],
   };
 }
 
@@ -95,12 +125,24 @@ export function spansOf(turn: Turn, now: number): Span[] {
     if ('calls' in item) {
       for (const call of item.calls) {
         if (call.isTurn) continue;
-        spans.push({ kind: 'tool', from: Date.parse(call.startedAt), to: end(call.endedAt), title: call.tool, seq: call.seq });
+        spans.push({
+          kind: 'tool',
+          from: Date.parse(call.startedAt),
+          to: end(call.endedAt),
+          title: call.tool,
+          seq: call.seq,
+        });
       }
     }
     if (item.kind === 'gate') {
       const from = Date.parse(item.review.createdAt);
-      spans.push({ kind: 'review', from, to: end(item.outcome?.at), title: item.outcome?.text ?? 'waits for a review', seq: item.seq });
+      spans.push({
+        kind: 'review',
+        from,
+        to: end(item.outcome?.at),
+        title: item.outcome?.text ?? 'waits for a review',
+        seq: item.seq,
+      });
     }
   }
   return spans;
@@ -114,7 +156,10 @@ function triesOf(round: Round, end: number): Span[] {
     const at = Date.parse(failure.at);
     const tried: Span[] = from === undefined ? [] : [{ kind: 'model', from, to: at, title, seq: round.seq }];
     from = failure.retriedAt === undefined ? undefined : Date.parse(failure.retriedAt);
-    return [...tried, { kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq }];
+    return [
+      ...tried,
+      { kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq },
+    ];
   });
   return from === undefined ? spans : [...spans, { kind: 'model', from, to: end, title, seq: round.seq }];
 }
@@ -139,7 +184,10 @@ export function merged(spans: readonly Span[], gapMs: number): Span[] {
 
 /** Round times to draw lines at: at most `most` of them. */
 export function ticks(spanMs: number, most: number): number[] {
-  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5];
+  const steps = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5,
+    864e5,
+  ];
   const step = steps.find((size) => spanMs / size <= most) ?? spanMs / most;
   return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, position) => position * step);
 }
