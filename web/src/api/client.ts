@@ -34,7 +34,7 @@ export function unreachable(): Problem {
 }
 
 export function authorized(headers: Record<string, string> = {}): Record<string, string> {
-  const value = key.get();
+  const { value } = key.snapshot();
   return value ? { ...headers, authorization: `Bearer ${value}` } : headers;
 }
 

@@ -1,10 +1,11 @@
-// What happens on the server, over one socket: not to be folded, only to know that a list is out of date. Without it
-// the lists ask by themselves.
+// News of the server over one socket: they are not folded, they only say that a list is out of date. Without the socket
+// the lists are asked for again from time to time.
 
+import type { ServerFrame } from './generated/frames';
 import { openSocket } from './socket';
 
 /** Frames after which a list of runs or reviews looks different. */
-const TYPES = [
+const TYPES: readonly ServerFrame['type'][] = [
   'run_accepted',
   'ensemble_started',
   'ensemble_completed',
@@ -25,20 +26,19 @@ const TYPES = [
 
 let isLive = false;
 
-/** Whether news come by themselves. */
+/** Whether the socket is connected, so that lists need not be asked for often. */
 export const feedIsLive = (): boolean => isLive;
 
-/** Listens until stopped. `changed` is called when something happened. */
+/** Listens until stopped. `changed` is called when a list may look different. */
 export function openFeed(changed: () => void): () => void {
-  const wire = openSocket({
+  const socket = openSocket({
     opened: ({ send }) => {
       isLive = true;
-      send({ type: 'subscribe', events: TYPES.concat('heartbeat') });
+      send({ type: 'subscribe', events: [...TYPES, 'heartbeat'] });
       changed();
     },
-    // The kind comes first in every frame; most frames need not be read further.
-    told: (data) => {
-      if (TYPES.some((type) => data.startsWith(`{"type":"${type}"`))) changed();
+    received: ({ type }) => {
+      if (TYPES.includes(type)) changed();
     },
     lost: () => {
       isLive = false;
@@ -46,6 +46,6 @@ export function openFeed(changed: () => void): () => void {
   });
   return () => {
     isLive = false;
-    wire.close();
+    socket.close();
   };
 }

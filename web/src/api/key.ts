@@ -1,32 +1,28 @@
 // The API key, kept for this tab only, and whether the server has asked for one.
 
+import { Store } from '../store/store';
+
 const NAME = 'consort.key';
 
-type Listener = () => void;
-
-const listeners = new Set<Listener>();
-let asked = false;
-
-function changed(): void {
-  for (const listener of listeners) listener();
+interface KeyState {
+  value: string | null;
+  /** The server refused the key there is, or wants one. */
+  isAsked: boolean;
 }
 
-export const key = {
-  get: (): string | null => sessionStorage.getItem(NAME),
-  set(value: string): void {
+class KeyStore extends Store<KeyState> {
+  constructor() {
+    super({ value: globalThis.sessionStorage?.getItem(NAME) ?? null, isAsked: false });
+  }
+
+  use(value: string): void {
     sessionStorage.setItem(NAME, value);
-    asked = false;
-    changed();
-  },
-  /** The server refused the key there is, or wants one. */
+    this.set({ value, isAsked: false });
+  }
+
   ask(): void {
-    if (asked) return;
-    asked = true;
-    changed();
-  },
-  isAsked: (): boolean => asked,
-  subscribe(listener: Listener): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
-};
+    if (!this.snapshot().isAsked) this.update({ isAsked: true });
+  }
+}
+
+export const key = new KeyStore();

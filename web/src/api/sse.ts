@@ -1,97 +1,77 @@
-// A resumable stream of server-sent events over fetch, because EventSource cannot send a key. It reconnects until it is
-// stopped or its end has come, each time from where it was.
+// A resumable stream of server-sent events over fetch, because EventSource cannot send a key. It reconnects, each time
+// from where it was, until it is stopped, refused or at its end.
 
 import { authorized, problemOf, Problem, unreachable } from './client';
-import { link, type LinkId } from './link';
+import { Reconnect } from './reconnect';
 
-/** Silence after which a connection counts as dead; the server sends a comment every 15 s. */
-const SILENCE_MS = 40_000;
-const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
-
-export interface Following {
-  /** Where to connect, asked anew for every connection. */
+export interface EventStream {
+  /** The address to connect to, asked for anew for every connection. */
   url: () => string;
-  /** Called with the data of each event; answers whether the stream is over. */
+  /** Takes the data of one event; returns whether it was the last. */
   take: (data: string) => boolean;
   /** Called when the server refuses for good. */
   refused: (problem: Problem) => void;
 }
 
-export function follow(following: Following): () => void {
+/** Follows a stream; the function it returns stops it. */
+export function follow(stream: EventStream): () => void {
   const stop = new AbortController();
-  void run(following, stop.signal);
+  void keepConnected(stream, stop.signal);
   return () => stop.abort();
 }
 
-async function run(following: Following, signal: AbortSignal): Promise<void> {
-  const id = link.open();
-  for (let failures = 0; !signal.aborted; failures += 1) {
+async function keepConnected(stream: EventStream, signal: AbortSignal): Promise<void> {
+  const reconnect = new Reconnect();
+  while (!signal.aborted) {
     try {
-      if (
-        await connect(following, signal, () => {
-          failures = 0;
-          link.set(id, { state: 'live' });
-        })
-      )
-        break;
+      if (await connect(stream, reconnect, signal)) break;
     } catch (error) {
       if (error instanceof Problem && !error.isUnreachable && error.status < 500) {
-        if (error.status !== 401) following.refused(error);
+        // The page asks for a key by itself.
+        if (error.status !== 401) stream.refused(error);
         break;
       }
     }
     if (signal.aborted) break;
-    await pause(id, failures, signal);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      reconnect.lost(resolve);
+    });
+    reconnect.connecting();
   }
-  link.close(id);
+  reconnect.close();
 }
 
-async function pause(id: LinkId, failures: number, signal: AbortSignal): Promise<void> {
-  const wait = WAITS_MS[Math.min(failures, WAITS_MS.length - 1)] ?? 0;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(done, wait);
-    signal.addEventListener('abort', done, { once: true });
-    link.set(id, { state: 'lost', retryAt: Date.now() + wait, retry: done });
-  });
-  link.set(id, { state: 'connecting' });
-}
-
-/** One connection; answers whether the stream is over. */
-async function connect({ url, take }: Following, outer: AbortSignal, live: () => void): Promise<boolean> {
+/** One connection; returns whether the stream is at its end. */
+async function connect({ url, take }: EventStream, reconnect: Reconnect, outer: AbortSignal): Promise<boolean> {
   const inner = new AbortController();
   const stop = (): void => inner.abort();
   outer.addEventListener('abort', stop, { once: true });
-  let watchdog = setTimeout(stop, SILENCE_MS);
+  reconnect.watch(stop);
   try {
     const headers = authorized({ accept: 'text/event-stream' });
     const response = await fetch(url(), { headers, signal: inner.signal }).catch(() => {
       throw unreachable();
     });
     if (!response.ok || !response.body) throw await problemOf(response);
-    live();
+    reconnect.connected();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parse = parser(take);
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
-      clearTimeout(watchdog);
-      watchdog = setTimeout(stop, SILENCE_MS);
+      reconnect.watch(stop);
       if (parse(value)) {
         stop();
         return true;
       }
     }
   } finally {
-    clearTimeout(watchdog);
     outer.removeEventListener('abort', stop);
   }
 }
 
-/** Takes text as it comes and hands on the data of whole events. */
+/** A parser that takes text in any pieces and hands on the data of whole events. */
 export function parser(take: (data: string) => boolean): (text: string) => boolean {
   let rest = '';
   let data: string[] = [];

@@ -1,10 +1,11 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { Problem } from '../api/client';
 import { key } from '../api/key';
+import { useStore } from '../store/store';
 import { Broken } from './Broken';
 import { NotFound } from './NotFound';
 import { Shell } from './Shell';
@@ -150,7 +151,7 @@ const router = createBrowserRouter([
 
 export function App() {
   // A new key starts everything anew: streams, queries, what was refused.
-  const keyInUse = useSyncExternalStore(key.subscribe, key.get);
+  const { value: keyInUse } = useStore(key);
   const client = useMemo(() => freshClient(), [keyInUse]); // oxlint-disable-line react/exhaustive-deps
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>

@@ -1,26 +1,26 @@
 import { Tooltip } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
 import { Problem } from '../api/client';
-import { link } from '../api/link';
+import { connections } from '../api/connections';
 import { useServerStatus } from '../api/queries';
+import { useStore } from '../store/store';
 import { useNow } from '../ui/useNow';
 import css from './Connection.module.css';
 
 /** Whether the server is there; when it is not, when it is tried again. */
 export function Connection() {
-  const standing = useSyncExternalStore(link.subscribe, link.worst);
+  const connection = useStore(connections);
   const status = useServerStatus();
   const client = useQueryClient();
   const gone = status.error instanceof Problem && status.error.isUnreachable;
-  if (standing.state === 'lost' || gone) {
+  if (connection.state === 'lost' || gone) {
     const retry = (): void => {
-      if (standing.state === 'lost') standing.retry();
+      if (connection.state === 'lost') connection.retry();
       void client.invalidateQueries();
     };
-    return <Lost retryAt={standing.state === 'lost' ? standing.retryAt : undefined} retry={retry} />;
+    return <Lost retryAt={connection.state === 'lost' ? connection.retryAt : undefined} retry={retry} />;
   }
-  const connecting = standing.state === 'connecting' || status.isPending;
+  const connecting = connection.state === 'connecting' || status.isPending;
   const server = status.data ? `${status.data.ensemble || 'no ensemble'} · version ${status.data.version}` : '';
   return (
     <Tooltip label={connecting ? 'Connecting' : `Connected: ${server}`} position="right">

@@ -1,19 +1,20 @@
 import { Button, Modal, PasswordInput, Stack, Text } from '@mantine/core';
-import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, useState } from 'react';
 import { key } from '../api/key';
+import { useStore } from '../store/store';
 
 /** Asks for an API key when the server does. It is kept for this tab only. */
 export function KeyPrompt() {
-  const asked = useSyncExternalStore(key.subscribe, key.isAsked);
+  const { value: known, isAsked } = useStore(key);
   const [value, setValue] = useState('');
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (value.trim()) key.set(value.trim());
+    if (value.trim()) key.use(value.trim());
     setValue('');
   };
   return (
     <Modal
-      opened={asked}
+      opened={isAsked}
       onClose={() => undefined}
       withCloseButton={false}
       closeOnClickOutside={false}
@@ -23,7 +24,7 @@ export function KeyPrompt() {
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">
-            {key.get() ? 'The key was not accepted. ' : ''}
+            {known ? 'The key was not accepted. ' : ''}
             Paste a key from <code>[[server.api_key]]</code> of its configuration. It stays in this tab and is forgotten
             when the tab closes.
           </Text>

@@ -13,7 +13,7 @@ export function useFeed(): void {
   // A server that asks for a key is not connected to before there is one.
   const isKnown = useServerStatus().isSuccess;
   useEffect(() => {
-    if (!isKnown || key.isAsked()) return undefined;
+    if (!isKnown || key.snapshot().isAsked) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const refresh = (): void => {
       timer = undefined;

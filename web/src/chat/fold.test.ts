@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fold, fromRows } from './fold';
+import { fold } from './fold';
+import { fromRows } from './rows';
 import type { Frame, Row } from './frame';
 import { plannedGraph, planText, planUnderWay } from './plans';
 import type { Item } from './state';
@@ -126,7 +127,7 @@ const TURN = told(
 /** What a reader sees of a turn: words and calls, nested. */
 const outline = (items: Item[]): unknown[] =>
   items.flatMap((item): unknown[] => {
-    if (item.kind === 'words') return item.text ? [item.text] : [];
+    if (item.kind === 'text') return item.text ? [item.text] : [];
     return item.kind === 'call' ? [[item.title ?? item.name, item.result, item.isError, outline(item.items)]] : [];
   });
 
@@ -141,7 +142,7 @@ describe('a thread', () => {
     ]);
     expect(outline(reloaded?.items ?? [])).toEqual(outline(live?.items ?? []));
     expect(live).toMatchObject({
-      said: 'Compare',
+      message: 'Compare',
       isOver: true,
       approvals: [],
       cost: { total_usd: 0.5 },
@@ -258,10 +259,10 @@ describe('a thread', () => {
       'Planned 1 task: brew',
       'nothing',
     ]);
-    expect(after(10).turns[0]?.asked).toEqual([
+    expect(after(10).turns[0]?.clientCalls).toEqual([
       { tool_call_id: 'p', name: 'ui_paste', args: { graph_ref: 'graph:1' } },
     ]);
-    expect(after(11).turns[0]?.asked).toEqual([]);
+    expect(after(11).turns[0]?.clientCalls).toEqual([]);
     expect([plannedGraph(after(11), 'graph:1'), plannedGraph(after(11), 'graph:2')]).toEqual([graph, undefined]);
   });
 

@@ -1,24 +1,27 @@
-// The frames of a thread, as the server describes them: one for each stored event, plus chunks of what is being said.
+// The frames of a thread, as the server describes them: one for each stored event, chunks of the text a model is still
+// writing, and the progress of calls.
 
-import type { ChatEvent, ServerChunk, ServerFrame, ServerToolProgress } from '../api/generated/frames';
+import type { ChatEvent, ServerFrame } from '../api/generated/frames';
 import type { Message } from '../api/types';
 
 export type { Approval, Message as Row } from '../api/types';
 
-export type Tree = NonNullable<Message['execution_tree']>;
-/** A call of a turn; its parent, the subtask it was made in, comes before it. */
-export type TreeNode = Tree['nodes'][number];
+/** A call of a turn, as its row keeps it; its parent, the subtask it was made in, comes before it. */
+export type TreeNode = NonNullable<Message['execution_tree']>['nodes'][number];
 
-/** A stored frame. */
-export type ChatFrame = Exclude<Extract<ServerFrame, ChatEvent>, ChunkFrame>;
-/** Words of a model that is still talking, or thinking; `offset` counts UTF-8 bytes. */
-export type ChunkFrame = Exclude<ServerChunk, { done: true }>;
-/** How far a call is that somebody else does. */
-export type ProgressFrame = Extract<ServerToolProgress, { thread_id: string }>;
-export type Frame = ChatFrame | ChunkFrame | ProgressFrame;
+/** A piece of the text or the thoughts of a model that is still writing; `offset` counts UTF-8 bytes. */
+export type ChunkFrame = Exclude<Extract<ServerFrame, { type: 'chunk' }>, { done: true }>;
+/** The progress of a call that another program makes. */
+export type ProgressFrame = Extract<ServerFrame, { type: 'tool_progress'; thread_id: string }>;
+export type LiveFrame = ChunkFrame | ProgressFrame;
+export type StoredFrame = Exclude<Extract<ServerFrame, ChatEvent>, LiveFrame>;
+export type Frame = StoredFrame | LiveFrame;
 
 /** The frame of that type. */
-export type Of<T extends ChatFrame['type']> = Extract<ChatFrame, { type: T }>;
+export type Of<T extends StoredFrame['type']> = Extract<StoredFrame, { type: T }>;
+
+export const isStored = (frame: Frame): frame is StoredFrame =>
+  frame.type === 'chunk' ? 'done' in frame : frame.type !== 'tool_progress';
 
 export type Mode = Of<'turn_started'>['permission_mode'];
 export type CostSummary = Of<'cost_summary'>;

@@ -1,7 +1,7 @@
-// A thread as this page knows it: turns, and in each what was said and called, nested as it happened.
+// A thread as this page knows it: turns, and in each the answers and calls, nested as they happened.
 
-import type { TaskDocument, WorkflowDocument } from '../api/types';
-import type { Approval, ClientCall, CostSummary, Mode } from './frame';
+import type { WorkflowDocument } from '../api/types';
+import type { Approval, ClientCall, CostSummary, Mode, Of } from './frame';
 
 export interface ThreadState {
   /** The number of the next frame. */
@@ -13,8 +13,8 @@ export interface ThreadState {
 export interface Turn {
   id: string;
   at: string;
-  /** What the person said. */
-  said: string;
+  /** The person's message. */
+  message: string;
   isOver: boolean;
   /** A person stopped it. */
   isStopped?: true;
@@ -23,28 +23,28 @@ export interface Turn {
   items: Item[];
   approvals: Approval[];
   /** Calls a page was asked to make that have no result yet. */
-  asked: ClientCall[];
+  clientCalls: ClientCall[];
   cost?: CostSummary;
   mode?: Mode;
   model?: string;
 }
 
-export type Item = Words | Call | Note;
+export type Item = AnswerText | Call | Note;
 
-/** What one model call answered. */
-export interface Words {
-  kind: 'words';
+/** The text one model call answered. */
+export interface AnswerText {
+  kind: 'text';
   id: string;
   text: string;
-  /** What it thought last, before it answered; nobody keeps that. */
+  /** The end of the model's thoughts before it answers; they are not stored. */
   thought: string;
   isStreaming: boolean;
-  /** Bytes streamed so far, to tell what was missed or came twice. */
+  /** Bytes streamed so far, by which missed and repeated chunks are noticed. */
   bytes: number;
   hasGap: boolean;
 }
 
-/** A tool call; a subtask has what it did in it. */
+/** A tool call; a subtask holds the items of its own conversation. */
 export interface Call {
   kind: 'call';
   id: string;
@@ -56,22 +56,24 @@ export interface Call {
   isOver: boolean;
   startedAt?: string;
   durationMs?: number;
-  /** How far it is, while it runs. */
+  /** The latest progress, while it runs. */
   progress?: string;
   items: Item[];
-  /** The workflow it plans, as far as it is. */
+  /** The workflow it plans, as far as it is known. */
   plan?: Plan;
 }
 
 export interface Plan {
   objective: string;
-  /** How often a draft was sent back, and why the last time. */
+  /** The number of drafts that were sent back, and the mistakes of the last. */
   refusals: number;
   mistakes: string;
   isChecked: boolean;
-  tasks: TaskDocument[];
+  tasks: PlannedTask[];
   graph?: WorkflowDocument;
 }
+
+export type PlannedTask = Of<'task_update'>['task'];
 
 export interface Note {
   kind: 'note';

@@ -1,96 +1,66 @@
-// One thread, followed: its rows at once, then its frames, the newest turns from their beginning.
+// One thread: its rows at once, then its frames, the newest turns from their beginning.
 
 import { get, type Problem } from '../api/client';
-import { follow } from '../api/sse';
+import { followFrames } from '../api/frames';
 import type { Answer, Thread } from '../api/types';
-import { fold, fromRows } from './fold';
+import { Store } from '../store/store';
+import { fold } from './fold';
 import type { Frame } from './frame';
+import { fromRows } from './rows';
 import type { ThreadState } from './state';
 
-/** Frames told again when a thread is opened; older turns are shown by their rows. */
+/** Frames read again when a thread is opened; older turns are shown by their rows. */
 const REPLAYED = 5_000;
-const BATCH_MS = 40;
 
 export interface OpenedThread {
   state?: ThreadState;
   problem?: Problem;
 }
 
-export class ThreadStore {
+/** Follows its thread while somebody watches. */
+export class ThreadStore extends Store<OpenedThread> {
   readonly #path: string;
-  readonly #listeners = new Set<() => void>();
-  #shown: OpenedThread = {};
   #stop: (() => void) | undefined;
-  #closed = false;
 
   constructor(id: string) {
+    super({});
     this.#path = `/api/threads/${encodeURIComponent(id)}`;
   }
 
-  readonly snapshot = (): OpenedThread => this.#shown;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  open(): void {
-    this.#closed = false;
-    void this.#read();
+  protected override start(): () => void {
+    const closed = new AbortController();
+    void this.#read(closed.signal);
+    return () => {
+      closed.abort();
+      this.#stop?.();
+    };
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#stop?.();
-  }
-
-  async #read(): Promise<void> {
+  async #read(closed: AbortSignal): Promise<void> {
     try {
       const [thread, { messages }] = await Promise.all([
-        get<Thread>(this.#path),
-        get<Answer<'GET /api/threads/{id}/messages'>>(`${this.#path}/messages`),
+        get<Thread>(this.#path, closed),
+        get<Answer<'GET /api/threads/{id}/messages'>>(`${this.#path}/messages`, closed),
       ]);
-      if (this.#closed) return;
+      if (closed.aborted) return;
       const next = Math.max(0, (thread.chatSeq ?? -1) + 1 - REPLAYED);
-      const start = fromRows(messages, next);
-      this.#show({ state: start });
-      this.#stop = this.#follow(start);
+      this.#stop = this.#follow(fromRows(messages, next));
     } catch (error) {
-      if (!this.#closed) this.#show({ problem: error as Problem });
+      if (!closed.aborted) this.update({ problem: error as Problem });
     }
   }
 
   #follow(start: ThreadState): () => void {
     let state = start;
-    let batch: Frame[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const flush = (): void => {
-      clearTimeout(timer);
-      timer = undefined;
-      state = fold(state, batch);
-      batch = [];
-      this.#show({ state });
-    };
-    const stop = follow({
-      url: () => {
-        flush();
-        return `${this.#path}/events?from=${state.next}`;
+    this.update({ state });
+    return followFrames<Frame>({
+      url: () => `${this.#path}/events?from=${state.next}`,
+      apply: (frames) => {
+        state = fold(state, frames);
+        this.update({ state });
       },
-      take: (data) => {
-        batch.push(JSON.parse(data) as Frame);
-        timer ??= setTimeout(flush, BATCH_MS);
-        return false;
-      },
-      refused: (problem) => this.#show({ problem }),
+      isLast: () => false,
+      refused: (problem) => this.update({ problem }),
     });
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }
-
-  #show(change: OpenedThread): void {
-    this.#shown = { ...this.#shown, ...change };
-    for (const listener of this.#listeners) listener();
   }
 }

@@ -2,6 +2,7 @@
 // the page sends nothing; the first decision that arrives at the server wins.
 
 import type { Decision, Review } from '../api/types';
+import { Store } from '../store/store';
 
 /** How long a decision can be taken back. */
 export const HOLD_MS = 5_000;
@@ -17,37 +18,29 @@ export interface Held {
   sendsAt: number;
 }
 
-export interface Standing {
+export interface HeldState {
   /** In the order they were made. */
   held: readonly Held[];
   /** Reviews whose decision has arrived at the server. */
   sent: readonly string[];
 }
 
-export interface Line {
+export interface DecisionSender {
   /** Tells the server. */
   send: (held: Held) => Promise<unknown>;
   /** The server did not take it; the review is open again here. */
   refused: (held: Held, error: Error) => void;
 }
 
-export class HeldDecisions {
-  readonly #line: Line;
+export class HeldDecisions extends Store<HeldState> {
+  readonly #sender: DecisionSender;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-  readonly #listeners = new Set<() => void>();
-  #standing: Standing = { held: [], sent: [] };
   #latestAt = -Infinity;
 
-  constructor(line: Line) {
-    this.#line = line;
+  constructor(sender: DecisionSender) {
+    super({ held: [], sent: [] });
+    this.#sender = sender;
   }
-
-  readonly snapshot = (): Standing => this.#standing;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
 
   /** When the latest decision was made. */
   get latestAt(): number {
@@ -67,7 +60,7 @@ export class HeldDecisions {
       reviewId,
       setTimeout(() => void this.#send(held), wait),
     );
-    this.#change({ held: [...this.#standing.held, held] });
+    this.update({ held: [...this.snapshot().held, held] });
   }
 
   /** Takes a decision back, unless the server is being told. */
@@ -75,7 +68,7 @@ export class HeldDecisions {
     if (!this.#timers.has(reviewId)) return false;
     clearTimeout(this.#timers.get(reviewId));
     this.#timers.delete(reviewId);
-    this.#change({ held: this.#without(reviewId) });
+    this.update({ held: this.#without(reviewId) });
     return true;
   }
 
@@ -88,26 +81,21 @@ export class HeldDecisions {
     const { reviewId } = held.review;
     this.#timers.delete(reviewId);
     try {
-      await this.#line.send(held);
-      this.#change({ held: this.#without(reviewId), sent: [...this.#standing.sent, reviewId].slice(-SENT_MAX) });
+      await this.#sender.send(held);
+      this.update({ held: this.#without(reviewId), sent: [...this.snapshot().sent, reviewId].slice(-SENT_MAX) });
     } catch (error) {
-      this.#change({ held: this.#without(reviewId) });
-      this.#line.refused(held, error as Error);
+      this.update({ held: this.#without(reviewId) });
+      this.#sender.refused(held, error as Error);
     }
   }
 
   #isKnown(reviewId: string): boolean {
     return (
-      this.#standing.sent.includes(reviewId) || this.#standing.held.some(({ review }) => review.reviewId === reviewId)
+      this.snapshot().sent.includes(reviewId) || this.snapshot().held.some(({ review }) => review.reviewId === reviewId)
     );
   }
 
   #without(reviewId: string): Held[] {
-    return this.#standing.held.filter(({ review }) => review.reviewId !== reviewId);
-  }
-
-  #change(change: Partial<Standing>): void {
-    this.#standing = { ...this.#standing, ...change };
-    for (const listener of this.#listeners) listener();
+    return this.snapshot().held.filter(({ review }) => review.reviewId !== reviewId);
   }
 }

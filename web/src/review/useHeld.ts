@@ -1,9 +1,10 @@
 import { notifications } from '@mantine/notifications';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useState } from 'react';
 import { post } from '../api/client';
 import { useReviews } from '../api/queries';
+import { useStore } from '../store/store';
 import { forgetDraft } from '../ui/useDraft';
-import { HeldDecisions, type Standing } from './held';
+import { HeldDecisions, type HeldState } from './held';
 
 /** After a decision the next review takes none for this long: no key or second click meant for the one before. */
 const SETTLE_MS = 500;
@@ -26,8 +27,8 @@ export const decisions = new HeldDecisions({
 // A page that is put aside by the browser may be shown again later; what was held then is not sent late.
 addEventListener('pagehide', () => decisions.leave());
 
-export function useHeld(): Standing {
-  return useSyncExternalStore(decisions.subscribe, decisions.snapshot);
+export function useHeld(): HeldState {
+  return useStore(decisions);
 }
 
 /** The reviews that wait for a person, without those decided here. */

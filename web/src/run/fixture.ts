@@ -1,6 +1,7 @@
 // The frames of one whole run, for tests.
 
-import { emptyRun, fold } from './fold';
+import { fold } from './fold';
+import { emptyRun } from './seed';
 import type { Frame, StoredFrame } from './frame';
 
 export const at = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1_000).toISOString();

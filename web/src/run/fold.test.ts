@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDetail } from '../api/types';
-import { emptyRun, fold, seededRun } from './fold';
+import { fold } from './fold';
+import { emptyRun, seededRun } from './seed';
 import type { Frame, StoredFrame } from './frame';
 import type { RunState } from './state';
 import { rows } from '../rooms/run/timeline/spans';

@@ -1,7 +1,6 @@
 // The one reducer: frames in, state out. Folding a batch copies what it touches once, so that earlier states stay as
 // they were; folding the same frames in any batches gives the same state, and an event that comes twice counts once.
 
-import type { RunDetail } from '../api/types';
 import { type Frame, isInherited, isStored, type StoredFrame, type TokenFrame } from './frame';
 import { Draft } from './draft';
 import {
@@ -27,94 +26,10 @@ import {
   taskOf,
 } from './steps';
 import { breachText, choreText, cutText, decisionText, stopText, timeoutText } from './words';
-import type { Directive, RunState, Task, Totals } from './state';
+import type { Directive, RunState } from './state';
 
 /** Characters of an answer surely kept while it streams; the whole comes with the event that ends it. */
 const STREAMING_MAX = 64_000;
-
-const NOTHING: Totals = {
-  inputTokens: 0,
-  outputTokens: 0,
-  modelCalls: 0,
-  toolCalls: 0,
-  costUsd: 0,
-  unknownTokens: false,
-  unpriced: false,
-};
-
-export function emptyRun(runId: string): RunState {
-  return {
-    runId,
-    first: 0,
-    next: 0,
-    counted: 0,
-    ensemble: '',
-    workflow: 'SEQUENTIAL',
-    status: 'ACCEPTED',
-    acceptedAt: '',
-    at: '',
-    paused: false,
-    tasks: [],
-    turns: new Map(),
-    reviews: new Map(),
-    directives: new Map(),
-    notes: [],
-    totals: NOTHING,
-  };
-}
-
-/**
- * Where to start when a run is too long to be read from its beginning, or was made of another: the server's own fold,
- * and its first event for what the tasks read of each other. The events from `first` on are told again, which changes nothing they say.
- */
-export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, first: number): RunState {
-  const declared = accepted?.type === 'run_accepted' ? accepted.tasks : [];
-  const { metrics } = detail;
-  const cost = metrics.costEstimate;
-  return {
-    ...emptyRun(detail.runId),
-    first,
-    next: first,
-    counted: detail.eventCount,
-    ensemble: detail.ensemble,
-    workflow: detail.workflow,
-    status: detail.status,
-    acceptedAt: detail.startedAt,
-    startedAt: detail.startedAt,
-    paused: detail.paused,
-    model: detail.model,
-    tasks: detail.tasks.map((task, position) => seededTask(task, position, declared[position]?.context ?? [])),
-    totals: {
-      inputTokens: metrics.inputTokens,
-      outputTokens: metrics.outputTokens,
-      modelCalls: metrics.llmCalls,
-      toolCalls: metrics.totalToolCalls,
-      costUsd: cost ? cost.inputCost + cost.outputCost : 0,
-      unknownTokens: metrics.totalTokens < 0,
-      unpriced: (metrics.unpriced?.length ?? 0) > 0,
-    },
-  };
-}
-
-function seededTask(detail: RunDetail['tasks'][number], position: number, context: number[]): Task {
-  return given<Task>({
-    index: position + 1,
-    name: detail.name,
-    role: detail.agentRole,
-    context,
-    status: detail.status,
-    description: detail.description,
-    model: detail.model,
-    startedAt: detail.startedAt,
-    endedAt: detail.completedAt,
-    tokens: detail.tokenCount ?? 0,
-    toolCalls: detail.toolCallCount ?? 0,
-    output: detail.output,
-    parsed: detail.parsedOutput,
-    error: detail.error,
-    isInherited: isInherited(detail) || undefined,
-  });
-}
 
 export function fold(state: RunState, frames: readonly Frame[]): RunState {
   const draft = new Draft(state);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDetail } from '../api/types';
-import { fold, seededRun } from './fold';
+import { fold } from './fold';
+import { seededRun } from './seed';
 import type { StoredFrame } from './frame';
 import { rows } from '../rooms/run/timeline/spans';
 import { at, place, RUN, SYSTEM, told, USER, whole } from './fixture';

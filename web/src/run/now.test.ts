@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { emptyRun, fold } from './fold';
+import { fold } from './fold';
+import { emptyRun } from './seed';
 import { now } from './now';
 import { RUN } from './fixture';
 

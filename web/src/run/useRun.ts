@@ -1,17 +1,14 @@
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import { type Opened, RunStore } from './store';
+import { useMemo } from 'react';
+import { useOptionalStore } from '../store/store';
+import { type OpenedRun, RunStore, UNOPENED } from './store';
 
-export interface Followed extends Opened {
+export interface FollowedRun extends OpenedRun {
   extend: () => void;
 }
 
-/** The run, as long as the component is there. */
-export function useRun(runId: string): Followed {
-  const store = useMemo(() => new RunStore(runId), [runId]);
-  useEffect(() => {
-    store.open();
-    return () => store.close();
-  }, [store]);
-  const opened = useSyncExternalStore(store.subscribe, store.snapshot);
-  return { ...opened, extend: () => store.extend() };
+/** The run, as long as the component is there; nothing of it without an id. */
+export function useRun(runId: string | undefined): FollowedRun {
+  const store = useMemo(() => (runId === undefined ? undefined : new RunStore(runId)), [runId]);
+  const opened = useOptionalStore(store, UNOPENED);
+  return { ...opened, extend: () => store?.extend() };
 }

@@ -1,26 +1,23 @@
-import { useSyncExternalStore } from 'react';
+import { Store, useStore } from '../store/store';
 
 const TICK_MS = 1_000;
-const listeners = new Set<() => void>();
-let now = Date.now();
-let timer: ReturnType<typeof setInterval> | undefined;
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  now = Date.now();
-  timer ??= setInterval(() => {
-    now = Date.now();
-    for (const each of listeners) each();
-  }, TICK_MS);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
+/** The time in milliseconds, once a second while somebody watches. */
+class Clock extends Store<number> {
+  constructor() {
+    super(Date.now());
+  }
+
+  protected override start(): () => void {
+    this.set(Date.now());
+    const timer = setInterval(() => this.set(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }
 }
+
+const clock = new Clock();
 
 /** The time, once a second, from one clock for the whole page. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useStore(clock);
 }

@@ -2,6 +2,7 @@
 // goes through here, the person as well as the chat.
 
 import type { SavedWorkflow, WorkflowDocument } from '../api/types';
+import { Store } from '../store/store';
 import { isSame, toGraph } from './convert';
 import { EMPTY, type Graph } from './graph';
 import { began, type History, record, redo, undo } from './history';
@@ -18,20 +19,15 @@ export interface Editing {
   isDirty: boolean;
 }
 
-export class EditorStore {
-  readonly #listeners = new Set<() => void>();
+export class EditorStore extends Store<Editing> {
   readonly #made = new Set<string>();
-  #shown: Editing = { history: began(EMPTY), chosen: [], fresh: [], isDirty: false };
 
-  readonly snapshot = (): Editing => this.#shown;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  constructor() {
+    super({ history: began(EMPTY), chosen: [], fresh: [], isDirty: false });
+  }
 
   get graph(): Graph {
-    return this.#shown.history.present;
+    return this.snapshot().history.present;
   }
 
   /** Begins anew from a saved version. */
@@ -52,7 +48,7 @@ export class EditorStore {
 
   /** What is here is kept elsewhere, or no longer wanted: nothing is lost by going away. */
   leave(): void {
-    this.#show({ base: { version: this.#shown.base?.version ?? 0, graph: this.graph } });
+    this.#show({ base: { version: this.snapshot().base?.version ?? 0, graph: this.graph } });
   }
 
   /** Puts a saved version in the place of what is here, as a step that can be undone. */
@@ -63,13 +59,13 @@ export class EditorStore {
 
   edit(label: string, change: (graph: Graph) => Graph, key?: string): void {
     const graph = change(this.graph);
-    const history = record(this.#shown.history, graph, {
+    const history = record(this.snapshot().history, graph, {
       label,
       at: Date.now(),
       ...(key === undefined ? {} : { key }),
     });
-    if (history !== this.#shown.history)
-      this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, graph) });
+    if (history !== this.snapshot().history)
+      this.#show({ history, fresh: [], chosen: this.#alive(this.snapshot().chosen, graph) });
   }
 
   /** Whether a call was not made yet; from now on it was. */
@@ -92,11 +88,11 @@ export class EditorStore {
   }
 
   undo(): void {
-    this.#travel(undo(this.#shown.history));
+    this.#travel(undo(this.snapshot().history));
   }
 
   redo(): void {
-    this.#travel(redo(this.#shown.history));
+    this.#travel(redo(this.snapshot().history));
   }
 
   choose(chosen: string[]): void {
@@ -105,13 +101,13 @@ export class EditorStore {
 
   #done(by: string, { graph, label, touched }: Answer): void {
     if (label === undefined) return;
-    const history = record(this.#shown.history, graph, { label: by + label, at: Date.now() });
-    this.#show({ history, fresh: touched, chosen: this.#alive(this.#shown.chosen, graph) });
+    const history = record(this.snapshot().history, graph, { label: by + label, at: Date.now() });
+    this.#show({ history, fresh: touched, chosen: this.#alive(this.snapshot().chosen, graph) });
   }
 
   #travel(history: History): void {
-    if (history !== this.#shown.history)
-      this.#show({ history, fresh: [], chosen: this.#alive(this.#shown.chosen, history.present) });
+    if (history !== this.snapshot().history)
+      this.#show({ history, fresh: [], chosen: this.#alive(this.snapshot().chosen, history.present) });
   }
 
   #alive(ids: string[], graph: Graph): string[] {
@@ -119,10 +115,10 @@ export class EditorStore {
   }
 
   #show(change: Partial<Editing>): void {
-    const shown = { ...this.#shown, ...change };
-    const isKnown = shown.history.present === this.#shown.history.present && shown.base === this.#shown.base;
-    const isDirty = isKnown ? shown.isDirty : !isSame(shown.history.present, shown.base?.graph ?? EMPTY);
-    this.#shown = { ...shown, isDirty };
-    for (const listener of this.#listeners) listener();
+    const before = this.snapshot();
+    const after = { ...before, ...change };
+    const isKnown = after.history.present === before.history.present && after.base === before.base;
+    const isDirty = isKnown ? after.isDirty : !isSame(after.history.present, after.base?.graph ?? EMPTY);
+    this.set({ ...after, isDirty });
   }
 }

@@ -1,11 +1,11 @@
 import { Skeleton } from '@mantine/core';
 import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useRef, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
 import type { Said, Thread } from '../../api/types';
 import type { Mode } from '../../chat/frame';
-import { ThreadStore } from '../../chat/store';
+import { useThread } from '../../chat/useThread';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
@@ -52,12 +52,7 @@ export function NewThread() {
 }
 
 export function OneThread({ id }: { id: string }) {
-  const store = useMemo(() => new ThreadStore(id), [id]);
-  useEffect(() => {
-    store.open();
-    return () => store.close();
-  }, [store]);
-  const { state, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { state, problem } = useThread(id);
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();

@@ -19,10 +19,10 @@ export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goO
   const isQuiet =
     !turn.isOver &&
     turn.approvals.length === 0 &&
-    !turn.items.some((item) => item.kind === 'words' && item.isStreaming && item.text);
+    !turn.items.some((item) => item.kind === 'text' && item.isStreaming && item.text);
   return (
-    <section className={css.turn} aria-label={`Turn: ${turn.said.slice(0, 60)}`}>
-      <div className={css.said}>{turn.said}</div>
+    <section className={css.turn} aria-label={`Turn: ${turn.message.slice(0, 60)}`}>
+      <div className={css.said}>{turn.message}</div>
       <div className={css.answer}>
         <Items items={turn.items} asked={new Set(turn.approvals.map(({ tool_call_id }) => tool_call_id))} />
         {turn.isCut ? (
@@ -54,7 +54,7 @@ export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goO
 function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) {
   return items.map((item) => {
     switch (item.kind) {
-      case 'words':
+      case 'text':
         return item.text || item.hasGap ? (
           <div key={item.id}>
             {item.hasGap && item.isStreaming ? (
@@ -159,8 +159,8 @@ function status(items: Item[]): string | undefined {
   const open = items.filter((item): item is Call => item.kind === 'call' && !item.isOver);
   const last = open.at(-1);
   if (!last) {
-    const words = items.findLast((item) => item.kind === 'words' && item.isStreaming);
-    return words?.kind === 'words'
+    const words = items.findLast((item) => item.kind === 'text' && item.isStreaming);
+    return words?.kind === 'text'
       ? `thinks${words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : ''}`
       : undefined;
   }

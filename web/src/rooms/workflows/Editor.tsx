@@ -1,8 +1,9 @@
 import { Skeleton } from '@mantine/core';
 import { IconSchema } from '@tabler/icons-react';
-import { useCallback, useEffect, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import type { SavedWorkflow } from '../../api/types';
+import { useStore } from '../../store/store';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { EditorStore } from '../../workflow/store';
@@ -23,7 +24,7 @@ export default function Editor() {
 
 function OneWorkflow({ id }: { id: string | undefined }) {
   const [store] = useState(() => (handedOver && handedOver.id === id ? handedOver.store : new EditorStore()));
-  const editing = useSyncExternalStore(store.subscribe, store.snapshot);
+  const editing = useStore(store);
   const navigate = useNavigate();
   const created = useCallback(
     (saved: SavedWorkflow) => {

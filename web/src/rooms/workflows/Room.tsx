@@ -7,6 +7,7 @@ import { post, remove } from '../../api/client';
 import type { SavedWorkflow } from '../../api/types';
 import { planText, planUnderWay } from '../../chat/plans';
 import type { Plan } from '../../chat/state';
+import { useRun } from '../../run/useRun';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
@@ -27,7 +28,6 @@ import { type Hand, useCanvas, useKeys } from './useCanvas';
 import { useConversation } from './useConversation';
 import type { Saving } from './useSaving';
 import { useTroubles } from './useTroubles';
-import { useWatched } from './useWatched';
 import { Versions } from './Versions';
 
 interface RoomProps {
@@ -58,7 +58,7 @@ export function Room({ id, store, editing, saving }: RoomProps) {
     useCallback((thread: string) => set({ chat: thread }), [set]),
   );
   const forget = useLastChat(id, address);
-  const { run, detail, problem: unwatched } = useWatched(address.run);
+  const { run, detail, problem: unwatched } = useRun(address.run);
   const { seen, error: unseen } = useVersion(id, address.version === base?.version ? undefined : address.version);
   const [dialog, setDialog] = useState<'inputs' | 'keys' | 'erase'>();
   const shut = (): void => setDialog(undefined);
@@ -291,7 +291,10 @@ function useFirstChoice(store: EditorStore, position: number): void {
 
 /** Planned tasks, where they will be. */
 function ghostly(graph: Graph, { tasks }: Plan): Graph {
-  const drawn = arranged({ ...EMPTY, tasks: toTasks(tasks) });
+  const drawn = arranged({
+    ...EMPTY,
+    tasks: toTasks(tasks.map((task) => ({ ...task, description: task.description ?? '' }))),
+  });
   return {
     ...drawn,
     tasks: below(graph, drawn.tasks).map((task) => ({ ...task, name: task.name && freeName(graph, task.name) })),

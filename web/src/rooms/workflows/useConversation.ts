@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { Problem } from '../../api/client';
-import { Hands } from '../../chat/hands';
+import { ChatSocket } from '../../chat/socket';
 import { plannedGraph } from '../../chat/plans';
 import type { ThreadState } from '../../chat/state';
-import { type OpenedThread, ThreadStore } from '../../chat/store';
+import { useThread } from '../../chat/useThread';
 import type { EditorStore } from '../../workflow/store';
 import { MANIFEST } from '../../workflow/tools';
 import type { Message } from '../chat/Composer';
@@ -11,8 +11,6 @@ import type { Message } from '../chat/Composer';
 /** Turns this tab has begun; their calls are made here and in no other tab. */
 const MINE = 'consort.editor.turns';
 const MINE_MAX = 20;
-const NOTHING: OpenedThread = {};
-const never = (): (() => void) => () => undefined;
 
 function remembered(): string[] {
   try {
@@ -35,33 +33,28 @@ export function useConversation(
   threadId: string | undefined,
   begun: (thread: string) => void,
 ): Conversation {
-  const hands = useMemo(() => new Hands(MANIFEST), []);
+  const socket = useMemo(() => new ChatSocket(MANIFEST), []);
   useEffect(() => {
-    hands.open();
-    return () => hands.close();
-  }, [hands]);
-  const thread = useMemo(() => (threadId === undefined ? undefined : new ThreadStore(threadId)), [threadId]);
-  useEffect(() => {
-    thread?.open();
-    return () => thread?.close();
-  }, [thread]);
-  const { state, problem } = useSyncExternalStore(thread?.subscribe ?? never, thread?.snapshot ?? (() => NOTHING));
+    socket.open();
+    return () => socket.close();
+  }, [socket]);
+  const { state, problem } = useThread(threadId);
   const [mine, setMine] = useState(remembered);
   useEffect(() => {
     if (!state || threadId === undefined) return;
     const turns = state.turns.filter(({ id, isOver }) => !isOver && mine.includes(id));
     for (const turn of turns) {
-      for (const { tool_call_id: call, name, args } of turn.asked) {
+      for (const { tool_call_id: call, name, args } of turn.clientCalls) {
         if (!store.isNew(`${turn.id}/${call}`)) continue;
         const { result, isError } = store.call(name, args, (reference) => plannedGraph(state, reference));
-        hands.answer(threadId, call, result, isError);
+        socket.answer(threadId, call, result, isError);
       }
     }
-    hands.waiting(turns.flatMap(({ asked }) => asked.map((call) => call.tool_call_id)));
-  }, [state, threadId, mine, store, hands]);
+    socket.keepResults(turns.flatMap(({ clientCalls }) => clientCalls.map((call) => call.tool_call_id)));
+  }, [state, threadId, mine, store, socket]);
   const say = async (message: Message): Promise<{ turnId: string }> => {
     const context = { kind: 'editor', ...(workflowId === undefined ? {} : { workflowId }) };
-    const { thread_id, turn_id } = await hands.say({
+    const { thread_id, turn_id } = await socket.send({
       ...message,
       chat_context: context,
       ...(threadId === undefined ? {} : { thread_id: threadId }),
