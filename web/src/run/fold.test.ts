@@ -42,7 +42,7 @@ describe('the fold', () => {
   });
 
   it('shows in each round only what was new, with its calls, failures and answer', () => {
-    const [first, second, gate] = whole.turns.get('1')?.items ?? [];
+    const [first, second, review] = whole.conversations.get('1')?.items ?? [];
     expect(first).toMatchObject({
       kind: 'round',
       sent: [SYSTEM, USER],
@@ -54,15 +54,18 @@ describe('the fold', () => {
       text: '42',
       failures: [{ message: 'HTTP 503', retriedAt: at(14) }],
     });
-    expect(gate).toMatchObject({ kind: 'gate', outcome: { text: 'ana changed the output', detail: '43' } });
+    expect(review).toMatchObject({ kind: 'review', outcome: { text: 'ana changed the output', detail: '43' } });
   });
 
   it('streams words into the round under way and replaces them by the answer', () => {
     const talking = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), [words('Forty'), words('-two')]);
-    expect(talking.turns.get('1')).toMatchObject({ phase: { is: 'answering' }, items: [{ streaming: 'Forty-two' }] });
+    expect(talking.conversations.get('1')).toMatchObject({
+      phase: { kind: 'answering' },
+      items: [{ streaming: 'Forty-two' }],
+    });
     const answered = fold(talking, RUN.slice(6, 7));
-    expect(answered.turns.get('1')?.items[0]).toMatchObject({ streaming: '' });
-    expect(fold(answered, [words('late')]).turns.get('1')?.items[0]).toMatchObject({ streaming: '' });
+    expect(answered.conversations.get('1')?.items[0]).toMatchObject({ streaming: '' });
+    expect(fold(answered, [words('late')]).conversations.get('1')?.items[0]).toMatchObject({ streaming: '' });
   });
 
   it('tells how far a call is that somebody else does, until it is over', () => {
@@ -80,13 +83,13 @@ describe('the fold', () => {
       percentComplete: 40,
     };
     const calling = fold(fold(emptyRun('run-1'), RUN.slice(0, 9)), [far]);
-    expect(calling.turns.get('1')?.items[0]).toMatchObject({ calls: [{ progress: 'Adds, 40 %' }] });
+    expect(calling.conversations.get('1')?.items[0]).toMatchObject({ calls: [{ progress: 'Adds, 40 %' }] });
     expect(fold(whole, [far])).toEqual(whole);
   });
 
   it('keeps a bounded amount of an endless answer', () => {
     const many = Array.from({ length: 100_000 }, () => words('ten chars '));
-    const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), many).turns.get('1')?.items[0];
+    const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), many).conversations.get('1')?.items[0];
     expect(item?.kind === 'round' && item.streaming.length).toBeLessThan(200_000);
   });
 
@@ -164,6 +167,6 @@ describe('the fold', () => {
       RUN[12] as StoredFrame,
       { ...RUN[10], seq: 13, at: at(13), callId: '1.1.0', durationMs: 2_000 } as StoredFrame,
     ]);
-    expect(late.turns.get('1')?.items[0]).toMatchObject({ calls: [{ startedAt: at(11), endedAt: at(13) }] });
+    expect(late.conversations.get('1')?.items[0]).toMatchObject({ calls: [{ startedAt: at(11), endedAt: at(13) }] });
   });
 });

@@ -1,45 +1,46 @@
-// The one reducer: frames in, state out. Folding a batch copies what it touches once, so that earlier states stay as
-// they were; folding the same frames in any batches gives the same state, and an event that comes twice counts once.
+// The reducer of a run: frames in, state out. Frames in any batches give the same state, a stored frame that comes
+// twice counts once, and earlier states stay as they were.
 
-import { type Frame, isInherited, isStored, type StoredFrame, type TokenFrame } from './frame';
-import { Draft } from './draft';
+import { RunDraft } from './draft';
+import { type Frame, isInherited, isStored, type LiveFrame, type StoredFrame } from './frame';
+import type { RunState } from './state';
 import {
-  answered,
-  asked,
-  called,
-  charged,
-  closed,
-  delegated,
-  delivered,
-  dispatched,
-  ended,
-  endTurn,
-  failed,
-  given,
-  manager,
-  measured,
-  opened,
-  progressed,
-  retried,
-  say,
-  startTurn,
-  taskOf,
+  acceptRun,
+  addDirective,
+  addNote,
+  appendToken,
+  chargeCall,
+  closeReview,
+  completeRound,
+  completeTask,
+  deliverDirective,
+  endCall,
+  endDelegation,
+  endRun,
+  failRound,
+  failTask,
+  openReview,
+  recordUsage,
+  rejectOutput,
+  retryRound,
+  skipTask,
+  startCall,
+  startDelegation,
+  startRound,
+  startSubtask,
+  startTask,
+  updateProgress,
 } from './steps';
-import { breachText, choreText, cutText, decisionText, stopText, timeoutText } from './words';
-import type { Directive, RunState } from './state';
-
-/** Characters of an answer surely kept while it streams; the whole comes with the event that ends it. */
-const STREAMING_MAX = 64_000;
+import { breachText, choreText, cutText, decisionText, forkText, stopText, timeoutText } from './words';
 
 export function fold(state: RunState, frames: readonly Frame[]): RunState {
-  const draft = new Draft(state);
+  const draft = new RunDraft(state);
   for (const frame of frames) {
     if (!isStored(frame)) {
-      if (frame.type === 'token') token(draft, frame);
-      if (frame.type === 'tool_progress') progressed(draft, frame);
+      applyLive(draft, frame);
     } else if (frame.seq >= draft.run.next) {
-      if (isInherited(frame)) inherit(draft, frame);
-      else apply(draft, frame);
+      if (isInherited(frame)) applyInherited(draft, frame);
+      else applyStored(draft, frame);
       draft.run.at = frame.at;
       draft.run.next = frame.seq + 1;
     }
@@ -47,234 +48,163 @@ export function fold(state: RunState, frames: readonly Frame[]): RunState {
   return draft.run;
 }
 
-/** What was copied tells what was said and done; of this run's tasks, clock and counts it says nothing. */
-function inherit(draft: Draft, frame: StoredFrame): void {
-  const own = { ...draft.run };
-  apply(draft, frame);
-  const { turns, reviews, directives, notes } = draft.run;
-  Object.assign(draft.run, own, { turns, reviews, directives, notes });
-}
-
-/** What is under way where a run was made of another counts anew. */
-function recount(draft: Draft): void {
-  const underWay = [...draft.run.turns.values()].filter(({ phase }) => phase.is !== 'over');
-  for (const { id } of underWay) {
-    const turn = draft.turn(id);
-    if (turn) Object.assign(turn, { inputTokens: 0, outputTokens: 0, costUsd: 0 });
+function applyLive(draft: RunDraft, frame: LiveFrame): void {
+  switch (frame.type) {
+    case 'token':
+      return appendToken(draft, frame);
+    case 'tool_progress':
+      return updateProgress(draft, frame);
+    case 'run_result':
+      // The events before it have said the same.
+      return;
+    default:
+      frame satisfies never;
   }
 }
 
-/** Notes that words may have been missed: what is being said now began before, or between, this page's connections. */
+/** An inherited frame adds to the conversations; it says nothing of this run's tasks, clock and counts. */
+function applyInherited(draft: RunDraft, frame: StoredFrame): void {
+  const own = { ...draft.run };
+  applyStored(draft, frame);
+  const { conversations, reviews, directives, notes } = draft.run;
+  Object.assign(draft.run, own, { conversations, reviews, directives, notes });
+}
+
+/** Sets the usage of the conversations under way to 0: where a run is made of another, its own counts begin. */
+function resetUsage(draft: RunDraft): void {
+  const underWay = [...draft.run.conversations.values()].filter(({ phase }) => phase.kind !== 'over');
+  for (const { id } of underWay) {
+    const conversation = draft.conversation(id);
+    if (conversation) Object.assign(conversation, { inputTokens: 0, outputTokens: 0, costUsd: 0 });
+  }
+}
+
+/** Marks the texts being written as partial: tokens before, or between, this page's connections were missed. */
 export function interrupted(state: RunState): RunState {
-  const draft = new Draft(state);
-  for (const { id, phase } of state.turns.values()) {
-    const round = phase.is === 'asking' || phase.is === 'answering' ? draft.round(draft.turn(id)) : undefined;
+  const draft = new RunDraft(state);
+  for (const { id, phase } of state.conversations.values()) {
+    const round =
+      phase.kind === 'asking' || phase.kind === 'answering' ? draft.round(draft.conversation(id)) : undefined;
     if (round) Object.assign(round, { isPartial: true, streaming: '' });
   }
   return draft.run;
 }
 
-function token(draft: Draft, { turnId, token, sentAt }: TokenFrame): void {
-  const turn = draft.turn(turnId);
-  const round = draft.round(turn);
-  if (!turn || !round || round.endedAt) return;
-  round.streaming += token;
-  // Cut rarely: each cut copies what is kept.
-  if (round.streaming.length > 2 * STREAMING_MAX) round.streaming = round.streaming.slice(-STREAMING_MAX);
-  if (turn.phase.is === 'asking') turn.phase = { is: 'answering', since: sentAt, model: round.model };
-}
-
 // One case for each frame, in the order a run goes through them.
-function apply(draft: Draft, frame: StoredFrame): void {
+function applyStored(draft: RunDraft, frame: StoredFrame): void {
   const { run } = draft;
   const { at } = frame;
   switch (frame.type) {
     case 'run_accepted':
-      // The server's fold knows this and more.
-      if (frame.seq < run.counted) return;
-      run.ensemble = frame.ensemble;
-      run.workflow = frame.workflow;
-      run.acceptedAt = at;
-      draft.setTasks(
-        frame.tasks.map(({ taskIndex, name, agentRole, context }) => ({
-          index: taskIndex,
-          name,
-          role: agentRole,
-          context,
-          status: 'PENDING',
-          tokens: 0,
-          toolCalls: 0,
-        })),
-      );
-      return;
+      return acceptRun(draft, frame);
     case 'run_forked':
-      recount(draft);
-      draft.note(
-        frame,
-        'plain',
-        frame.forkedFrom
-          ? `Forked from ${frame.forkedFrom.runId} at its event ${frame.forkedFrom.seq}`
-          : `Retries ${frame.retryOf ?? 'a run'}`,
-      );
-      return;
+      resetUsage(draft);
+      return draft.addNote(frame, 'plain', forkText(frame));
     case 'run_adopted':
-      if (frame.epoch > 1) draft.note(frame, 'warn', 'The server restarted; the run went on from its record');
+      if (frame.epoch > 1) draft.addNote(frame, 'warn', 'The server restarted; the run went on from its record');
       return;
     case 'ensemble_started':
       run.status = 'RUNNING';
       run.startedAt = at;
       return;
-    case 'task_started': {
-      const task = draft.task(taskOf(frame.turnId)) ?? manager(draft, frame);
-      if (task) Object.assign(task, { status: 'RUNNING', startedAt: at, description: frame.taskDescription });
-      startTurn(draft, frame, frame.turnId, frame.taskName ?? frame.taskDescription);
-      return;
-    }
+    case 'task_started':
+      return startTask(draft, frame);
     case 'task_input': {
-      const turn = draft.turn(frame.turnId);
-      if (turn) Object.assign(turn, { tools: frame.toolNames, prompt: frame.assembledContext });
+      const conversation = draft.conversation(frame.turnId);
+      if (conversation) Object.assign(conversation, { tools: frame.toolNames, prompt: frame.assembledContext });
       return;
     }
     case 'belt_composed': {
-      const turn = draft.turn(frame.turnId);
-      if (turn) turn.tools = frame.toolNames;
+      const conversation = draft.conversation(frame.turnId);
+      if (conversation) conversation.tools = frame.toolNames;
       return;
     }
     case 'chore_started': {
       const item = { kind: 'chore' as const, seq: frame.seq, startedAt: at, text: choreText(frame.chore), calls: [] };
-      draft.turn(frame.turnId)?.items.push(item);
+      draft.conversation(frame.turnId)?.items.push(item);
       return;
     }
     case 'reflection_started':
-      return say(draft, frame, 'plain', 'Reflects on what it did');
+      return addNote(draft, frame, 'plain', 'Reflects on what it did');
     case 'llm_iteration_started':
-      return asked(draft, frame);
+      return startRound(draft, frame);
     case 'model_retried':
-      return retried(draft, frame);
+      return retryRound(draft, frame);
     case 'llm_iteration_completed':
-      return answered(draft, frame);
+      return completeRound(draft, frame);
     case 'metrics_snapshot':
-      return measured(draft, frame);
+      return recordUsage(draft, frame);
     case 'model_failed':
-      return failed(draft, frame);
+      return failRound(draft, frame);
     case 'history_dropped':
-      return say(draft, frame, 'warn', `Forgot ${frame.exchanges} older exchanges to fit the model's context`);
-    case 'output_rejected': {
-      const round = draft.round(draft.turn(frame.turnId));
-      if (round) round.violations = frame.violations;
-      return say(draft, frame, 'warn', 'The answer breaks its schema and was sent back', frame.violations.join('\n'));
-    }
+      return addNote(draft, frame, 'warn', `Forgot ${frame.exchanges} older exchanges to fit the model's context`);
+    case 'output_rejected':
+      return rejectOutput(draft, frame);
     case 'answer_truncated':
-      return say(draft, { ...frame, turnId: frame.turnId ?? '' }, 'warn', cutText(frame.then, frame.inCall ?? false));
+      return addNote(draft, frame, 'warn', cutText(frame.then, frame.inCall ?? false));
     case 'answer_empty':
-      return say(
-        draft,
-        { ...frame, turnId: frame.turnId ?? '' },
-        'warn',
-        frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing',
-      );
+      return addNote(draft, frame, 'warn', frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing');
     case 'last_round':
-      return say(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
+      return addNote(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
     case 'finish_demanded':
-      return say(draft, frame, 'warn', 'Answered without finishing its subtask; asked to finish it');
+      return addNote(draft, frame, 'warn', 'Answered without finishing its subtask; asked to finish it');
     case 'loop_noticed':
-      return say(draft, frame, 'warn', `Asked ${frame.toolName} the same thing ${frame.times} times`);
+      return addNote(draft, frame, 'warn', `Asked ${frame.toolName} the same thing ${frame.times} times`);
     case 'tool_dispatched':
-      dispatched(draft, frame);
+      startCall(draft, frame);
       return;
-    case 'subtask_started': {
-      const call = dispatched(draft, { ...frame, toolName: 'run_subtask', toolArguments: '' });
-      if (call) call.isTurn = true;
-      const turn = startTurn(draft, frame, frame.callId, frame.title);
-      turn.prompt = frame.instructions;
-      turn.tools = frame.toolNames;
-      return;
-    }
+    case 'subtask_started':
+      return startSubtask(draft, frame);
     case 'delegation_started':
-      return delegated(draft, frame);
+      return startDelegation(draft, frame);
     case 'delegation_completed':
     case 'delegation_failed':
-      return delivered(draft, frame);
+      return endDelegation(draft, frame);
     case 'call_charged':
-      return charged(draft, frame);
+      return chargeCall(draft, frame);
     case 'tool_called':
-      return called(draft, frame);
+      return endCall(draft, frame);
     case 'review_requested':
-      return opened(draft, frame);
+      return openReview(draft, frame);
     case 'review_decided':
-      return closed(draft, frame, decisionText(frame.decision, frame.by), frame.feedback ?? frame.revisedOutput);
+      return closeReview(draft, frame, decisionText(frame.decision, frame.by), frame.feedback ?? frame.revisedOutput);
     case 'review_timed_out':
-      return closed(draft, frame, `Nobody decided in time: ${timeoutText(frame.action)}`);
+      return closeReview(draft, frame, `Nobody decided in time: ${timeoutText(frame.action)}`);
     case 'review_closed':
-      return closed(draft, frame, 'Closed without a decision');
-    case 'task_completed': {
-      const task = draft.task(taskOf(frame.turnId));
-      const { tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
-      if (task)
-        Object.assign(task, given({ status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut }));
-      return endTurn(draft, frame.turnId, at);
-    }
-    case 'task_failed': {
-      const task = draft.task(taskOf(frame.turnId));
-      const status = frame.cancelled ? 'CANCELLED' : 'FAILED';
-      if (task) Object.assign(task, given({ status, endedAt: at, error: frame.reason, partial: frame.partialOutput }));
-      say(
-        draft,
-        frame,
-        frame.cancelled ? 'plain' : 'bad',
-        frame.cancelled ? 'Cancelled' : 'Failed',
-        frame.cancelled ? undefined : frame.reason,
-      );
-      return endTurn(draft, frame.turnId, at);
-    }
-    case 'task_skipped': {
-      const task = draft.task(taskOf(frame.turnId));
-      if (task) Object.assign(task, { status: 'SKIPPED', endedAt: at, error: frame.reason });
-      return;
-    }
-    case 'directive_active': {
-      const { directiveId: id, seq, from, content, target, priority } = frame;
-      draft.directives().set(id, given<Directive>({ id, seq, at, from, content, target, priority, deliveredTo: [] }));
-      draft.note(frame, 'plain', `${from} told ${target ?? 'every task'}: ${content}`);
-      return;
-    }
-    case 'directive_delivered': {
-      const known = draft.run.directives.get(frame.directiveId);
-      const { taskIndex, iterationIndex } = frame;
-      if (known)
-        draft
-          .directives()
-          .set(known.id, { ...known, deliveredTo: [...known.deliveredTo, { taskIndex, iterationIndex }] });
-      return;
-    }
+      return closeReview(draft, frame, 'Closed without a decision');
+    case 'task_completed':
+      return completeTask(draft, frame);
+    case 'task_failed':
+      return failTask(draft, frame);
+    case 'task_skipped':
+      return skipTask(draft, frame);
+    case 'directive_active':
+      return addDirective(draft, frame);
+    case 'directive_delivered':
+      return deliverDirective(draft, frame);
     case 'model_switched':
       if (frame.model !== null) run.model = frame.model;
-      draft.note(
+      return draft.addNote(
         frame,
         'plain',
         `${frame.by} switched the model from ${frame.previousModel} to ${frame.model ?? 'its own'}`,
       );
-      return;
     case 'cancel_requested':
       run.cancel = frame.mode;
-      draft.note(frame, 'warn', `${frame.by} asked to stop ${stopText(frame.mode)}`);
-      return;
+      return draft.addNote(frame, 'warn', `${frame.by} asked to stop ${stopText(frame.mode)}`);
     case 'run_paused':
       run.paused = true;
-      draft.note(frame, 'plain', `${frame.by} paused the run`);
-      return;
+      return draft.addNote(frame, 'plain', `${frame.by} paused the run`);
     case 'run_resumed':
       run.paused = false;
-      draft.note(frame, 'plain', `${frame.by} resumed the run`);
-      return;
+      return draft.addNote(frame, 'plain', `${frame.by} resumed the run`);
     case 'budget_exceeded': {
       const { reason, limit, observed } = frame;
       run.breach = { reason, limit, observed };
-      draft.note(frame, 'bad', breachText(run.breach));
-      return;
+      return draft.addNote(frame, 'bad', breachText(run.breach));
     }
     case 'file_changed':
-      return say(
+      return addNote(
         draft,
         frame,
         'plain',
@@ -282,9 +212,9 @@ function apply(draft: Draft, frame: StoredFrame): void {
         `+${frame.linesAdded} −${frame.linesRemoved}`,
       );
     case 'ensemble_completed':
-      return ended(draft, frame);
+      return endRun(draft, frame);
     default:
-      // Of a newer server; the compiler knows all of this one's.
+      // A frame of a newer server; the compiler knows all of this one's.
       frame satisfies never;
   }
 }

@@ -131,6 +131,6 @@ describe('a run made of another', () => {
       { name: 'one', context: [], status: 'COMPLETED', output: '43', isInherited: true },
       { name: 'two', context: [1], status: 'COMPLETED', output: '7' },
     ]);
-    expect(run.turns.get('1')?.items).toMatchObject(whole.turns.get('1')?.items ?? []);
+    expect(run.conversations.get('1')?.items).toMatchObject(whole.conversations.get('1')?.items ?? []);
   });
 });

@@ -60,7 +60,7 @@ describe('a hierarchical run', () => {
       { name: 'write', status: 'RUNNING' },
       { name: 'Manager', isManager: true, status: 'RUNNING' },
     ]);
-    expect(run.turns.get('2.0.0')).toMatchObject({ parent: '2', role: 'Writer', taskIndex: 2 });
-    expect(run.turns.get('2')?.items[0]).toMatchObject({ calls: [{ id: '2.0.0', isTurn: true }] });
+    expect(run.conversations.get('2.0.0')).toMatchObject({ parent: '2', role: 'Writer', taskIndex: 2 });
+    expect(run.conversations.get('2')?.items[0]).toMatchObject({ calls: [{ id: '2.0.0', isConversation: true }] });
   });
 });

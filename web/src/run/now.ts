@@ -1,7 +1,7 @@
 // What a run is doing now, and why it waits, in one line.
 
 import type { RunDetail, WaitingFor } from '../api/types';
-import type { RunState, Tone, Turn } from './state';
+import type { Conversation, RunState, Tone } from './state';
 import { breachText, errorText, stopText } from './words';
 
 export interface Now {
@@ -28,7 +28,7 @@ export function now(run: RunState, detail?: RunDetail): Now {
   if (run.endedAt) return ended(run);
   if (run.cancel && run.status === 'RUNNING') return { text: `Stops ${stopText(run.cancel)}`, tone: 'warn' };
   if (run.status === 'ACCEPTED') return queued(detail?.queuePosition);
-  const active = [...run.turns.values()].filter((turn) => turn.phase.is !== 'over');
+  const active = [...run.conversations.values()].filter((conversation) => conversation.phase.kind !== 'over');
   const review = [...run.reviews.values()][0];
   if (run.paused)
     return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
@@ -43,7 +43,7 @@ export function now(run: RunState, detail?: RunDetail): Now {
       ...(review.expiresAt ? { until: review.expiresAt } : {}),
     };
   }
-  const retry = active.map((turn) => turn.phase).find((phase) => phase.is === 'retrying');
+  const retry = active.map((conversation) => conversation.phase).find((phase) => phase.kind === 'retrying');
   if (busy.length === 0 && retry) {
     return {
       text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`,
@@ -54,16 +54,16 @@ export function now(run: RunState, detail?: RunDetail): Now {
   if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor]}`, tone: 'warn' };
   const first = deepest(busy.length > 0 ? busy : active);
   if (!first) return { text: 'Decides what comes next', tone: 'plain' };
-  const tasks = new Set((busy.length > 0 ? busy : active).map((turn) => turn.taskIndex));
+  const tasks = new Set((busy.length > 0 ? busy : active).map((conversation) => conversation.taskIndex));
   const more = tasks.size > 1 ? `, and ${tasks.size - 1} more` : '';
   const name = run.tasks[first.taskIndex - 1]?.name ?? first.title;
   return { text: `${name} ${doing(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
 }
 
-/** What one turn is doing. */
-export function doing(turn: Turn): string {
-  const { phase } = turn;
-  switch (phase.is) {
+/** What one conversation is doing. */
+export function doing(conversation: Conversation): string {
+  const { phase } = conversation;
+  switch (phase.kind) {
     case 'starting':
       return 'waits for its first model call';
     case 'asking':
@@ -83,12 +83,12 @@ export function doing(turn: Turn): string {
   }
 }
 
-function isBusy({ phase }: Turn): boolean {
-  return phase.is === 'asking' || phase.is === 'answering' || phase.is === 'tools';
+function isBusy({ phase }: Conversation): boolean {
+  return phase.kind === 'asking' || phase.kind === 'answering' || phase.kind === 'tools';
 }
 
-function deepest(turns: Turn[]): Turn | undefined {
-  return turns.toSorted((one, other) => one.id.split('.').length - other.id.split('.').length)[0];
+function deepest(conversations: Conversation[]): Conversation | undefined {
+  return conversations.toSorted((one, other) => one.id.split('.').length - other.id.split('.').length)[0];
 }
 
 function queued(position: number | undefined): Now {

@@ -1,7 +1,7 @@
 // The states a fold starts from: nothing, or the server's own fold of the run.
 
 import type { RunDetail } from '../api/types';
-import { given } from './steps';
+import { definedFields } from './defined';
 import { isInherited, type StoredFrame } from './frame';
 import type { RunState, Task, Totals } from './state';
 
@@ -28,7 +28,7 @@ export function emptyRun(runId: string): RunState {
     at: '',
     paused: false,
     tasks: [],
-    turns: new Map(),
+    conversations: new Map(),
     reviews: new Map(),
     directives: new Map(),
     notes: [],
@@ -70,7 +70,7 @@ export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, 
 }
 
 function seededTask(detail: RunDetail['tasks'][number], position: number, context: number[]): Task {
-  return given<Task>({
+  return definedFields<Task>({
     index: position + 1,
     name: detail.name,
     role: detail.agentRole,

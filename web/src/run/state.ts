@@ -1,7 +1,7 @@
-// A run as this page knows it: what the frames so far add up to.
+// A run as this page knows it: the sum of the frames read so far.
 
 import type { CancelMode, Review, RunStatus, TaskStatus, Workflow } from '../api/types';
-import type { Quoted } from './frame';
+import type { QuotedMessage } from './frame';
 
 export interface RunState {
   runId: string;
@@ -25,11 +25,12 @@ export interface RunState {
   model?: string;
   /** In declared order. */
   tasks: Task[];
-  turns: ReadonlyMap<string, Turn>;
+  /** By id: the number of a task, or the id of the call that began a subtask. */
+  conversations: ReadonlyMap<string, Conversation>;
   /** Reviews that wait for a person. */
   reviews: ReadonlyMap<string, Review>;
   directives: ReadonlyMap<string, Directive>;
-  /** What happened to the run as a whole. */
+  /** Notes about the run as a whole. */
   notes: Note[];
   breach?: { reason: string; limit: number; observed: number };
   totals: Totals;
@@ -41,7 +42,7 @@ export interface Totals {
   modelCalls: number;
   toolCalls: number;
   costUsd: number;
-  /** Some model did not say how many tokens it used. */
+  /** Some model did not report its tokens. */
   unknownTokens: boolean;
   /** Some model has no price. */
   unpriced: boolean;
@@ -68,49 +69,49 @@ export interface Task {
   isInherited?: true;
   /** The output was cut at the output limit and taken all the same. */
   isCut?: boolean;
-  /** What was said of an answer that was cut, where the task failed. */
+  /** The part of the answer there was when the task failed. */
   partial?: string;
-  /** It hands the other tasks out. */
+  /** It hands out the other tasks. */
   isManager?: true;
 }
 
-/** A task's or a subtask's conversation. */
-export interface Turn {
+/** The conversation of a task, a subtask or an errand with its models. Frames call its id `turnId`. */
+export interface Conversation {
   id: string;
-  /** The turn that asked for it, when it is a subtask or an errand. */
+  /** The conversation that asked for it, when it is a subtask or an errand. */
   parent?: string;
   taskIndex: number;
   title: string;
   role: string;
   startedAt: string;
-  /** It began before the first event folded here, so `startedAt` is later than that. */
+  /** It began before the first event folded here, so `startedAt` is too late. */
   isJoined?: true;
   endedAt?: string;
   tools: string[];
   prompt?: string;
   items: Item[];
-  /** Messages of the conversation shown so far. */
-  told: number;
+  /** The number of messages already in `items`. */
+  messageCount: number;
   phase: Phase;
   inputTokens: number;
   outputTokens: number;
   costUsd?: number;
 }
 
-/** What a turn is doing. */
+/** The step a conversation is at. */
 export type Phase =
-  | { is: 'starting'; since: string }
-  | { is: 'asking'; since: string; model: string }
-  | { is: 'answering'; since: string; model: string }
-  | { is: 'tools'; since: string; running: number; last: string }
-  | { is: 'retrying'; since: string; at: string; model?: string; message: string }
-  | { is: 'between'; since: string }
-  | { is: 'reviewing'; since: string }
-  | { is: 'over' };
+  | { kind: 'starting'; since: string }
+  | { kind: 'asking'; since: string; model: string }
+  | { kind: 'answering'; since: string; model: string }
+  | { kind: 'tools'; since: string; running: number; last: string }
+  | { kind: 'retrying'; since: string; at: string; model?: string; message: string }
+  | { kind: 'between'; since: string }
+  | { kind: 'reviewing'; since: string }
+  | { kind: 'over' };
 
-export type Item = Round | Chore | TurnNote | Gate;
+export type Item = Round | Chore | ConversationNote | ReviewItem;
 
-/** One call of the model with the tools it asked for. */
+/** One model call with the tools it asked for. */
 export interface Round {
   kind: 'round';
   seq: number;
@@ -118,11 +119,11 @@ export interface Round {
   model: string;
   startedAt: string;
   endedAt?: string;
-  /** What was new in the conversation, apart from earlier answers and results. */
-  sent: Quoted[];
-  /** What the model says while it is still talking. */
+  /** The new messages of the call, apart from earlier answers and results. */
+  sent: QuotedMessage[];
+  /** The text of the model while it is still writing. */
   streaming: string;
-  /** Words were said while nobody listened here; they come with the answer. */
+  /** A part of the text was missed here; it comes with the answer. */
   isPartial?: true;
   text?: string;
   calls: Call[];
@@ -133,7 +134,7 @@ export interface Round {
   violations?: string[];
 }
 
-/** Work on a task that no model asked for. */
+/** Work on a task that no model asked for, such as a guard. */
 export interface Chore {
   kind: 'chore';
   seq: number;
@@ -148,7 +149,7 @@ export interface Failure {
   error: string;
   message: string;
   then: string;
-  /** When it was tried again. */
+  /** The time of the next attempt. */
   retriedAt?: string;
 }
 
@@ -163,12 +164,12 @@ export interface Call {
   outcome?: 'SUCCESS' | 'FAILURE';
   result?: string;
   data?: unknown;
-  /** How far it is, while it runs. */
+  /** The latest progress, while it runs. */
   progress?: string;
-  /** What another ensemble used for it. */
+  /** The usage of another ensemble for it. */
   charged?: { tokens: number; costUsd: number };
   /** The call became a conversation of its own, under the same id. */
-  isTurn: boolean;
+  isConversation: boolean;
 }
 
 export type Tone = 'plain' | 'good' | 'warn' | 'bad';
@@ -180,14 +181,14 @@ export interface Note {
   text: string;
 }
 
-export interface TurnNote extends Note {
+export interface ConversationNote extends Note {
   kind: 'note';
   detail?: string;
 }
 
 /** A review, where it happened in the conversation. */
-export interface Gate {
-  kind: 'gate';
+export interface ReviewItem {
+  kind: 'review';
   seq: number;
   reviewId: string;
   review: Review;

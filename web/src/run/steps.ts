@@ -1,28 +1,118 @@
-// What single frames do to a run: the larger steps of the fold.
+// The larger steps of the fold: what single frames do to a run.
 
 import type { Review } from '../api/types';
-import type { Draft } from './draft';
-import type { Of, ProgressFrame, StoredFrame } from './frame';
-import type { Call, Task, Tone, Turn } from './state';
+import { definedFields } from './defined';
+import type { RunDraft } from './draft';
+import type { Of, ProgressFrame, StoredFrame, TokenFrame } from './frame';
+import { parentId, taskNumber } from './ids';
+import { taskOf, workerTask } from './manager';
+import type { Call, Conversation, Directive, Tone } from './state';
 import { progressText } from './words';
 
-/** The number of the task a turn belongs to; a manager's comes after all others. */
-export function taskOf(turnId: string): number {
-  return Number(turnId.split('.')[0]);
+/** Characters of a text kept while it is written; the whole comes with the event that ends it. */
+const STREAMING_MAX = 64_000;
+
+export function acceptRun(draft: RunDraft, frame: Of<'run_accepted'>): void {
+  const { run } = draft;
+  // The server's fold, where this one starts from it, knows this and more.
+  if (frame.seq < run.counted) return;
+  run.ensemble = frame.ensemble;
+  run.workflow = frame.workflow;
+  run.acceptedAt = frame.at;
+  draft.setTasks(
+    frame.tasks.map(({ taskIndex, name, agentRole, context }) => ({
+      index: taskIndex,
+      name,
+      role: agentRole,
+      context,
+      status: 'PENDING',
+      tokens: 0,
+      toolCalls: 0,
+    })),
+  );
 }
 
-/** The turn that made the call of this id; none for a task. */
-function parentOf(id: string): string | undefined {
-  return id.split('.').slice(0, -2).join('.') || undefined;
+export function startTask(draft: RunDraft, frame: Of<'task_started'>): void {
+  const task = taskOf(draft, frame);
+  if (task) Object.assign(task, { status: 'RUNNING', startedAt: frame.at, description: frame.taskDescription });
+  startConversation(draft, frame, frame.turnId, frame.taskName ?? frame.taskDescription);
 }
 
-export function startTurn(draft: Draft, frame: { at: string; agentRole: string }, id: string, title: string): Turn {
+export function completeTask(draft: RunDraft, frame: Of<'task_completed'>): void {
+  const { at, tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
+  const task = draft.task(taskNumber(frame.turnId));
+  const fields = { status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut };
+  if (task) Object.assign(task, definedFields(fields));
+  endConversation(draft, frame.turnId, at);
+}
+
+export function failTask(draft: RunDraft, frame: Of<'task_failed'>): void {
+  const { at, reason: error, partialOutput: partial } = frame;
+  const task = draft.task(taskNumber(frame.turnId));
+  const status = frame.cancelled ? 'CANCELLED' : 'FAILED';
+  if (task) Object.assign(task, definedFields({ status, endedAt: at, error, partial }));
+  if (frame.cancelled) addNote(draft, frame, 'plain', 'Cancelled');
+  else addNote(draft, frame, 'bad', 'Failed', error);
+  endConversation(draft, frame.turnId, at);
+}
+
+export function skipTask(draft: RunDraft, frame: Of<'task_skipped'>): void {
+  const task = draft.task(taskNumber(frame.turnId));
+  if (task) Object.assign(task, { status: 'SKIPPED', endedAt: frame.at, error: frame.reason });
+}
+
+export function startSubtask(draft: RunDraft, frame: Of<'subtask_started'>): void {
+  const call = startCall(draft, { ...frame, toolName: 'run_subtask', toolArguments: '' });
+  if (call) call.isConversation = true;
+  const conversation = startConversation(draft, frame, frame.callId, frame.title);
+  conversation.prompt = frame.instructions;
+  conversation.tools = frame.toolNames;
+}
+
+export function addDirective(draft: RunDraft, frame: Of<'directive_active'>): void {
+  const { directiveId: id, seq, at, from, content, target, priority } = frame;
+  const directive = definedFields<Directive>({ id, seq, at, from, content, target, priority, deliveredTo: [] });
+  draft.directives().set(id, directive);
+  draft.addNote(frame, 'plain', `${from} told ${target ?? 'every task'}: ${content}`);
+}
+
+export function deliverDirective(draft: RunDraft, frame: Of<'directive_delivered'>): void {
+  const known = draft.run.directives.get(frame.directiveId);
+  if (!known) return;
+  const { taskIndex, iterationIndex } = frame;
+  draft.directives().set(known.id, { ...known, deliveredTo: [...known.deliveredTo, { taskIndex, iterationIndex }] });
+}
+
+export function rejectOutput(draft: RunDraft, frame: Of<'output_rejected'>): void {
+  const round = draft.round(draft.conversation(frame.turnId));
+  if (round) round.violations = frame.violations;
+  const text = 'The answer breaks its schema and was sent back';
+  addNote(draft, frame, 'warn', text, frame.violations.join('\n'));
+}
+
+export function appendToken(draft: RunDraft, { turnId, token, sentAt }: TokenFrame): void {
+  const conversation = draft.conversation(turnId);
+  const round = draft.round(conversation);
+  if (!conversation || !round || round.endedAt) return;
+  round.streaming += token;
+  // Cut rarely: each cut copies what is kept.
+  if (round.streaming.length > 2 * STREAMING_MAX) round.streaming = round.streaming.slice(-STREAMING_MAX);
+  if (conversation.phase.kind === 'asking')
+    conversation.phase = { kind: 'answering', since: sentAt, model: round.model };
+}
+
+export function startConversation(
+  draft: RunDraft,
+  frame: { at: string; agentRole: string },
+  id: string,
+  title: string,
+): Conversation {
   const { at, agentRole: role } = frame;
-  return draft.addTurn(
-    given<Turn>({
+  return draft.addConversation(
+    definedFields<Conversation>({
       id,
-      parent: parentOf(id),
-      taskIndex: taskOf(id),
+      parent: parentId(id),
+      taskIndex: taskNumber(id),
       title,
       role,
       startedAt: at,
@@ -30,8 +120,8 @@ export function startTurn(draft: Draft, frame: { at: string; agentRole: string }
       tools: [],
       prompt: undefined,
       items: [],
-      told: 0,
-      phase: { is: 'starting', since: at },
+      messageCount: 0,
+      phase: { kind: 'starting', since: at },
       inputTokens: 0,
       outputTokens: 0,
       costUsd: undefined,
@@ -39,37 +129,18 @@ export function startTurn(draft: Draft, frame: { at: string; agentRole: string }
   );
 }
 
-/** The manager of a hierarchical run is not one of its declared tasks. */
-export function manager(
-  draft: Draft,
-  { agentRole, taskName }: { agentRole: string; taskName?: string | null },
-): Task | undefined {
-  if (draft.run.workflow !== 'HIERARCHICAL') return undefined;
-  const index = draft.run.tasks.length + 1;
-  return draft.addTask({
-    index,
-    name: taskName ?? agentRole,
-    role: agentRole,
-    context: [],
-    status: 'RUNNING',
-    tokens: 0,
-    toolCalls: 0,
-    isManager: true,
-  });
+/** Starts a conversation that began before the first event folded here. */
+function joinConversation(draft: RunDraft, frame: Of<'llm_iteration_started'>): Conversation {
+  const conversation = startConversation(draft, frame, frame.turnId, frame.taskDescription);
+  conversation.messageCount = Math.max(0, frame.totalMessageCount - frame.messages.length);
+  conversation.isJoined = true;
+  return conversation;
 }
 
-/** A turn that began before the first event folded here. */
-function joined(draft: Draft, frame: Of<'llm_iteration_started'>): Turn {
-  const turn = startTurn(draft, frame, frame.turnId, frame.taskDescription);
-  turn.told = Math.max(0, frame.totalMessageCount - frame.messages.length);
-  turn.isJoined = true;
-  return turn;
-}
-
-export function delegated(draft: Draft, frame: Of<'delegation_started'>): void {
+export function startDelegation(draft: RunDraft, frame: Of<'delegation_started'>): void {
   const { delegationId: id, seq, at, workerRole, taskDescription } = frame;
-  const parent = parentOf(id) ?? '';
-  const call = dispatched(draft, {
+  const parent = parentId(id) ?? '';
+  const call = startCall(draft, {
     ...frame,
     seq,
     at,
@@ -78,56 +149,54 @@ export function delegated(draft: Draft, frame: Of<'delegation_started'>): void {
     toolName: `delegate to ${workerRole}`,
     toolArguments: '',
   });
-  if (call) call.isTurn = true;
-  startTurn(draft, { at, agentRole: workerRole }, id, taskDescription);
-  const worker = workerOf(draft, workerRole);
+  if (call) call.isConversation = true;
+  startConversation(draft, { at, agentRole: workerRole }, id, taskDescription);
+  const worker = workerTask(draft, workerRole);
   if (worker)
     Object.assign(worker, { status: 'RUNNING', startedAt: worker.startedAt ?? at, description: taskDescription });
 }
 
-export function delivered(draft: Draft, frame: Of<'delegation_completed' | 'delegation_failed'>): void {
-  endTurn(draft, frame.delegationId, frame.at);
-  const worker = workerOf(draft, frame.workerRole);
+export function endDelegation(draft: RunDraft, frame: Of<'delegation_completed' | 'delegation_failed'>): void {
+  endConversation(draft, frame.delegationId, frame.at);
+  const worker = workerTask(draft, frame.workerRole);
   if (!worker) return;
-  const turn = draft.run.turns.get(frame.delegationId);
-  if (draft.totals(frame)) worker.tokens += (turn?.inputTokens ?? 0) + (turn?.outputTokens ?? 0);
+  const conversation = draft.run.conversations.get(frame.delegationId);
+  if (draft.totals(frame)) worker.tokens += (conversation?.inputTokens ?? 0) + (conversation?.outputTokens ?? 0);
   worker.endedAt = frame.at;
   worker.status = frame.type === 'delegation_completed' ? 'COMPLETED' : 'FAILED';
   if (frame.type === 'delegation_failed') worker.error = frame.reason;
-  const answer = turn?.items.findLast((item) => item.kind === 'round')?.text;
+  const answer = conversation?.items.findLast((item) => item.kind === 'round')?.text;
   if (answer !== undefined) worker.output = answer;
 }
 
-function workerOf(draft: Draft, role: string): Task | undefined {
-  if (draft.run.workflow !== 'HIERARCHICAL') return undefined;
-  return draft.task(draft.run.tasks.find((task) => task.role === role && !task.isManager)?.index ?? 0);
+export function endConversation(draft: RunDraft, id: string, at: string): void {
+  const conversation = draft.conversation(id);
+  if (conversation) Object.assign(conversation, { endedAt: at, phase: { kind: 'over' } });
 }
 
-export function endTurn(draft: Draft, id: string, at: string): void {
-  const turn = draft.turn(id);
-  if (turn) Object.assign(turn, { endedAt: at, phase: { is: 'over' } });
-}
-
-export function say(
-  draft: Draft,
-  frame: StoredFrame & { turnId: string },
+export function addNote(
+  draft: RunDraft,
+  frame: StoredFrame & { turnId?: string },
   tone: Tone,
   text: string,
   detail?: string,
 ): void {
-  const turn = draft.turn(frame.turnId);
-  turn?.items.push(given({ kind: 'note' as const, seq: frame.seq, at: frame.at, tone, text, detail }));
+  const conversation = frame.turnId === undefined ? undefined : draft.conversation(frame.turnId);
+  conversation?.items.push(definedFields({ kind: 'note' as const, seq: frame.seq, at: frame.at, tone, text, detail }));
 }
 
-export function asked(draft: Draft, frame: Of<'llm_iteration_started'>): void {
-  const turn = draft.turn(frame.turnId) ?? joined(draft, frame);
-  if (!draft.task(turn.taskIndex)) manager(draft, frame);
+export function startRound(draft: RunDraft, frame: Of<'llm_iteration_started'>): void {
+  const conversation = draft.conversation(frame.turnId) ?? joinConversation(draft, frame);
+  const task = taskOf(draft, frame);
   const { seq, at, model, iterationIndex: index, messages, totalMessageCount: total } = frame;
-  const fresh = total < turn.told ? messages : messages.slice(Math.max(0, messages.length - (total - turn.told)));
+  const fresh =
+    total < conversation.messageCount
+      ? messages
+      : messages.slice(Math.max(0, messages.length - (total - conversation.messageCount)));
   const sent = fresh.filter(({ role }) => role === 'system' || role === 'user');
-  turn.told = total;
-  turn.phase = { is: 'asking', since: at, model };
-  turn.items.push({
+  conversation.messageCount = total;
+  conversation.phase = { kind: 'asking', since: at, model };
+  conversation.items.push({
     kind: 'round',
     seq,
     index,
@@ -140,16 +209,15 @@ export function asked(draft: Draft, frame: Of<'llm_iteration_started'>): void {
     outputTokens: 0,
     failures: [],
   });
-  const task = draft.task(turn.taskIndex);
-  if (task && !turn.parent) Object.assign(task, { model, description: frame.taskDescription });
+  if (task && !conversation.parent) Object.assign(task, { model, description: frame.taskDescription });
   const totals = draft.totals(frame);
   if (totals) totals.modelCalls += 1;
 }
 
-export function answered(draft: Draft, frame: Of<'llm_iteration_completed'>): void {
-  const turn = draft.turn(frame.turnId);
-  const round = draft.round(turn);
-  if (turn) turn.phase = { is: 'between', since: frame.at };
+export function completeRound(draft: RunDraft, frame: Of<'llm_iteration_completed'>): void {
+  const conversation = draft.conversation(frame.turnId);
+  const round = draft.round(conversation);
+  if (conversation) conversation.phase = { kind: 'between', since: frame.at };
   if (!round) return;
   round.endedAt = frame.at;
   round.streaming = '';
@@ -159,10 +227,14 @@ export function answered(draft: Draft, frame: Of<'llm_iteration_completed'>): vo
   round.latencyMs = frame.latencyMs;
 }
 
-export function measured(draft: Draft, frame: Of<'metrics_snapshot'>): void {
-  const turn = draft.turn(frame.turnId);
+export function recordUsage(draft: RunDraft, frame: Of<'metrics_snapshot'>): void {
+  const conversation = draft.conversation(frame.turnId);
   const cost = typeof frame.costEstimate === 'string' ? Number(frame.costEstimate) : undefined;
-  const before = { input: turn?.inputTokens ?? 0, output: turn?.outputTokens ?? 0, cost: turn?.costUsd ?? 0 };
+  const before = {
+    input: conversation?.inputTokens ?? 0,
+    output: conversation?.outputTokens ?? 0,
+    cost: conversation?.costUsd ?? 0,
+  };
   const totals = draft.totals(frame);
   if (totals) {
     totals.unknownTokens ||= frame.inputTokens < 0;
@@ -171,48 +243,48 @@ export function measured(draft: Draft, frame: Of<'metrics_snapshot'>): void {
     if (cost === undefined) totals.unpriced = true;
     else totals.costUsd += Math.max(0, cost - before.cost);
   }
-  if (!turn) return;
-  turn.inputTokens = Math.max(0, frame.inputTokens);
-  turn.outputTokens = Math.max(0, frame.outputTokens);
-  if (cost !== undefined) turn.costUsd = cost;
-  const task = draft.task(turn.taskIndex);
-  if (task && !turn.parent) task.tokens = turn.inputTokens + turn.outputTokens;
+  if (!conversation) return;
+  conversation.inputTokens = Math.max(0, frame.inputTokens);
+  conversation.outputTokens = Math.max(0, frame.outputTokens);
+  if (cost !== undefined) conversation.costUsd = cost;
+  const task = draft.task(conversation.taskIndex);
+  if (task && !conversation.parent) task.tokens = conversation.inputTokens + conversation.outputTokens;
 }
 
-export function failed(draft: Draft, frame: Of<'model_failed'>): void {
+export function failRound(draft: RunDraft, frame: Of<'model_failed'>): void {
   const { seq, at, error, message, then } = frame;
-  const turn = draft.turn(frame.turnId);
-  const round = draft.round(turn);
-  const what = {
+  const conversation = draft.conversation(frame.turnId);
+  const round = draft.round(conversation);
+  const thenText = {
     retry: 'tries again',
     fallback: then.action === 'fallback' ? `asks ${then.model} instead` : '',
     shorten: 'shortens the conversation',
     give_up: 'gives up',
   }[then.action];
-  round?.failures.push({ seq, at, error, message, then: what });
+  round?.failures.push({ seq, at, error, message, then: thenText });
   if (round) {
     round.streaming = '';
     if (then.action !== 'retry') round.endedAt = at;
   }
-  if (!turn) return;
-  turn.phase =
+  if (!conversation) return;
+  conversation.phase =
     then.action === 'retry'
-      ? given({ is: 'retrying' as const, since: at, at: then.at, model: round?.model, message })
-      : { is: 'between', since: at };
+      ? definedFields({ kind: 'retrying' as const, since: at, at: then.at, model: round?.model, message })
+      : { kind: 'between', since: at };
 }
 
-export function retried(draft: Draft, { turnId, at }: Of<'model_retried'>): void {
-  const turn = draft.turn(turnId);
-  const round = draft.round(turn);
-  if (!turn || !round) return;
+export function retryRound(draft: RunDraft, { turnId, at }: Of<'model_retried'>): void {
+  const conversation = draft.conversation(turnId);
+  const round = draft.round(conversation);
+  if (!conversation || !round) return;
   const last = round.failures.pop();
   if (last) round.failures.push({ ...last, retriedAt: at });
   round.streaming = '';
-  turn.phase = { is: 'asking', since: at, model: round.model };
+  conversation.phase = { kind: 'asking', since: at, model: round.model };
 }
 
-export function dispatched(
-  draft: Draft,
+export function startCall(
+  draft: RunDraft,
   frame: {
     seq: number;
     at: string;
@@ -222,48 +294,47 @@ export function dispatched(
     toolArguments: string;
   } & StoredFrame,
 ): Call | undefined {
-  const turn = draft.turn(frame.turnId);
+  const conversation = draft.conversation(frame.turnId);
   const totals = draft.totals(frame);
   if (totals) totals.toolCalls += 1;
-  if (!turn) return undefined;
-  const task = draft.task(turn.taskIndex);
-  if (totals && task && !turn.parent) task.toolCalls += 1;
-  const running = turn.phase.is === 'tools' ? turn.phase.running + 1 : 1;
-  turn.phase = { is: 'tools', since: frame.at, running, last: frame.toolName };
-  const work = draft.work(turn);
-  if (!work) return undefined;
+  if (!conversation) return undefined;
+  const task = draft.task(conversation.taskIndex);
+  if (totals && task && !conversation.parent) task.toolCalls += 1;
+  const running = conversation.phase.kind === 'tools' ? conversation.phase.running + 1 : 1;
+  conversation.phase = { kind: 'tools', since: frame.at, running, last: frame.toolName };
+  const caller = draft.caller(conversation);
+  if (!caller) return undefined;
   const call: Call = {
     id: frame.callId,
     seq: frame.seq,
     tool: frame.toolName,
     args: frame.toolArguments,
     startedAt: frame.at,
-    isTurn: false,
+    isConversation: false,
   };
-  const again = work.calls.findIndex(({ id }) => id === call.id);
-  if (again >= 0) work.calls[again] = call;
-  else work.calls.push(call);
+  const again = caller.calls.findIndex(({ id }) => id === call.id);
+  if (again >= 0) caller.calls[again] = call;
+  else caller.calls.push(call);
   return call;
 }
 
-/** What another ensemble used for a call; the next count of its turn has it in it. */
-export function charged(draft: Draft, { turnId, callId, tokens, cost }: Of<'call_charged'>): void {
-  const call = draft.call(draft.turn(turnId), callId);
+/** Notes the usage of another ensemble for a call; the next snapshot of its conversation includes it. */
+export function chargeCall(draft: RunDraft, { turnId, callId, tokens, cost }: Of<'call_charged'>): void {
+  const call = draft.call(draft.conversation(turnId), callId);
   if (call) call.charged = { tokens, costUsd: cost };
 }
 
-/** How far it is, as whoever does it says. */
-export function progressed(draft: Draft, frame: ProgressFrame): void {
-  const call = draft.call(draft.turn(frame.turnId), frame.callId);
+export function updateProgress(draft: RunDraft, frame: ProgressFrame): void {
+  const call = draft.call(draft.conversation(frame.turnId), frame.callId);
   if (call && !call.endedAt) call.progress = progressText(frame);
 }
 
-export function called(draft: Draft, frame: Of<'tool_called'>): void {
-  const turn = draft.turn(frame.turnId);
-  let call = draft.call(turn, frame.callId);
-  const work = draft.work(turn);
-  if (!call && work) {
-    // Answered without having been done: refused, or by a person. Or it began before the first event folded here.
+export function endCall(draft: RunDraft, frame: Of<'tool_called'>): void {
+  const conversation = draft.conversation(frame.turnId);
+  let call = draft.call(conversation, frame.callId);
+  const caller = draft.caller(conversation);
+  if (!call && caller) {
+    // It was answered without a dispatch, by a refusal or a person, or dispatched before the first event folded here.
     const startedAt = new Date(Date.parse(frame.at) - frame.durationMs).toISOString();
     call = {
       id: frame.callId,
@@ -271,42 +342,50 @@ export function called(draft: Draft, frame: Of<'tool_called'>): void {
       tool: frame.toolName,
       args: frame.toolArguments,
       startedAt,
-      isTurn: false,
+      isConversation: false,
     };
-    work.calls.push(call);
+    caller.calls.push(call);
   }
   if (call) {
     const { durationMs, outcome, toolResult: result, structuredResult: data } = frame;
     Object.assign(
       call,
-      given({ tool: frame.toolName, args: frame.toolArguments, endedAt: frame.at, durationMs, outcome, result, data }),
+      definedFields({
+        tool: frame.toolName,
+        args: frame.toolArguments,
+        endedAt: frame.at,
+        durationMs,
+        outcome,
+        result,
+        data,
+      }),
     );
   }
-  endTurn(draft, frame.callId, frame.at);
-  if (turn?.phase.is === 'tools') {
-    const running = turn.phase.running - 1;
-    turn.phase = running > 0 ? { ...turn.phase, running } : { is: 'between', since: frame.at };
+  endConversation(draft, frame.callId, frame.at);
+  if (conversation?.phase.kind === 'tools') {
+    const running = conversation.phase.running - 1;
+    conversation.phase = running > 0 ? { ...conversation.phase, running } : { kind: 'between', since: frame.at };
   }
 }
 
-export function opened(draft: Draft, frame: Of<'review_requested'>): void {
-  const { type: _type, seq, at, ...told } = frame;
-  const review = given<Review>({ ...told, taskName: told.taskName ?? told.taskDescription });
+export function openReview(draft: RunDraft, frame: Of<'review_requested'>): void {
+  const { type: _type, seq, at, ...fields } = frame;
+  const review = definedFields<Review>({ ...fields, taskName: fields.taskName ?? fields.taskDescription });
   draft.reviews().set(frame.reviewId, review);
-  const turn = whose(draft, frame.turnId);
-  turn?.items.push({ kind: 'gate', seq, reviewId: frame.reviewId, review });
-  if (turn) turn.phase = { is: 'reviewing', since: at };
-  const task = draft.task(turn?.taskIndex ?? frame.taskIndex);
+  const conversation = reviewedConversation(draft, frame.turnId);
+  conversation?.items.push({ kind: 'review', seq, reviewId: frame.reviewId, review });
+  if (conversation) conversation.phase = { kind: 'reviewing', since: at };
+  const task = draft.task(conversation?.taskIndex ?? frame.taskIndex);
   if (task && !task.endedAt) task.status = 'WAITING';
 }
 
-/** The turn of that id, or the one that made the call of that id. */
-function whose(draft: Draft, id: string): Turn | undefined {
-  return draft.turn(id) ?? draft.turn(id.split('.').slice(0, -2).join('.')) ?? draft.turn(id.split('.')[0] ?? '');
+/** The conversation of that id, or the one that made the call of that id, or that of its task. */
+function reviewedConversation(draft: RunDraft, id: string): Conversation | undefined {
+  return draft.conversation(id) ?? draft.conversation(parentId(id) ?? '') ?? draft.conversation(String(taskNumber(id)));
 }
 
-export function closed(
-  draft: Draft,
+export function closeReview(
+  draft: RunDraft,
   frame: StoredFrame & { reviewId: string },
   text: string,
   detail?: string | null,
@@ -314,15 +393,15 @@ export function closed(
   const review = draft.run.reviews.get(frame.reviewId);
   if (!review) return;
   draft.reviews().delete(frame.reviewId);
-  const turn = whose(draft, review.turnId);
-  const task = draft.task(turn?.taskIndex ?? review.taskIndex);
+  const conversation = reviewedConversation(draft, review.turnId);
+  const task = draft.task(conversation?.taskIndex ?? review.taskIndex);
   if (task?.status === 'WAITING') task.status = task.startedAt ? 'RUNNING' : 'PENDING';
-  const gate = draft.gate(turn, frame.reviewId);
-  if (gate) gate.outcome = given({ seq: frame.seq, at: frame.at, text, detail });
-  if (turn?.phase.is === 'reviewing') turn.phase = { is: 'between', since: frame.at };
+  const item = draft.review(conversation, frame.reviewId);
+  if (item) item.outcome = definedFields({ seq: frame.seq, at: frame.at, text, detail });
+  if (conversation?.phase.kind === 'reviewing') conversation.phase = { kind: 'between', since: frame.at };
 }
 
-export function ended(draft: Draft, frame: Of<'ensemble_completed'>): void {
+export function endRun(draft: RunDraft, frame: Of<'ensemble_completed'>): void {
   const { run } = draft;
   run.endedAt = frame.at;
   run.exitReason = frame.exitReason;
@@ -332,9 +411,4 @@ export function ended(draft: Draft, frame: Of<'ensemble_completed'>): void {
     const task = status === 'PENDING' ? draft.task(index) : undefined;
     if (task) task.status = run.status === 'CANCELLED' ? 'CANCELLED' : 'SKIPPED';
   }
-}
-
-/** The same value without what is not there. */
-export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined | null }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined && field !== null)) as T;
 }

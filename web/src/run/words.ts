@@ -1,6 +1,7 @@
 // What facts are called when people read them.
 
 import { duration } from '../ui/format';
+import type { Of } from './frame';
 
 const CHORES: Record<string, string> = {
   recall: 'Recalls what earlier runs remembered',
@@ -16,6 +17,12 @@ export function cutText(then: 'continue' | 'fail' | 'accept', inCall: boolean): 
   if (then === 'accept') return `${cut}; taken as it is`;
   if (then === 'fail') return cut;
   return inCall ? `${cut}; asked again` : `${cut}; asked to go on`;
+}
+
+/** The run another was made of. */
+export function forkText({ forkedFrom, retryOf }: Pick<Of<'run_forked'>, 'forkedFrom' | 'retryOf'>): string {
+  if (forkedFrom) return `Forked from ${forkedFrom.runId} at its event ${forkedFrom.seq}`;
+  return `Retries ${retryOf ?? 'a run'}`;
 }
 
 export function choreText(chore: string): string {

@@ -22,7 +22,7 @@ export interface TabProps {
 const TABS = {
   graph: { name: 'Graph', view: lazy(() => import('./graph/Graph')) },
   timeline: { name: 'Timeline', view: lazy(() => import('./timeline/Timeline')) },
-  conversation: { name: 'Conversation', view: lazy(() => import('./conversation/Conversation')) },
+  conversation: { name: 'Conversation', view: lazy(() => import('./conversation/ConversationTab')) },
   outputs: { name: 'Outputs', view: lazy(() => import('./outputs/Outputs')) },
   events: { name: 'Events', view: lazy(() => import('./events/Events')) },
 };

@@ -15,7 +15,7 @@ import css from './TaskPanel.module.css';
 
 /** One task beside the graph: what it is, how it stands, what came of it. */
 export function TaskPanel({ run, task, close }: { run: RunState; task: Task; close: () => void }) {
-  const turn = run.turns.get(String(task.index));
+  const conversation = run.conversations.get(String(task.index));
   const [injecting, inject] = useDisclosure(false);
   const reads = task.context
     .map((index) => run.tasks[index - 1]?.name)
@@ -47,10 +47,10 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       <dl className={css.facts}>
         <dt>Agent</dt>
         <dd>{task.role}</dd>
-        {turn && !isOver(task.status) ? (
+        {conversation && !isOver(task.status) ? (
           <>
             <dt>Now</dt>
-            <dd>{doing(turn)}</dd>
+            <dd>{doing(conversation)}</dd>
           </>
         ) : null}
         {task.model ? (
@@ -69,18 +69,18 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         ) : null}
         <dt>Tokens</dt>
         <dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
-        {turn?.costUsd === undefined ? null : (
+        {conversation?.costUsd === undefined ? null : (
           <>
             <dt>Cost</dt>
-            <dd>{money(turn.costUsd)}</dd>
+            <dd>{money(conversation.costUsd)}</dd>
           </>
         )}
         <dt>Tool calls</dt>
         <dd>{task.toolCalls}</dd>
-        {turn && turn.tools.length > 0 ? (
+        {conversation && conversation.tools.length > 0 ? (
           <>
             <dt>Tools</dt>
-            <dd>{turn.tools.join(', ')}</dd>
+            <dd>{conversation.tools.join(', ')}</dd>
           </>
         ) : null}
         {reads ? (

@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconPencilQuestion } from '@tabler/icons-react';
 import { Handle, type Node as FlowNode, type NodeProps, Position } from '@xyflow/react';
 import { type KeyboardEvent, memo, type MouseEvent } from 'react';
 import { doing } from '../../run/now';
-import type { Task as RunTask, Turn } from '../../run/state';
+import type { Task as RunTask, Conversation } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
 import { TaskTook } from '../../ui/TaskTook';
@@ -27,7 +27,7 @@ export type NodeData = {
   isGhost: boolean;
   isLinking: boolean;
   ran: RunTask | undefined;
-  turn: Turn | undefined;
+  conversation: Conversation | undefined;
   actions: NodeActions | undefined;
 };
 
@@ -144,7 +144,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
 });
 
 /** What it does now or came to, what is wrong with it, or what there is to do. */
-function Line({ data: { task, troubles, ran, turn }, isLong }: { data: NodeData; isLong: boolean }) {
+function Line({ data: { task, troubles, ran, conversation }, isLong }: { data: NodeData; isLong: boolean }) {
   if (ran?.error)
     return (
       <span
@@ -158,7 +158,7 @@ function Line({ data: { task, troubles, ran, turn }, isLong }: { data: NodeData;
   if (ran?.status === 'RUNNING')
     return (
       <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">
-        {turn ? doing(turn) : 'is under way'}
+        {conversation ? doing(conversation) : 'is under way'}
       </span>
     );
   if (ran?.status === 'WAITING')

@@ -9,7 +9,7 @@ import css from './Editor.module.css';
 
 /** How the chosen task stands in the run that is watched, and what came of it. */
 export function RunTask({ run, task }: { run: RunState; task: Task }) {
-  const turn = run.turns.get(String(task.index));
+  const conversation = run.conversations.get(String(task.index));
   return (
     <section className={css.ran} aria-label={`${task.name} in this run`}>
       <header>
@@ -17,9 +17,9 @@ export function RunTask({ run, task }: { run: RunState; task: Task }) {
         <TaskTook task={task} />
         <Link to={`/runs/${run.runId}/conversation?turn=${task.index}`}>Conversation</Link>
       </header>
-      {turn && !isOver(task.status) ? (
+      {conversation && !isOver(task.status) ? (
         <p>
-          {task.name} {doing(turn)}
+          {task.name} {doing(conversation)}
         </p>
       ) : null}
       {task.error ? <p className={css.bad}>{task.error}</p> : null}

@@ -9,18 +9,18 @@ import { ItemView } from './ItemView';
 
 /** A tool call of a run; a subtask opens into its own conversation. */
 export function CallCard({ run, call }: { run: RunState; call: Call }) {
-  const turn = call.isTurn ? run.turns.get(call.id) : undefined;
-  const line = turn
-    ? turn.phase.is === 'over'
-      ? turn.title
-      : `${turn.title}: ${doing(turn)}`
+  const conversation = call.isConversation ? run.conversations.get(call.id) : undefined;
+  const line = conversation
+    ? conversation.phase.kind === 'over'
+      ? conversation.title
+      : `${conversation.title}: ${doing(conversation)}`
     : `${inOneLine(call.args, call.result)}${call.progress && !call.endedAt ? ` · ${call.progress}` : ''}`;
   return (
     <ToolCard
       name={call.tool}
       line={line}
       standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'}
-      isSubtask={call.isTurn}
+      isSubtask={call.isConversation}
       startedAt={call.startedAt}
       durationMs={call.durationMs}
     >
@@ -31,10 +31,10 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
               <Text text={call.args} />
             </ToolPart>
           ) : null}
-          {turn ? (
+          {conversation ? (
             <div className={css.nested}>
-              {turn.prompt && turn.items.length === 0 ? <Markdown text={turn.prompt} /> : null}
-              {turn.items.map((item) => (
+              {conversation.prompt && conversation.items.length === 0 ? <Markdown text={conversation.prompt} /> : null}
+              {conversation.items.map((item) => (
                 <ItemView key={item.seq} run={run} item={item} />
               ))}
             </div>

@@ -1,8 +1,8 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { memo, useState } from 'react';
 import { Link } from 'react-router';
-import type { Quoted } from '../../../run/frame';
-import type { Chore, Gate, Item, Round, RunState } from '../../../run/state';
+import type { QuotedMessage } from '../../../run/frame';
+import type { Chore, Item, ReviewItem, Round, RunState } from '../../../run/state';
 import { count, duration } from '../../../ui/format';
 import { Json, parsed } from '../../../ui/Json';
 import { Growing, Markdown } from '../../../ui/Markdown';
@@ -25,8 +25,8 @@ export const ItemView = memo(
         return <RoundView run={run} round={item} isMarked={isMarked} />;
       case 'chore':
         return <ChoreView run={run} chore={item} />;
-      case 'gate':
-        return <GateView gate={item} />;
+      case 'review':
+        return <ReviewItemView item={item} />;
       case 'note':
         return (
           <div>
@@ -43,7 +43,7 @@ export const ItemView = memo(
 
 /** Conversations inside a card change without the item that holds the card. */
 function hasTurn(item: Item): boolean {
-  return 'calls' in item && item.calls.some((call) => call.isTurn);
+  return 'calls' in item && item.calls.some((call) => call.isConversation);
 }
 
 function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMarked: boolean }) {
@@ -108,7 +108,7 @@ const ROLES: Record<string, string> = { system: 'System prompt', user: 'Sent to 
 /** A line right above dashes would be read as a heading. */
 const parted = (text: string): string => text.replaceAll(/\n(?=-{3,}\n)/g, '\n\n');
 
-function Message({ message }: { message: Quoted }) {
+function Message({ message }: { message: QuotedMessage }) {
   const [open, setOpen] = useState(message.role === 'user' && (message.content?.length ?? 0) < 3_000);
   const text = message.content ?? '';
   return (
@@ -144,9 +144,9 @@ const TIMINGS: Record<string, string> = {
   AFTER_EXECUTION: 'Review of the output',
 };
 
-function GateView({ gate: { review, outcome } }: { gate: Gate }) {
+function ReviewItemView({ item: { review, outcome } }: { item: ReviewItem }) {
   return (
-    <div className={css.gate} data-done={outcome ? true : undefined}>
+    <div className={css.review} data-done={outcome ? true : undefined}>
       <strong>{TIMINGS[review.timing]}</strong>
       {outcome ? (
         <span>{outcome.text}</span>

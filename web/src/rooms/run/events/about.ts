@@ -2,16 +2,16 @@
 
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
-import { taskOf } from '../../../run/steps';
+import { taskNumber } from '../../../run/ids';
 import { cutText } from '../../../run/words';
 
 /** The task an event belongs to, and the conversation below it where it has one of its own. */
 export function ownerText(run: RunState, frame: StoredFrame): string {
   const turnId = 'turnId' in frame ? frame.turnId : 'delegationId' in frame ? frame.delegationId : '';
-  const turn = run.turns.get(turnId);
-  const index = turnId ? taskOf(turnId) : 'taskIndex' in frame ? frame.taskIndex : 0;
-  const task = run.tasks[index - 1]?.name ?? turn?.title ?? '';
-  return turn?.parent ? `${task} › ${turn.title}` : task;
+  const conversation = run.conversations.get(turnId);
+  const index = turnId ? taskNumber(turnId) : 'taskIndex' in frame ? frame.taskIndex : 0;
+  const task = run.tasks[index - 1]?.name ?? conversation?.title ?? '';
+  return conversation?.parent ? `${task} › ${conversation.title}` : task;
 }
 
 export function about(frame: StoredFrame): string {

@@ -114,13 +114,13 @@ const SIDES = {
 function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing): Node<TaskNodeData>[] {
   const [nodes, setNodes] = useState<Node<TaskNodeData>[]>([]);
   const next = run.tasks.map((task, position) => {
-    const turn = run.turns.get(String(task.index));
+    const conversation = run.conversations.get(String(task.index));
     const isChosen = chosen === task.index;
     const place = places.get(task.index) ?? ORIGIN;
     const known = nodes[position];
     const isSame =
       known?.data.task === task &&
-      known.data.turn === turn &&
+      known.data.conversation === conversation &&
       known.data.isChosen === isChosen &&
       known.position === place;
     if (known && isSame) return known;
@@ -130,7 +130,7 @@ function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing)
       position: place,
       width: NODE_WIDTH,
       height: NODE_HEIGHT,
-      data: { task, turn, isChosen, choose },
+      data: { task, conversation, isChosen, choose },
       ...SIDES[direction],
     };
     return node;

@@ -1,14 +1,19 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
 import { doing } from '../../../run/now';
-import type { Task, Turn } from '../../../run/state';
+import type { Conversation, Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
 import { count } from '../../../ui/format';
 import { StatusIcon, statusTone } from '../../../ui/Status';
 import { TaskTook } from '../../../ui/TaskTook';
 import css from './Graph.module.css';
 
-export type TaskNodeData = { task: Task; turn: Turn | undefined; isChosen: boolean; choose: (index: number) => void };
+export type TaskNodeData = {
+  task: Task;
+  conversation: Conversation | undefined;
+  isChosen: boolean;
+  choose: (index: number) => void;
+};
 
 /** A task: how it stands, what it does now, who does it with which model, what it has used. */
 export const TaskNode = memo(function TaskNode({
@@ -16,8 +21,8 @@ export const TaskNode = memo(function TaskNode({
   sourcePosition = Position.Right,
   targetPosition = Position.Left,
 }: NodeProps<Node<TaskNodeData>>) {
-  const { task, turn, isChosen, choose } = data;
-  const { text, tone } = line(task, turn);
+  const { task, conversation, isChosen, choose } = data;
+  const { text, tone } = line(task, conversation);
   return (
     <>
       <Handle type="target" position={targetPosition} isConnectable={false} />
@@ -56,12 +61,12 @@ export const TaskNode = memo(function TaskNode({
   );
 });
 
-function line(task: Task, turn: Turn | undefined): { text: string; tone?: string } {
+function line(task: Task, conversation: Conversation | undefined): { text: string; tone?: string } {
   if (task.error) return { text: task.error, tone: task.status === 'FAILED' ? 'bad' : 'plain' };
   if (task.status === 'WAITING') return { text: 'waits for a review', tone: 'warn' };
   if (task.status === 'RUNNING')
-    return turn
-      ? { text: doing(turn), tone: turn.phase.is === 'retrying' ? 'warn' : 'live' }
+    return conversation
+      ? { text: doing(conversation), tone: conversation.phase.kind === 'retrying' ? 'warn' : 'live' }
       : { text: 'is under way', tone: 'live' };
   if (task.status === 'COMPLETED') return { text: firstLine(task.output ?? '') };
   return { text: task.context.length > 0 ? 'waits for the tasks it reads' : 'not yet started' };

@@ -172,7 +172,7 @@ function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
         )}
         {isPart ? null : <StatusIcon standing={row.standing} size={14} />}
         <Link
-          to={`/runs/${runId}/conversation?turn=${row.turn}${isPart ? `&seq=${row.spans[0]?.seq ?? 0}` : ''}`}
+          to={`/runs/${runId}/conversation?turn=${row.conversation}${isPart ? `&seq=${row.spans[0]?.seq ?? 0}` : ''}`}
           title={row.name}
         >
           {row.name}
@@ -208,7 +208,7 @@ function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
                 ? { left: x(span.from) - 1 }
                 : { left: x(span.from), width: Math.max(2, x(span.to) - x(span.from)) }
             }
-            onClick={() => navigate(`/runs/${runId}/conversation?turn=${row.turn}&seq=${span.seq}`)}
+            onClick={() => navigate(`/runs/${runId}/conversation?turn=${row.conversation}&seq=${span.seq}`)}
           />
         ))}
       </div>

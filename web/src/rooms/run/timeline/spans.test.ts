@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { merged, type Span, spansOf } from './spans';
-import type { Round, Turn } from '../../../run/state';
+import type { Conversation, Round } from '../../../run/state';
 
 describe('the timeline', () => {
   it('leaves the time between two tries free', () => {
@@ -20,13 +20,13 @@ describe('the timeline', () => {
       outputTokens: 0,
       failures: [{ ...failure, retriedAt: at(5) }],
     };
-    const drawn = spansOf({ items: [round] } as unknown as Turn, 9_000);
+    const drawn = spansOf({ items: [round] } as unknown as Conversation, 9_000);
     expect(drawn.map(({ kind, from, to }) => `${kind} ${from / 1_000}–${to / 1_000}`)).toEqual([
       'model 0–2',
       'retry 2–2',
       'model 5–7',
     ]);
-    const waiting = spansOf({ items: [{ ...round, failures: [failure] }] } as unknown as Turn, 9_000);
+    const waiting = spansOf({ items: [{ ...round, failures: [failure] }] } as unknown as Conversation, 9_000);
     expect(waiting.map(({ kind }) => kind)).toEqual(['model', 'retry']);
   });
 

@@ -1,6 +1,6 @@
 // A run as rows of time: tasks, the conversations below them, and within each what took how long.
 
-import type { Round, RunState, Task, Turn } from '../../../run/state';
+import type { Conversation, Round, RunState, Task } from '../../../run/state';
 import type { Standing } from '../../../ui/Status';
 import { grouped } from '../../../ui/grouped';
 
@@ -17,7 +17,7 @@ export interface Span {
 export interface Row {
   id: string;
   /** The conversation it belongs to. */
-  turn: string;
+  conversation: string;
   depth: number;
   name: string;
   note: string;
@@ -38,7 +38,7 @@ export interface Row {
 /** Every row that is shown. `open` names the rows whose parts are shown one by one. */
 export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row[] {
   const below = grouped(
-    [...run.turns.values()].filter(({ parent }) => parent !== undefined),
+    [...run.conversations.values()].filter(({ parent }) => parent !== undefined),
     ({ parent }) => parent,
   );
   const began = Date.parse(run.acceptedAt);
@@ -46,7 +46,7 @@ export function rows(run: RunState, open: ReadonlySet<string>, now: number): Row
 }
 
 interface Shown {
-  below: Map<string | undefined, Turn[]>;
+  below: Map<string | undefined, Conversation[]>;
   open: ReadonlySet<string>;
   now: number;
   /** When the run began; what it has of another run is not drawn. */
@@ -55,11 +55,11 @@ interface Shown {
 
 function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   const id = String(task.index);
-  const turn = run.turns.get(id);
-  if (turn && !task.isInherited) return turnRows(turn, task, shown);
+  const conversation = run.conversations.get(id);
+  if (conversation && !task.isInherited) return conversationRows(conversation, task, shown);
   const row: Row = {
     id,
-    turn: id,
+    conversation: id,
     depth: 0,
     name: task.name,
     note: task.role,
@@ -76,36 +76,36 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
 }
 
 /** A conversation and those below it. A task's own times are the server's, whatever part of its events was read. */
-function turnRows(turn: Turn, task: Task | undefined, shown: Shown): Row[] {
-  const depth = (turn.id.split('.').length - 1) / 2;
-  const spans = spansOf(turn, shown.now).filter(({ from }) => from >= shown.began);
-  const isOpen = shown.open.has(turn.id);
-  const [began, ended] = [task?.startedAt ?? turn.startedAt, task?.endedAt ?? turn.endedAt];
+function conversationRows(conversation: Conversation, task: Task | undefined, shown: Shown): Row[] {
+  const depth = (conversation.id.split('.').length - 1) / 2;
+  const spans = spansOf(conversation, shown.now).filter(({ from }) => from >= shown.began);
+  const isOpen = shown.open.has(conversation.id);
+  const [began, ended] = [task?.startedAt ?? conversation.startedAt, task?.endedAt ?? conversation.endedAt];
   const row: Row = {
-    id: turn.id,
-    turn: turn.id,
+    id: conversation.id,
+    conversation: conversation.id,
     depth,
-    name: task?.name ?? turn.title,
-    note: turn.role,
-    standing: task?.status ?? (turn.endedAt ? 'COMPLETED' : 'RUNNING'),
+    name: task?.name ?? conversation.title,
+    note: conversation.role,
+    standing: task?.status ?? (conversation.endedAt ? 'COMPLETED' : 'RUNNING'),
     opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
     from: Math.max(Date.parse(began), shown.began),
     to: ended ? Date.parse(ended) : shown.now,
     spans,
-    ...(turn.isJoined ? { readFrom: Date.parse(turn.startedAt) } : {}),
-    ...(turn.isJoined && !task?.startedAt ? { isCut: true } : {}),
+    ...(conversation.isJoined ? { readFrom: Date.parse(conversation.startedAt) } : {}),
+    ...(conversation.isJoined && !task?.startedAt ? { isCut: true } : {}),
   };
-  const parts = isOpen ? spans.map((span, position) => partRow(turn.id, depth + 1, span, position)) : [];
-  const children = (shown.below.get(turn.id) ?? [])
+  const parts = isOpen ? spans.map((span, position) => partRow(conversation.id, depth + 1, span, position)) : [];
+  const children = (shown.below.get(conversation.id) ?? [])
     .filter(({ endedAt }) => endedAt === undefined || Date.parse(endedAt) >= shown.began)
-    .flatMap((child) => turnRows(child, undefined, shown));
+    .flatMap((child) => conversationRows(child, undefined, shown));
   return [row, ...parts, ...children];
 }
 
-function partRow(turn: string, depth: number, span: Span, position: number): Row {
+function partRow(conversation: string, depth: number, span: Span, position: number): Row {
   return {
-    id: `${turn}/${position}`,
-    turn,
+    id: `${conversation}/${position}`,
+    conversation,
     depth,
     name: span.title,
     note: '',
@@ -117,14 +117,15 @@ function partRow(turn: string, depth: number, span: Span, position: number): Row
   };
 }
 
-export function spansOf(turn: Turn, now: number): Span[] {
+export function spansOf(conversation: Conversation, now: number): Span[] {
   const spans: Span[] = [];
-  const end = (at: string | undefined): number => (at ? Date.parse(at) : turn.endedAt ? Date.parse(turn.endedAt) : now);
-  for (const item of turn.items) {
+  const end = (at: string | undefined): number =>
+    at ? Date.parse(at) : conversation.endedAt ? Date.parse(conversation.endedAt) : now;
+  for (const item of conversation.items) {
     if (item.kind === 'round') spans.push(...triesOf(item, end(item.endedAt)));
     if ('calls' in item) {
       for (const call of item.calls) {
-        if (call.isTurn) continue;
+        if (call.isConversation) continue;
         spans.push({
           kind: 'tool',
           from: Date.parse(call.startedAt),
@@ -134,7 +135,7 @@ export function spansOf(turn: Turn, now: number): Span[] {
         });
       }
     }
-    if (item.kind === 'gate') {
+    if (item.kind === 'review') {
       const from = Date.parse(item.review.createdAt);
       spans.push({
         kind: 'review',

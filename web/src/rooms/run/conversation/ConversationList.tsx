@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
 import { Link } from 'react-router';
-import type { RunState, Turn } from '../../../run/state';
+import type { Conversation, RunState } from '../../../run/state';
 import { count } from '../../../ui/format';
 import { grouped } from '../../../ui/grouped';
 import { type Standing, StatusIcon } from '../../../ui/Status';
@@ -16,7 +16,7 @@ interface Entry {
 }
 
 /** Every conversation of the run, subtasks below what asked for them. */
-export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
+export function ConversationList({ run, chosen }: { run: RunState; chosen: string }) {
   const scroller = useRef<HTMLElement>(null);
   const entries = useMemo(() => listed(run), [run]);
   const virtual = useVirtualizer({
@@ -26,7 +26,7 @@ export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
     overscan: 10,
   });
   return (
-    <nav className={css.turns} ref={scroller} aria-label="Conversations">
+    <nav className={css.list} ref={scroller} aria-label="Conversations">
       <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const entry = entries[index];
@@ -37,7 +37,7 @@ export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
               key={id}
               to={`?turn=${id}`}
               replace
-              className={css.turn}
+              className={css.entry}
               aria-current={id === chosen}
               data-idle={standing === 'PENDING' || undefined}
               style={{ position: 'absolute', insetInline: 0, top: start, paddingLeft: 8 + 14 * depth }}
@@ -54,21 +54,24 @@ export function TurnList({ run, chosen }: { run: RunState; chosen: string }) {
 }
 
 function listed(run: RunState): Entry[] {
-  const below = grouped(run.turns.values(), ({ parent }) => parent);
+  const below = grouped(run.conversations.values(), ({ parent }) => parent);
   const nested = (parent: string, depth: number): Entry[] =>
-    (below.get(parent) ?? []).flatMap((turn) => [entryOf(turn, depth), ...nested(turn.id, depth + 1)]);
+    (below.get(parent) ?? []).flatMap((conversation) => [
+      entryOf(conversation, depth),
+      ...nested(conversation.id, depth + 1),
+    ]);
   return run.tasks.flatMap(({ index, name, status, tokens }) => [
     { id: String(index), name, depth: 0, standing: status, tokens },
     ...nested(String(index), 1),
   ]);
 }
 
-function entryOf({ id, title, phase, inputTokens, outputTokens }: Turn, depth: number): Entry {
+function entryOf({ id, title, phase, inputTokens, outputTokens }: Conversation, depth: number): Entry {
   return {
     id,
     name: title,
     depth,
-    standing: phase.is === 'over' ? 'COMPLETED' : 'RUNNING',
+    standing: phase.kind === 'over' ? 'COMPLETED' : 'RUNNING',
     tokens: inputTokens + outputTokens,
   };
 }

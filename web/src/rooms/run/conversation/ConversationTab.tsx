@@ -4,33 +4,39 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { doing } from '../../../run/now';
-import type { RunState, Turn } from '../../../run/state';
+import type { Conversation, RunState } from '../../../run/state';
 import { Empty } from '../../../ui/Note';
 import type { TabProps } from '../Run';
 import css from './Conversation.module.css';
 import { ItemView } from './ItemView';
-import { TurnList } from './TurnList';
+import { ConversationList } from './ConversationList';
 
 /** How near the end counts as being there. */
 const END_PX = 60;
 
 /** What each task's model was sent and answered. */
-export default function Conversation({ run }: TabProps) {
+export default function ConversationTab({ run }: TabProps) {
   const [params] = useSearchParams();
   const wanted = params.get('turn') ?? params.get('task') ?? liveliest(run);
-  const turn = run.turns.get(wanted);
+  const conversation = run.conversations.get(wanted);
   const seq = Number(params.get('seq') ?? -1);
   return (
     <div className={css.split}>
-      <TurnList run={run} chosen={wanted} />
-      {turn ? <Talk key={wanted} run={run} turn={turn} seq={seq} /> : <Silent run={run} wanted={wanted} />}
+      <ConversationList run={run} chosen={wanted} />
+      {conversation ? (
+        <Talk key={wanted} run={run} conversation={conversation} seq={seq} />
+      ) : (
+        <Silent run={run} wanted={wanted} />
+      )}
     </div>
   );
 }
 
 /** The task a person most likely wants to see. */
 function liveliest(run: RunState): string {
-  const active = [...run.turns.values()].find((turn) => turn.phase.is !== 'over' && turn.parent === undefined);
+  const active = [...run.conversations.values()].find(
+    (conversation) => conversation.phase.kind !== 'over' && conversation.parent === undefined,
+  );
   const failed = run.tasks.find((task) => task.status === 'FAILED');
   return active?.id ?? String(failed?.index ?? run.tasks.findLast((task) => task.startedAt)?.index ?? 1);
 }
@@ -50,18 +56,18 @@ function Silent({ run, wanted }: { run: RunState; wanted: string }) {
   );
 }
 
-function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
+function Talk({ run, conversation, seq }: { run: RunState; conversation: Conversation; seq: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(seq < 0 && turn.phase.is !== 'over');
+  const [atEnd, setAtEnd] = useState(seq < 0 && conversation.phase.kind !== 'over');
   const virtual = useVirtualizer({
-    count: turn.items.length,
+    count: conversation.items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 180,
-    getItemKey: (index) => turn.items[index]?.seq ?? index,
+    getItemKey: (index) => conversation.items[index]?.seq ?? index,
     overscan: 4,
     paddingStart: 16,
   });
-  const marked = turn.items.findLastIndex((item) => item.seq <= seq);
+  const marked = conversation.items.findLastIndex((item) => item.seq <= seq);
   useEffect(() => {
     if (seq >= 0 && marked >= 0) virtual.scrollToIndex(marked, { align: 'start' });
     // Only when the link is followed: later events must not move the page.
@@ -76,7 +82,7 @@ function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
   };
   const toEnd = (): void => {
     setAtEnd(true);
-    virtual.scrollToIndex(turn.items.length - 1, { align: 'end' });
+    virtual.scrollToIndex(conversation.items.length - 1, { align: 'end' });
   };
   return (
     <div
@@ -85,13 +91,13 @@ function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
       onScroll={scrolled}
       tabIndex={0}
       role="log"
-      aria-label={`Conversation of ${turn.title}`}
+      aria-label={`Conversation of ${conversation.title}`}
       aria-live="off"
     >
       <div className={css.inner} style={{ paddingTop: 0 }}>
         <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ key, index, start }) => {
-            const item = turn.items[index];
+            const item = conversation.items[index];
             return item ? (
               <div
                 key={key}
@@ -105,13 +111,13 @@ function Talk({ run, turn, seq }: { run: RunState; turn: Turn; seq: number }) {
             ) : null;
           })}
         </div>
-        {turn.phase.is === 'over' ? null : (
+        {conversation.phase.kind === 'over' ? null : (
           <p className={css.waiting}>
-            {turn.title} {doing(turn)}
+            {conversation.title} {doing(conversation)}
           </p>
         )}
       </div>
-      {atEnd || turn.phase.is === 'over' ? null : (
+      {atEnd || conversation.phase.kind === 'over' ? null : (
         <div className={css.follow}>
           <Button size="xs" radius="xl" leftSection={<IconArrowDown size={14} />} onClick={toEnd}>
             Follow
