@@ -280,9 +280,9 @@ describe('a budget', () => {
     const limit = talk()
       .getByText(/tool calls/)
       .first();
-    await limit.waitFor();
-    const said = await limit.innerText();
+    // A turn that ended before the page was there is shown by its row first; its costs come with its frames.
     await talk().locator('footer').waitFor();
+    const said = await limit.innerText();
     await page.reload();
     await expect.poll(() => limit.innerText()).toBe(said);
     await small.stop();

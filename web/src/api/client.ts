@@ -34,7 +34,7 @@ export function unreachable(): Problem {
 }
 
 export function authorized(headers: Record<string, string> = {}): Record<string, string> {
-  const { value } = key.snapshot();
+  const value = key.current();
   return value ? { ...headers, authorization: `Bearer ${value}` } : headers;
 }
 
@@ -84,9 +84,13 @@ export async function remove(path: string): Promise<void> {
   await send('DELETE', path, undefined);
 }
 
-/** A file of the server's, fetched with the key and handed to the browser to save. */
+/** Fetches a file of the server with the key, and hands it to the browser to save. */
 export async function download(path: string, name: string): Promise<void> {
-  const blob = await (await send('GET', path, undefined)).blob();
+  saveAs(await (await send('GET', path, undefined)).blob(), name);
+}
+
+/** Hands a file to the browser to save. */
+export function saveAs(blob: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;

@@ -10,10 +10,16 @@ interface KeyState {
   isAsked: boolean;
 }
 
+/** Unit tests have no storage. */
+const read = (): string | null => globalThis.sessionStorage?.getItem(NAME) ?? null;
+
 class KeyStore extends Store<KeyState> {
   constructor() {
-    super({ value: globalThis.sessionStorage?.getItem(NAME) ?? null, isAsked: false });
+    super({ value: read(), isAsked: false });
   }
+
+  /** The key for the next request. The tab's storage may have been cleared since the last. */
+  readonly current = read;
 
   use(value: string): void {
     sessionStorage.setItem(NAME, value);
@@ -21,7 +27,7 @@ class KeyStore extends Store<KeyState> {
   }
 
   ask(): void {
-    if (!this.snapshot().isAsked) this.update({ isAsked: true });
+    if (!this.snapshot().isAsked) this.set({ value: read(), isAsked: true });
   }
 }
 

@@ -19,7 +19,7 @@ export interface SocketHandlers {
 
 /** The key travels as a subprotocol, because a browser's socket sends no headers. */
 function protocols(): string[] {
-  const { value } = key.snapshot();
+  const value = key.current();
   if (!value) return ['consort'];
   const bytes = String.fromCharCode(...new TextEncoder().encode(value));
   return ['consort', `key.${btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`];

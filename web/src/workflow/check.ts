@@ -6,7 +6,7 @@ import { grouped } from '../ui/grouped';
 import { parsedSchema } from './convert';
 import { circular, type Graph, type Task, titleOf } from './graph';
 
-export interface Trouble {
+export interface Issue {
   /** The task; none when it is about the workflow. */
   task?: string | undefined;
   field?: string | undefined;
@@ -15,7 +15,7 @@ export interface Trouble {
 
 const FIELDS: Record<string, string> = { context: 'reads', agent: 'role' };
 
-export function check(graph: Graph): Trouble[] {
+export function check(graph: Graph): Issue[] {
   const names = grouped(graph.tasks, ({ name }) => name);
   const waiting = circular(graph);
   return [
@@ -26,8 +26,8 @@ export function check(graph: Graph): Trouble[] {
   ];
 }
 
-function wholly(graph: Graph): Trouble[] {
-  const found: Trouble[] = [];
+function wholly(graph: Graph): Issue[] {
+  const found: Issue[] = [];
   if (!graph.name.trim()) found.push({ field: 'name', message: 'Give the workflow a name' });
   if (graph.tasks.length === 0) found.push({ message: 'Add a task: a workflow has at least one' });
   return found;
@@ -37,8 +37,8 @@ function about(
   graph: Graph,
   task: Task,
   { isShared, isCircular }: { isShared: boolean; isCircular: boolean },
-): Trouble[] {
-  const found: Trouble[] = [];
+): Issue[] {
+  const found: Issue[] = [];
   const say = (field: string, message: string): unknown => found.push({ task: task.id, field, message });
   if (!task.description.trim()) say('description', 'Say what to do');
   if (task.name && isShared) say('name', `Another task is called '${task.name}' too`);
@@ -67,7 +67,7 @@ function way(graph: Graph, at: string, to: string, seen: Set<string>): string[] 
 }
 
 /** The server's mistakes, on the tasks they are about. Inputs may come with the run. */
-export function told(graph: Graph, mistakes: readonly Mistake[]): Trouble[] {
+export function told(graph: Graph, mistakes: readonly Mistake[]): Issue[] {
   return mistakes
     .filter(({ error }) => error !== 'MISSING_INPUT')
     .map(({ place, message }) => {
@@ -83,7 +83,7 @@ export function told(graph: Graph, mistakes: readonly Mistake[]): Trouble[] {
 }
 
 /** What is said here goes before what the server says of the same field. */
-export function merged(here: readonly Trouble[], there: readonly Trouble[]): Trouble[] {
+export function merged(here: readonly Issue[], there: readonly Issue[]): Issue[] {
   return [
     ...here,
     ...there.filter(

@@ -67,8 +67,8 @@ describe('an edit', () => {
   });
 
   it('inserts copies under new ids and names, links among them kept', () => {
-    const { graph, ids: fresh } = insert(drawn(), drawn().tasks);
-    expect(fresh).toEqual(['t3', 't4']);
+    const { graph, ids: touched } = insert(drawn(), drawn().tasks);
+    expect(touched).toEqual(['t3', 't4']);
     expect(graph.tasks.map(({ name }) => name)).toEqual(['read', 'write', 'read 2', 'write 2']);
     expect(graph.tasks[3]?.reads).toEqual(['t3']);
     expect(freeName(graph, 'READ')).toBe('READ 3');

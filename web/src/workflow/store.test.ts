@@ -46,9 +46,9 @@ describe('what is being edited', () => {
   it('is changed by the chat in steps of their own, each call once', () => {
     const store = new EditorStore();
     store.open(saved(1));
-    store.choose([WRITE]);
+    store.select([WRITE]);
     const { isError } = store.call('ui_delete', { nodes: ['write'] }, () => undefined);
-    expect([isError, store.snapshot().chosen, store.snapshot().history.past.map(({ label }) => label)]).toEqual([
+    expect([isError, store.snapshot().selected, store.snapshot().history.past.map(({ label }) => label)]).toEqual([
       false,
       [],
       ["chat: remove 'write'"],

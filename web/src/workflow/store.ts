@@ -1,4 +1,4 @@
-// What is being edited: the graph with its history, what is chosen, and which version it came from. Whoever changes it
+// What is being edited: the graph with its history, what is selected, and which version it came from. Whoever changes it
 // goes through here, the person as well as the chat.
 
 import type { SavedWorkflow, WorkflowDocument } from '../api/types';
@@ -10,10 +10,10 @@ import { type Answer, perform, type Plans, put } from './tools';
 
 export interface Editing {
   history: History;
-  /** The tasks that are chosen. */
-  chosen: string[];
+  /** The tasks that are selected. */
+  selected: string[];
   /** What the chat changed last. */
-  fresh: string[];
+  touched: string[];
   /** The version this began from; none when it was never saved. */
   base?: { version: number; graph: Graph };
   isDirty: boolean;
@@ -23,7 +23,7 @@ export class EditorStore extends Store<Editing> {
   readonly #made = new Set<string>();
 
   constructor() {
-    super({ history: began(EMPTY), chosen: [], fresh: [], isDirty: false });
+    super({ history: began(EMPTY), selected: [], touched: [], isDirty: false });
   }
 
   get graph(): Graph {
@@ -33,7 +33,7 @@ export class EditorStore extends Store<Editing> {
   /** Begins anew from a saved version. */
   open(saved: SavedWorkflow): void {
     const graph = toGraph(saved);
-    this.#show({ history: began(graph), chosen: [], fresh: [], base: { version: saved.version, graph } });
+    this.#show({ history: began(graph), selected: [], touched: [], base: { version: saved.version, graph } });
   }
 
   /** What is here was saved: the history goes on, and undoing leads away from what is saved. */
@@ -65,7 +65,7 @@ export class EditorStore extends Store<Editing> {
       ...(key === undefined ? {} : { key }),
     });
     if (history !== this.snapshot().history)
-      this.#show({ history, fresh: [], chosen: this.#alive(this.snapshot().chosen, graph) });
+      this.#show({ history, touched: [], selected: this.#alive(this.snapshot().selected, graph) });
   }
 
   /** Whether a call was not made yet; from now on it was. */
@@ -95,19 +95,19 @@ export class EditorStore extends Store<Editing> {
     this.#travel(redo(this.snapshot().history));
   }
 
-  choose(chosen: string[]): void {
-    this.#show({ chosen });
+  select(selected: string[]): void {
+    this.#show({ selected });
   }
 
   #done(by: string, { graph, label, touched }: Answer): void {
     if (label === undefined) return;
     const history = record(this.snapshot().history, graph, { label: by + label, at: Date.now() });
-    this.#show({ history, fresh: touched, chosen: this.#alive(this.snapshot().chosen, graph) });
+    this.#show({ history, touched: touched, selected: this.#alive(this.snapshot().selected, graph) });
   }
 
   #travel(history: History): void {
     if (history !== this.snapshot().history)
-      this.#show({ history, fresh: [], chosen: this.#alive(this.snapshot().chosen, history.present) });
+      this.#show({ history, touched: [], selected: this.#alive(this.snapshot().selected, history.present) });
   }
 
   #alive(ids: string[], graph: Graph): string[] {

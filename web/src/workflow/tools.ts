@@ -2,7 +2,7 @@
 // model and for the person who watches.
 
 import type { TaskDocument, WorkflowDocument } from '../api/types';
-import { type Trouble, check } from './check';
+import { type Issue, check } from './check';
 import { referencesOf, textsOf, toTaskDocument, toTasks } from './convert';
 import {
   add,
@@ -143,7 +143,7 @@ function shown(graph: Graph): object {
       ...(task.reads.length > 0 ? { context: task.reads.map((id) => titleOf(graph, id)) } : {}),
     };
   });
-  const problems = check(graph).map((trouble) => worded(graph, trouble));
+  const problems = check(graph).map((issue) => worded(graph, issue));
   return {
     name: graph.name,
     ...(graph.description ? { description: graph.description } : {}),
@@ -152,7 +152,7 @@ function shown(graph: Graph): object {
   };
 }
 
-const worded = (graph: Graph, { task, message }: Trouble): string =>
+const worded = (graph: Graph, { task, message }: Issue): string =>
   task ? `${titleOf(graph, task)}: ${message}` : message;
 
 function idOf(graph: Graph, name: unknown): string {
@@ -302,5 +302,5 @@ export function put(graph: Graph, plan: WorkflowDocument, replaces: boolean): An
 /** What is wrong with these tasks now, so that whoever changed them can mend it. */
 function doubts(graph: Graph, ids: readonly string[]): string {
   const found = check(graph).filter(({ task }) => task !== undefined && ids.includes(task));
-  return found.length > 0 ? ` But: ${found.map((trouble) => worded(graph, trouble)).join('; ')}.` : '';
+  return found.length > 0 ? ` But: ${found.map((issue) => worded(graph, issue)).join('; ')}.` : '';
 }

@@ -1,6 +1,6 @@
 import { Select, Textarea, TextInput } from '@mantine/core';
 import type { RunOptions, Workflow } from '../../api/types';
-import type { Trouble } from '../../workflow/check';
+import type { Issue } from '../../workflow/check';
 import { type Graph, order, variables } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
@@ -17,16 +17,8 @@ const POLICIES = [
   { value: 'AFTER_LAST_TASK', label: 'After the last task' },
 ];
 
-/** The workflow as a whole, while no task is chosen. */
-export function AboutForm({
-  store,
-  graph,
-  troubles,
-}: {
-  store: EditorStore;
-  graph: Graph;
-  troubles: readonly Trouble[];
-}) {
+/** The workflow as a whole, while no task is selected. */
+export function AboutForm({ store, graph, issues }: { store: EditorStore; graph: Graph; issues: readonly Issue[] }) {
   const set = (label: string, fields: Partial<Graph>): void =>
     store.edit(label, (old) => ({ ...old, ...fields }), `about.${Object.keys(fields).join()}`);
   const option = (changed: Partial<RunOptions>): void => {
@@ -43,7 +35,7 @@ export function AboutForm({
   const names = [...new Set([...variables(graph), ...Object.keys(graph.inputs)])];
   return (
     <form className={css.form} onSubmit={(event) => event.preventDefault()} aria-label="The workflow">
-      {troubles
+      {issues
         .filter(({ task, field }) => task === undefined && field !== 'name' && graph.tasks.length > 0)
         .map(({ message }) => (
           <p key={message} className={css.bad}>

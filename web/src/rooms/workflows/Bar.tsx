@@ -14,33 +14,18 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import type { Trouble } from '../../workflow/check';
+import { saveAs } from '../../api/client';
+import { toDocument } from '../../workflow/convert';
 import { type Graph, titleOf } from '../../workflow/graph';
-import type { Editing, EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
+import { useEditor } from './useEditor';
 
-interface BarProps {
-  store: EditorStore;
-  editing: Editing;
-  troubles: readonly Trouble[];
-  isSaving: boolean;
-  isStarting: boolean;
-  save: () => void;
-  run: () => void;
-  show: (trouble: Trouble) => void;
-  tidy: () => void;
-  copy: () => void;
-  download: () => void;
-  keys: () => void;
-  erase: (() => void) | undefined;
-}
-
-/** What the workflow is called, how it stands, and what can be done with it. */
-export function Bar(props: BarProps) {
-  const { store, editing, troubles, isSaving, isStarting, save, run, show } = props;
+/** The name of the workflow, its version, and everything that can be done with it. */
+export function Bar() {
+  const { store, editing, issues, saving, actions, save, run } = useEditor();
   const { history, base, isDirty } = editing;
   const graph = history.present;
-  const standing =
+  const version =
     base === undefined ? 'Not saved yet' : isDirty ? `Version ${base.version}, changed` : `Version ${base.version}`;
   const undone = history.past.at(-1)?.label;
   const redone = history.future[0]?.label;
@@ -53,7 +38,7 @@ export function Bar(props: BarProps) {
         <input
           className={css.title}
           aria-label="Name of the workflow"
-          aria-invalid={troubles.some(({ field, task }) => task === undefined && field === 'name')}
+          aria-invalid={issues.some(({ field, task }) => task === undefined && field === 'name')}
           placeholder="Name the workflow"
           maxLength={200}
           value={graph.name}
@@ -62,11 +47,11 @@ export function Bar(props: BarProps) {
           }
         />
         <span className={css.standing} data-dirty={isDirty || undefined} role="status">
-          {standing}
+          {version}
         </span>
       </div>
       <div className={css.tools}>
-        <Troubles graph={graph} troubles={troubles} show={show} />
+        <Issues />
         <Tooltip label={undone ? `Undo: ${undone}` : 'Nothing to undo'}>
           <ActionIcon
             variant="default"
@@ -93,7 +78,7 @@ export function Bar(props: BarProps) {
           size="xs"
           variant="default"
           leftSection={<IconPlayerPlay size={15} />}
-          loading={isStarting}
+          loading={actions.start.isPending}
           onClick={run}
         >
           {isDirty && graph.tasks.length > 0 ? 'Save and run' : 'Run'}
@@ -101,21 +86,22 @@ export function Bar(props: BarProps) {
         <Button
           size="xs"
           leftSection={<IconDeviceFloppy size={15} />}
-          loading={isSaving}
+          loading={saving.isSaving}
           disabled={base !== undefined && !isDirty}
           onClick={save}
         >
           Save
         </Button>
-        <More {...props} />
+        <More />
       </div>
     </header>
   );
 }
 
-function Troubles({ graph, troubles, show }: Pick<BarProps, 'troubles' | 'show'> & { graph: Graph }) {
+function Issues() {
+  const { graph, issues, show } = useEditor();
   if (graph.tasks.length === 0) return null;
-  if (troubles.length === 0)
+  if (issues.length === 0)
     return (
       <span className={css.fine} role="status">
         <IconCircleCheck size={15} aria-hidden /> No mistakes
@@ -125,15 +111,15 @@ function Troubles({ graph, troubles, show }: Pick<BarProps, 'troubles' | 'show'>
     <Menu>
       <Menu.Target>
         <Button size="xs" variant="light" color="red" leftSection={<IconAlertTriangle size={15} />}>
-          {troubles.length} {troubles.length === 1 ? 'mistake' : 'mistakes'}
+          {issues.length} {issues.length === 1 ? 'mistake' : 'mistakes'}
         </Button>
       </Menu.Target>
       <Menu.Dropdown className={css.mistakes}>
-        {troubles.map((trouble) => (
-          <Menu.Item key={`${trouble.task}${trouble.field}${trouble.message}`} onClick={() => show(trouble)}>
-            <strong>{trouble.task ? titleOf(graph, trouble.task) : 'The workflow'}</strong>
+        {issues.map((issue) => (
+          <Menu.Item key={`${issue.task}${issue.field}${issue.message}`} onClick={() => show(issue)}>
+            <strong>{issue.task ? titleOf(graph, issue.task) : 'The workflow'}</strong>
             <br />
-            {trouble.message}
+            {issue.message}
           </Menu.Item>
         ))}
       </Menu.Dropdown>
@@ -141,7 +127,9 @@ function Troubles({ graph, troubles, show }: Pick<BarProps, 'troubles' | 'show'>
   );
 }
 
-function More({ tidy, copy, download, keys, erase, editing }: BarProps) {
+function More() {
+  const { id, graph, controls, actions, openDialog } = useEditor();
+  const isEmpty = graph.tasks.length === 0;
   return (
     <Menu>
       <Menu.Target>
@@ -152,30 +140,31 @@ function More({ tidy, copy, download, keys, erase, editing }: BarProps) {
       <Menu.Dropdown>
         <Menu.Item
           leftSection={<IconLayoutDistributeHorizontal size={15} />}
-          disabled={editing.history.present.tasks.length === 0}
-          onClick={tidy}
+          disabled={isEmpty}
+          onClick={controls.tidy}
         >
           Tidy up the canvas
         </Menu.Item>
-        <Menu.Item
-          leftSection={<IconCopyPlus size={15} />}
-          disabled={editing.history.present.tasks.length === 0}
-          onClick={copy}
-        >
+        <Menu.Item leftSection={<IconCopyPlus size={15} />} disabled={isEmpty} onClick={() => actions.copy.mutate()}>
           Save as a new workflow
         </Menu.Item>
-        <Menu.Item leftSection={<IconDownload size={15} />} onClick={download}>
+        <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => download(graph)}>
           Download as JSON
         </Menu.Item>
-        <Menu.Item leftSection={<IconKeyboard size={15} />} onClick={keys}>
+        <Menu.Item leftSection={<IconKeyboard size={15} />} onClick={() => openDialog('keys')}>
           Keys
         </Menu.Item>
-        {erase ? (
-          <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={erase}>
+        {id === undefined ? null : (
+          <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => openDialog('delete')}>
             Delete the workflow
           </Menu.Item>
-        ) : null}
+        )}
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+function download(graph: Graph): void {
+  const blob = new Blob([JSON.stringify(toDocument(graph), null, 2)], { type: 'application/json' });
+  saveAs(blob, `${graph.name || 'workflow'}.json`);
 }

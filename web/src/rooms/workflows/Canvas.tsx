@@ -4,53 +4,44 @@ import {
   type Connection,
   Controls,
   type Edge as FlowEdge,
-  MarkerType,
   type NodeChange,
   type OnConnectEnd,
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
-  useStoreApi,
 } from '@xyflow/react';
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import type { RunState } from '../../run/state';
-import type { Trouble } from '../../workflow/check';
-import { givenNames } from '../../workflow/convert';
-import { type Graph, type Place, refusal, titleOf } from '../../workflow/graph';
-import { links } from '../../workflow/place';
 import shared from '../../ui/Canvas.module.css';
-import { grouped } from '../../ui/grouped';
-import { NODE_WIDTH } from '../run/graph/layout';
+import type { Issue } from '../../workflow/check';
+import { type Graph, type Place, refusal } from '../../workflow/graph';
 import css from './Canvas.module.css';
-import { Edge, type EdgeData } from './Edge';
-import { kept, Node, node, type NodeActions, type NodeType } from './Node';
+import { Edge } from './Edge';
+import { drawnEdges } from './edges';
+import { Node, type NodeActions } from './Node';
+import { FIT, useFitting } from './useFitting';
+import { useNodes } from './useNodes';
 
 const NODES = { task: Node };
 const EDGES = { link: Edge };
-const FIT = {
-  padding: { top: '60px', right: '28px', bottom: '28px', left: '28px' } as const,
-  maxZoom: 1,
-  minZoom: 0.1,
-};
-/** Where a first task is seen. */
+/** The view of an empty canvas, in which a first task is seen. */
 const BEGINNING = { x: 60, y: 90, zoom: 1 };
-/** Below this nothing can be read: a part is shown instead of everything. */
-const READABLE = 0.5;
-const PAN_MS = 250;
+const NONE: string[] = [];
+const NO_ISSUES: Issue[] = [];
 
 export interface CanvasProps {
   graph: Graph;
-  chosen: string[];
-  /** What the chat changed last: brought into view. */
-  fresh: string[];
-  troubles: readonly Trouble[];
-  /** Tasks that are planned and not yet here. */
-  ghosts: Graph | undefined;
+  selected?: string[];
+  /** The tasks the chat changed last: they are brought into view. */
+  touched?: string[];
+  issues?: readonly Issue[];
+  /** Planned tasks that are not in the graph yet. */
+  ghosts?: Graph | undefined;
   run: RunState | undefined;
   /** The task another is to be connected to. */
-  linking: string | undefined;
-  /** How it can be changed; not at all when an old version is looked at. */
-  actions: CanvasActions | undefined;
+  linking?: string | undefined;
+  /** The changes a person can make; none where an earlier version is shown. */
+  actions?: CanvasActions;
   children?: ReactNode;
 }
 
@@ -63,7 +54,7 @@ export interface CanvasActions extends NodeActions {
   clear: () => void;
 }
 
-/** The tasks with what leads from one to another, to be changed. */
+/** The tasks of a workflow and the arrows between them. */
 export function Canvas(props: CanvasProps) {
   return (
     <ReactFlowProvider>
@@ -72,15 +63,16 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions, children }: CanvasProps) {
+function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children, ...props }: CanvasProps) {
+  const { graph, ghosts, run, linking, actions } = props;
   const flow = useReactFlow();
   const [dragged, setDragged] = useState<ReadonlyMap<string, Place>>(new Map());
-  const nodes = useNodes({ graph, chosen, fresh, troubles, ghosts, run, linking, actions }, dragged);
+  const nodes = useNodes({ ...props, selected, touched, issues }, dragged);
   const edges = useMemo(
     () => [...drawnEdges(graph, actions, run), ...(ghosts ? drawnEdges(ghosts, undefined, undefined, 'ghost-') : [])],
     [graph, actions, run, ghosts],
   );
-  const fit = useFitting(graph, chosen, fresh, ghosts);
+  const fit = useFitting(graph, selected, touched, ghosts);
   const changed = useCallback((changes: NodeChange[]) => {
     const moves = changes.flatMap((change) =>
       change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : [],
@@ -143,148 +135,4 @@ function Drawing({ graph, chosen, fresh, troubles, ghosts, run, linking, actions
       {children}
     </div>
   );
-}
-
-type Seen = Omit<CanvasProps, 'children'>;
-
-/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
-function useNodes(
-  { graph, chosen, fresh, troubles, ghosts, run, linking, actions }: Seen,
-  dragged: ReadonlyMap<string, Place>,
-): NodeType[] {
-  const [known, setKnown] = useState<NodeType[]>([]);
-  const next = useMemo(() => {
-    const names = givenNames(graph.tasks);
-    const running = new Map(run?.tasks.map((task) => [task.name, task]));
-    const wrong = grouped(troubles, ({ task }) => task);
-    const here = graph.tasks.map((task, position) => {
-      const ran = running.get(names[position] ?? '');
-      return node(
-        {
-          task,
-          title: titleOf(graph, task.id),
-          reads: task.reads.map((id) => titleOf(graph, id)).join(', '),
-          troubles: (wrong.get(task.id) ?? []).map(({ message }) => message).join('; '),
-          isChosen: chosen.includes(task.id),
-          isFresh: fresh.includes(task.id),
-          isGhost: false,
-          isLinking: linking === task.id,
-          ran,
-          conversation: ran && run?.conversations.get(String(ran.index)),
-          actions,
-        },
-        dragged.get(task.id) ?? task.at,
-      );
-    });
-    const planned = (ghosts?.tasks ?? []).map((task) =>
-      node(
-        {
-          task,
-          title: task.name,
-          reads: '',
-          troubles: '',
-          isChosen: false,
-          isFresh: false,
-          isGhost: true,
-          isLinking: false,
-          ran: undefined,
-          conversation: undefined,
-          actions: undefined,
-        },
-        task.at,
-        'ghost-',
-      ),
-    );
-    return [...here, ...planned];
-  }, [graph, chosen, fresh, troubles, ghosts, run, linking, actions, dragged]);
-  const nodes = useMemo(() => {
-    const old = new Map(known.map((each) => [each.id, each]));
-    return next.map((each) => kept(old.get(each.id), each));
-  }, [next, known]);
-  const isSame = nodes.length === known.length && nodes.every((each, position) => each === known[position]);
-  if (!isSame) setKnown(nodes);
-  return isSame ? known : nodes;
-}
-
-function drawnEdges(
-  graph: Graph,
-  actions: CanvasActions | undefined,
-  run: RunState | undefined,
-  prefix = '',
-): FlowEdge<EdgeData>[] {
-  const states = new Map(run?.tasks.map((task) => [task.name, task.status]));
-  const names = givenNames(graph.tasks);
-  return links(graph).map(({ from, to, kind }) => {
-    const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
-    const color = flows ? 'var(--running)' : kind === 'reads' ? 'var(--ink-muted)' : 'var(--line-strong)';
-    return {
-      id: `${prefix}${from}-${to}-${kind}`,
-      type: 'link',
-      source: prefix + from,
-      target: prefix + to,
-      animated: flows,
-      style: {
-        stroke: color,
-        strokeWidth: 1.5,
-        ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }),
-        ...(prefix ? { opacity: 0.5 } : {}),
-      },
-      markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
-      data: {
-        name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`,
-        cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined,
-      },
-    };
-  });
-}
-
-/** The tasks a small canvas begins with: the chosen ones with what they read, or the first. */
-function part(graph: Graph, chosen: string[], room: number): string[] {
-  const near = graph.tasks.filter(
-    ({ id, reads }) =>
-      chosen.includes(id) ||
-      chosen.some((each) => graph.tasks.find((task) => task.id === each)?.reads.includes(id) || reads.includes(each)),
-  );
-  const left = Math.min(...(near.length > 0 ? near : graph.tasks).map(({ at }) => at.x));
-  const within = (near.length > 0 ? near : graph.tasks).filter(({ at }) => at.x + NODE_WIDTH - left <= room);
-  return (within.length > 0 ? within : graph.tasks.slice(0, 1)).map(({ id }) => id);
-}
-
-/** Shows everything, or a readable part of it, when a drawing is opened and again when the chat has changed it. */
-function useFitting(
-  graph: Graph,
-  chosen: string[],
-  fresh: string[],
-  ghosts: Graph | undefined,
-): (duration: number) => void {
-  const flow = useReactFlow();
-  const store = useStoreApi();
-  const planned = ghosts?.tasks.length ?? 0;
-  const fit = useCallback(
-    (duration: number) => {
-      if (graph.tasks.length + planned === 0) return;
-      const places = graph.tasks.map(({ at }) => at.x);
-      const room = store.getState().width - 56;
-      const isReadable = planned > 0 || room >= READABLE * (Math.max(...places) - Math.min(...places) + NODE_WIDTH);
-      const wanted = fresh.length > 0 ? fresh : chosen;
-      void flow.fitView({
-        ...FIT,
-        duration,
-        ...(isReadable ? {} : { nodes: part(graph, wanted, room / READABLE).map((id) => ({ id })) }),
-      });
-    },
-    [flow, store, graph, chosen, fresh, planned],
-  );
-  const latest = useRef(fit);
-  useEffect(() => {
-    latest.current = fit;
-  }, [fit]);
-  useEffect(() => {
-    if (fresh.length === 0 && planned === 0) return undefined;
-    const duration = matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : PAN_MS;
-    // The nodes are there after the next picture.
-    const frame = requestAnimationFrame(() => latest.current(duration));
-    return () => cancelAnimationFrame(frame);
-  }, [fresh, planned]);
-  return fit;
 }

@@ -1,20 +1,45 @@
 import { Button, Group, Kbd, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useBlocker } from 'react-router';
+import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { type Graph, variables } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
+import { useEditor } from './useEditor';
 
-/** What deleting a workflow means. */
+/** The consequence of deleting a workflow. */
 export const ERASED = 'The workflow is erased with all of its versions. Its runs stay.';
+
+/** The dialogs of the editor, of which at most one is open. */
+export function EditorDialogs() {
+  const { store, editing, saving, graph, actions, dialog, openDialog } = useEditor();
+  const close = (): void => openDialog(undefined);
+  const erase = (): void => {
+    close();
+    actions.erase.mutate();
+  };
+  return (
+    <>
+      <Inputs
+        graph={graph}
+        opened={dialog === 'inputs'}
+        close={close}
+        start={(inputs) => actions.start.mutate(inputs)}
+      />
+      <Keys opened={dialog === 'keys'} close={close} />
+      <ConfirmDelete what={graph.name} means={ERASED} opened={dialog === 'delete'} close={close} confirm={erase} />
+      {editing.isDirty ? <Leaving store={store} save={saving.save} /> : null}
+    </>
+  );
+}
 
 interface DialogProps {
   opened: boolean;
   close: () => void;
 }
 
-/** What a run must bring. */
-export function Inputs({
+/** Asks for the inputs of a run. */
+function Inputs({
   graph,
   opened,
   close,
@@ -67,7 +92,7 @@ const KEYS: [string[], string][] = [
   [['Esc'], 'from the panel back to the task; stop connecting; choose nothing'],
 ];
 
-export function Keys({ opened, close }: DialogProps) {
+function Keys({ opened, close }: DialogProps) {
   return (
     <Modal opened={opened} onClose={close} title="Keys on the canvas">
       <dl className={css.keys}>
@@ -86,8 +111,8 @@ export function Keys({ opened, close }: DialogProps) {
   );
 }
 
-/** Nothing unsaved is lost by going elsewhere without having been asked. */
-export function Leaving({ store, save }: { store: EditorStore; save: () => Promise<unknown> }) {
+/** Asks before unsaved changes are lost by going to another page. */
+function Leaving({ store, save }: { store: EditorStore; save: () => Promise<unknown> }) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) =>
       store.snapshot().isDirty && currentLocation.pathname !== nextLocation.pathname,

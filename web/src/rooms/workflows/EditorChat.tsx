@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { IconPencilPlus } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import { post } from '../../api/client';
 import type { WorkflowDocument } from '../../api/types';
 import { isPut } from '../../chat/plans';
@@ -13,7 +13,7 @@ import { Latest } from '../chat/Latest';
 import { useSending } from '../chat/useSending';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
-import type { Conversation } from './useConversation';
+import { useEditor } from './useEditor';
 
 /** Turns shown before older ones are asked for. */
 const SHOWN = 20;
@@ -28,35 +28,30 @@ const DRAWN = [
   'Add a step that translates the result into German',
 ];
 
-interface EditorChatProps {
-  conversation: Conversation;
-  threadId: string | undefined;
-  isEmpty: boolean;
-  put: (plan: WorkflowDocument) => void;
-  forget: () => void;
-}
-
 /** The chat beside the canvas. What it changes there can be undone there. */
-export function EditorChat({ conversation: { state, problem, say }, threadId, isEmpty, put, forget }: EditorChatProps) {
+export function EditorChat() {
+  const { store, graph, thread, forgetThread } = useEditor();
+  const { id: threadId, state, problem } = thread;
   const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
   const [shown, setShown] = useState(SHOWN);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const send = useSending(async (message: Message) => {
-    const { turnId } = await say(message);
+    const { turnId } = await thread.send(message);
     setWaiting((old) => [...old.slice(-SHOWN), { turnId, content: message.content }]);
     follow();
   });
   const suggest = useAction('Sending', (content: string) => send.mutateAsync({ content }));
   const stop = useAction('Stopping', () => post(`/api/threads/${threadId}/stop`));
+  const putOnCanvas = useCallback((plan: WorkflowDocument) => store.put(plan), [store]);
   const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
   const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
-  const examples = isEmpty ? EMPTY_CANVAS : DRAWN;
+  const examples = graph.tasks.length === 0 ? EMPTY_CANVAS : DRAWN;
   return (
     <div className={css.chat}>
       {threadId === undefined ? null : (
         <div className={css.again}>
-          <Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forget}>
+          <Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forgetThread}>
             New conversation
           </Button>
         </div>
@@ -92,7 +87,7 @@ export function EditorChat({ conversation: { state, problem, say }, threadId, is
             </div>
           ) : null}
           {turns.slice(-shown).map((turn) => (
-            <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? put : undefined}>
+            <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? putOnCanvas : undefined}>
               <TurnView turn={turn} />
             </PutPlan>
           ))}

@@ -20,9 +20,9 @@ export type NodeData = {
   task: Task;
   title: string;
   reads: string;
-  troubles: string;
-  isChosen: boolean;
-  isFresh: boolean;
+  issues: string;
+  isSelected: boolean;
+  isTouched: boolean;
   /** Planned, and not yet part of the workflow. */
   isGhost: boolean;
   isLinking: boolean;
@@ -61,17 +61,17 @@ export function node(data: NodeData, at: Place, prefix = ''): NodeType {
 }
 
 /** The node there was, when the new one looks the same. */
-export function kept(known: NodeType | undefined, fresh: NodeType): NodeType {
+export function kept(known: NodeType | undefined, next: NodeType): NodeType {
   const isSame =
     known &&
-    known.position === fresh.position &&
-    (Object.keys(fresh.data) as (keyof NodeData)[]).every((field) => known.data[field] === fresh.data[field]);
-  return known && isSame ? known : fresh;
+    known.position === next.position &&
+    (Object.keys(next.data) as (keyof NodeData)[]).every((field) => known.data[field] === next.data[field]);
+  return known && isSame ? known : next;
 }
 
 /** A task as it is drawn; while it is watched, how it stands. */
 export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeType>) {
-  const { task, title, reads, troubles, isChosen, isFresh, isGhost, isLinking, ran, actions } = data;
+  const { task, title, reads, issues, isSelected, isTouched, isGhost, isLinking, ran, actions } = data;
   const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : '']
     .filter(Boolean)
     .join(' · ');
@@ -79,7 +79,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
     isGhost ? 'planned' : '',
     ran ? ran.status.toLowerCase() : '',
     reads ? `reads ${reads}` : '',
-    troubles ? `wrong: ${troubles}` : '',
+    issues ? `wrong: ${issues}` : '',
   ]
     .filter(Boolean)
     .map((part) => `, ${part}`)
@@ -97,12 +97,12 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
       <button
         type="button"
         className={`${shared.node} ${css.node}`}
-        aria-pressed={isChosen}
+        aria-pressed={isSelected}
         data-task={task.id}
         data-ghost={isGhost || undefined}
-        data-fresh={isFresh || undefined}
+        data-fresh={isTouched || undefined}
         data-linking={isLinking || undefined}
-        data-wrong={troubles ? true : undefined}
+        data-wrong={issues ? true : undefined}
         data-tone={ran ? statusTone(ran.status) : undefined}
         disabled={isGhost}
         onClick={clicked}
@@ -120,8 +120,8 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
             {title}
             <span className="visually-hidden">{unseen}.</span>
           </strong>
-          {troubles ? (
-            <span className={css.wrong} title={troubles}>
+          {issues ? (
+            <span className={css.wrong} title={issues}>
               <IconAlertTriangle size={15} aria-hidden />
             </span>
           ) : null}
@@ -144,7 +144,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
 });
 
 /** What it does now or came to, what is wrong with it, or what there is to do. */
-function Line({ data: { task, troubles, ran, conversation }, isLong }: { data: NodeData; isLong: boolean }) {
+function Line({ data: { task, issues, ran, conversation }, isLong }: { data: NodeData; isLong: boolean }) {
   if (ran?.error)
     return (
       <span
@@ -176,10 +176,10 @@ function Line({ data: { task, troubles, ran, conversation }, isLong }: { data: N
           .slice(0, 140)}
       </span>
     );
-  if (troubles)
+  if (issues)
     return (
       <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="bad" aria-hidden>
-        {troubles}
+        {issues}
       </span>
     );
   return (

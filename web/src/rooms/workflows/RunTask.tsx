@@ -7,7 +7,7 @@ import { StatusPill } from '../../ui/Status';
 import { TaskTook } from '../../ui/TaskTook';
 import css from './Editor.module.css';
 
-/** How the chosen task stands in the run that is watched, and what came of it. */
+/** How the selected task stands in the run that is watched, and what came of it. */
 export function RunTask({ run, task }: { run: RunState; task: Task }) {
   const conversation = run.conversations.get(String(task.index));
   return (

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'react';
 import { useCapabilities } from '../../api/queries';
 import { AgentFields } from '../../ui/AgentFields';
 import { ToolsField } from '../../ui/ToolsField';
-import type { Trouble } from '../../workflow/check';
+import type { Issue } from '../../workflow/check';
 import { change, downstream, type Fields, type Graph, type Task, titleOf } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
@@ -19,7 +19,7 @@ interface TaskFormProps {
   store: EditorStore;
   graph: Graph;
   task: Task;
-  troubles: readonly Trouble[];
+  issues: readonly Issue[];
   /** Whether its name is to be typed at once. */
   isNew: boolean;
   duplicate: () => void;
@@ -28,7 +28,7 @@ interface TaskFormProps {
 }
 
 /** One task beside the canvas, every field of it. */
-export function TaskForm({ store, graph, task, troubles, isNew, duplicate, remove, link }: TaskFormProps) {
+export function TaskForm({ store, graph, task, issues, isNew, duplicate, remove, link }: TaskFormProps) {
   const { data: capabilities } = useCapabilities();
   const name = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -38,11 +38,11 @@ export function TaskForm({ store, graph, task, troubles, isNew, duplicate, remov
   const set = (fields: Fields): void =>
     store.edit(`change '${title}'`, (old) => change(old, task.id, fields), `${task.id}.${Object.keys(fields).join()}`);
   const wrong = (field: string): string | undefined =>
-    troubles
-      .filter((trouble) => trouble.task === task.id && trouble.field === field)
+    issues
+      .filter((issue) => issue.task === task.id && issue.field === field)
       .map(({ message }) => message)
       .join('; ') || undefined;
-  const others = troubles.filter((trouble) => trouble.task === task.id && trouble.field === undefined);
+  const others = issues.filter((issue) => issue.task === task.id && issue.field === undefined);
   // What waits for this task cannot be read by it.
   const waiting = downstream(graph, task.id);
   const readable = graph.tasks.filter(({ id }) => id !== task.id && (task.reads.includes(id) || !waiting.has(id)));
@@ -185,7 +185,7 @@ function OutputFields({ task, set, wrong }: PartProps) {
   );
 }
 
-/** What there is to choose, and what was chosen when it is no more there. */
-function aliases(known: string[], chosen: string): string[] {
-  return chosen && !known.includes(chosen) ? [...known, chosen] : known;
+/** What there is to choose, and what was selected when it is no more there. */
+function aliases(known: string[], selected: string): string[] {
+  return selected && !known.includes(selected) ? [...known, selected] : known;
 }

@@ -4,8 +4,8 @@ import { useSearchParams } from 'react-router';
 import { get } from '../../api/client';
 import type { SavedWorkflow } from '../../api/types';
 
-/** Where the conversation of a workflow is remembered, by its id. */
-const LAST_CHAT = 'consort.editor.chat';
+/** The storage of the last thread of a workflow, by its id. */
+const LAST_THREAD = 'consort.editor.chat';
 
 export type Tab = 'task' | 'chat' | 'versions';
 
@@ -14,7 +14,7 @@ export interface Address {
   run: string | undefined;
   /** The version that is looked at. */
   version: number | undefined;
-  /** The conversation beside the canvas. */
+  /** The thread beside the canvas. */
   thread: string | undefined;
   /** The task to choose when the page opens, by its place in the list. */
   task: number;
@@ -22,7 +22,7 @@ export interface Address {
   set: (changed: Record<string, string | undefined>) => void;
 }
 
-/** What of the page is in its address. */
+/** The parts of the page's state that are in its address. */
 export function useAddress(): Address {
   const [params, setParams] = useSearchParams();
   const set = useCallback(
@@ -51,17 +51,17 @@ export function changedSearch(old: URLSearchParams | string, changed: Record<str
   return next.toString();
 }
 
-/** The conversation a workflow had when it was last open here is there again; answers how to forget it. */
-export function useLastChat(id: string | undefined, { thread, set }: Address): () => void {
+/** Opens the thread the workflow had when it was last open here; returns a function that forgets it. */
+export function useLastThread(id: string | undefined, { thread, set }: Address): () => void {
   useEffect(() => {
-    const known = id === undefined ? null : localStorage.getItem(`${LAST_CHAT}.${id}`);
+    const known = id === undefined ? null : localStorage.getItem(`${LAST_THREAD}.${id}`);
     if (known && thread === undefined) set({ chat: known });
   }, [id]); // oxlint-disable-line react/exhaustive-deps
   useEffect(() => {
-    if (id !== undefined && thread !== undefined) localStorage.setItem(`${LAST_CHAT}.${id}`, thread);
+    if (id !== undefined && thread !== undefined) localStorage.setItem(`${LAST_THREAD}.${id}`, thread);
   }, [id, thread]);
   return () => {
-    localStorage.removeItem(`${LAST_CHAT}.${id}`);
+    localStorage.removeItem(`${LAST_THREAD}.${id}`);
     set({ chat: undefined });
   };
 }

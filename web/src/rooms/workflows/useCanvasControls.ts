@@ -1,7 +1,5 @@
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { notifications } from '@mantine/notifications';
-import type { TaskDocument } from '../../api/types';
-import { toDocument, toTasks } from '../../workflow/convert';
 import {
   add,
   connect,
@@ -15,9 +13,11 @@ import {
   type Task,
   titleOf,
 } from '../../workflow/graph';
-import { arranged, below, freePlace } from '../../workflow/place';
+import { arranged, freePlace } from '../../workflow/place';
 import type { EditorStore } from '../../workflow/store';
 import type { CanvasActions } from './Canvas';
+import { focusTask } from './focus';
+import { useClipboard } from './useClipboard';
 
 const STEP = 22;
 const SMALL_STEP = 4;
@@ -27,10 +27,7 @@ const ARROWS: Record<string, Place> = {
   ArrowUp: { x: 0, y: -1 },
   ArrowDown: { x: 0, y: 1 },
 };
-/** What is on the clipboard when tasks were copied. */
-const KIND = 'consort/tasks';
-
-export interface Hand {
+export interface CanvasControls {
   actions: CanvasActions;
   linking: string | undefined;
   /** The task added last: its name is asked for at once. */
@@ -42,8 +39,8 @@ export interface Hand {
   tidy: () => void;
 }
 
-/** Everything a person does on the canvas, by pointer or by key. */
-export function useCanvas(store: EditorStore, opened: () => void): Hand {
+/** The changes a person makes on the canvas, by pointer or by key. `opened` is called when a task is to be shown. */
+export function useCanvasControls(store: EditorStore, opened: () => void): CanvasControls {
   const [linking, link] = useState<string>();
   const [added, setAdded] = useState<string>();
   const from = useRef<string>(undefined);
@@ -54,7 +51,7 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
     (reads: string[], at?: Place) => {
       const id = nextId(store.graph);
       store.edit('add a task', (graph) => add(graph, { reads, at: at ?? freePlace(graph, reads) }));
-      store.choose([id]);
+      store.select([id]);
       setAdded(id);
       opened();
     },
@@ -82,7 +79,7 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
     (tasks: readonly Task[], label: string) => {
       const { graph, ids } = insert(store.graph, tasks);
       store.edit(label, () => graph);
-      store.choose(ids);
+      store.select(ids);
     },
     [store],
   );
@@ -109,9 +106,9 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
         if (one !== id) join(one, id);
         return;
       }
-      const { chosen } = store.snapshot();
-      if (isMore) store.choose(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id]);
-      else store.choose([id]);
+      const { selected } = store.snapshot();
+      if (isMore) store.select(selected.includes(id) ? selected.filter((other) => other !== id) : [...selected, id]);
+      else store.select([id]);
       setAdded(undefined);
       opened();
     },
@@ -119,8 +116,8 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
   );
   const pressed = useCallback(
     (id: string, event: KeyboardEvent): boolean => {
-      const { chosen } = store.snapshot();
-      const those = chosen.includes(id) ? chosen : [id];
+      const { selected } = store.snapshot();
+      const those = selected.includes(id) ? selected : [id];
       const arrow = ARROWS[event.key];
       if (arrow && !event.altKey && !event.ctrlKey && !event.metaKey) {
         const by = event.shiftKey ? SMALL_STEP : STEP;
@@ -165,7 +162,7 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
       add: (at, reads) => addTask(reads, at),
       clear: () => {
         link(undefined);
-        store.choose([]);
+        store.select([]);
       },
     }),
     [choose, pressed, join, store, addTask],
@@ -181,81 +178,4 @@ export function useCanvas(store: EditorStore, opened: () => void): Hand {
     duplicate,
     tidy: () => store.edit('tidy up', arranged),
   };
-}
-
-/** Leads the keyboard to a task on the canvas, once it is drawn. */
-function focusTask(id: string | undefined): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-task="${id}"]`)?.focus());
-}
-
-const isText = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, [contenteditable], [role="dialog"]') !== null;
-
-/** Tasks are copied and pasted as text, here and into another workflow. */
-function useClipboard(store: EditorStore, put: (tasks: readonly Task[], label: string) => void): void {
-  useEffect(() => {
-    const copied = (event: ClipboardEvent): void => {
-      const { chosen } = store.snapshot();
-      if (chosen.length === 0 || isText(event.target) || getSelection()?.toString()) return;
-      const { graph } = store;
-      const part = {
-        ...graph,
-        tasks: graph.tasks
-          .filter(({ id }) => chosen.includes(id))
-          .map((task) => ({ ...task, reads: task.reads.filter((id) => chosen.includes(id)) })),
-      };
-      event.clipboardData?.setData('text/plain', JSON.stringify({ kind: KIND, tasks: toDocument(part).tasks }));
-      event.preventDefault();
-    };
-    const pasted = (event: ClipboardEvent): void => {
-      if (isText(event.target)) return;
-      const text = event.clipboardData?.getData('text/plain') ?? '';
-      if (!text.startsWith(`{"kind":"${KIND}"`)) return;
-      const { tasks } = JSON.parse(text) as { tasks: TaskDocument[] };
-      put(below(store.graph, toTasks(tasks)), `paste ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}`);
-      event.preventDefault();
-    };
-    document.addEventListener('copy', copied);
-    document.addEventListener('paste', pasted);
-    return () => {
-      document.removeEventListener('copy', copied);
-      document.removeEventListener('paste', pasted);
-    };
-  }, [store, put]);
-}
-
-/** Keys that work wherever the focus is, except that text fields undo their own typing. */
-export function useKeys(
-  store: EditorStore,
-  { save, hand, isActive }: { save: () => void; hand: Hand; isActive: boolean },
-): void {
-  useEffect(() => {
-    const pressed = (event: globalThis.KeyboardEvent): void => {
-      const key = event.key.toLowerCase();
-      if (event.key === 'Escape' && hand.linking !== undefined) hand.link(undefined);
-      const isCommand = event.ctrlKey || event.metaKey;
-      if (isCommand && key === 's') {
-        event.preventDefault();
-        save();
-        return;
-      }
-      if (event.key === 'Escape' && event.target instanceof Element && event.target.closest('form'))
-        focusTask(store.snapshot().chosen[0]);
-      if (!isActive || isText(event.target)) return;
-      if (!isCommand) {
-        const onCanvas =
-          event.target === document.body ||
-          (event.target instanceof Element && event.target.closest('.react-flow') !== null);
-        if (key === 'n' && onCanvas && !event.altKey && !event.defaultPrevented) hand.addTask(store.snapshot().chosen);
-        else if (event.key === 'Escape') store.choose([]);
-        else return;
-      } else if ((key === 'z' && event.shiftKey) || key === 'y') store.redo();
-      else if (key === 'z') store.undo();
-      else if (key === 'd' && store.snapshot().chosen.length > 0) hand.duplicate(store.snapshot().chosen);
-      else return;
-      event.preventDefault();
-    };
-    window.addEventListener('keydown', pressed);
-    return () => window.removeEventListener('keydown', pressed);
-  }, [store, save, hand, isActive]);
 }

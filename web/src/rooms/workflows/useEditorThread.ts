@@ -8,41 +8,42 @@ import type { EditorStore } from '../../workflow/store';
 import { MANIFEST } from '../../workflow/tools';
 import type { Message } from '../chat/Composer';
 
-/** Turns this tab has begun; their calls are made here and in no other tab. */
-const MINE = 'consort.editor.turns';
-const MINE_MAX = 20;
+/** The storage of the turns this tab has begun: their calls are made here and in no other tab. */
+const OWN_TURNS = 'consort.editor.turns';
+const OWN_TURNS_MAX = 20;
 
-function remembered(): string[] {
+function rememberedTurns(): string[] {
   try {
-    return JSON.parse(sessionStorage.getItem(MINE) ?? '[]') as string[];
+    return JSON.parse(sessionStorage.getItem(OWN_TURNS) ?? '[]') as string[];
   } catch {
     return [];
   }
 }
 
-export interface Conversation {
+export interface EditorThread {
+  id: string | undefined;
   state: ThreadState | undefined;
   problem: Problem | undefined;
-  say: (message: Message) => Promise<{ turnId: string }>;
+  send: (message: Message) => Promise<{ turnId: string }>;
 }
 
-/** The conversation beside the canvas: what it says, and its calls made on the canvas as they come. */
-export function useConversation(
+/** The thread beside the canvas. Its calls are made on the canvas as they come. */
+export function useEditorThread(
   store: EditorStore,
   workflowId: string | undefined,
   threadId: string | undefined,
   begun: (thread: string) => void,
-): Conversation {
+): EditorThread {
   const socket = useMemo(() => new ChatSocket(MANIFEST), []);
   useEffect(() => {
     socket.open();
     return () => socket.close();
   }, [socket]);
   const { state, problem } = useThread(threadId);
-  const [mine, setMine] = useState(remembered);
+  const [ownTurns, setOwnTurns] = useState(rememberedTurns);
   useEffect(() => {
     if (!state || threadId === undefined) return;
-    const turns = state.turns.filter(({ id, isOver }) => !isOver && mine.includes(id));
+    const turns = state.turns.filter(({ id, isOver }) => !isOver && ownTurns.includes(id));
     for (const turn of turns) {
       for (const { tool_call_id: call, name, args } of turn.clientCalls) {
         if (!store.isNew(`${turn.id}/${call}`)) continue;
@@ -51,19 +52,19 @@ export function useConversation(
       }
     }
     socket.keepResults(turns.flatMap(({ clientCalls }) => clientCalls.map((call) => call.tool_call_id)));
-  }, [state, threadId, mine, store, socket]);
-  const say = async (message: Message): Promise<{ turnId: string }> => {
+  }, [state, threadId, ownTurns, store, socket]);
+  const send = async (message: Message): Promise<{ turnId: string }> => {
     const context = { kind: 'editor', ...(workflowId === undefined ? {} : { workflowId }) };
     const { thread_id, turn_id } = await socket.send({
       ...message,
       chat_context: context,
       ...(threadId === undefined ? {} : { thread_id: threadId }),
     });
-    const turns = [...remembered(), turn_id].slice(-MINE_MAX);
-    sessionStorage.setItem(MINE, JSON.stringify(turns));
-    setMine(turns);
+    const turns = [...rememberedTurns(), turn_id].slice(-OWN_TURNS_MAX);
+    sessionStorage.setItem(OWN_TURNS, JSON.stringify(turns));
+    setOwnTurns(turns);
     if (threadId === undefined) begun(thread_id);
     return { turnId: turn_id };
   };
-  return { state, problem, say };
+  return { id: threadId, state, problem, send };
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { post, Problem } from '../../api/client';
 import type { Mistake, Rehearsal } from '../../api/types';
-import { check, merged, told, type Trouble } from '../../workflow/check';
+import { check, merged, told, type Issue } from '../../workflow/check';
 import { toDocument } from '../../workflow/convert';
 import type { Graph } from '../../workflow/graph';
 
@@ -30,7 +30,7 @@ async function rehearsed(graph: Graph): Promise<Mistake[]> {
 }
 
 /** Everything wrong with the graph: what is seen at once, then what the server says. */
-export function useTroubles(graph: Graph): Trouble[] {
+export function useIssues(graph: Graph): Issue[] {
   const here = useMemo(() => check(graph), [graph]);
   const [settled] = useDebouncedValue(graph, PAUSE_MS);
   const { data } = useQuery({

@@ -1,0 +1,41 @@
+// The arrows between the tasks of the canvas.
+
+import { type Edge as FlowEdge, MarkerType } from '@xyflow/react';
+import type { RunState } from '../../run/state';
+import { givenNames } from '../../workflow/convert';
+import { type Graph, titleOf } from '../../workflow/graph';
+import { links } from '../../workflow/place';
+import type { CanvasActions } from './Canvas';
+import type { EdgeData } from './Edge';
+
+export function drawnEdges(
+  graph: Graph,
+  actions: CanvasActions | undefined,
+  run: RunState | undefined,
+  prefix = '',
+): FlowEdge<EdgeData>[] {
+  const states = new Map(run?.tasks.map((task) => [task.name, task.status]));
+  const names = givenNames(graph.tasks);
+  return links(graph).map(({ from, to, kind }) => {
+    const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
+    const color = flows ? 'var(--running)' : kind === 'reads' ? 'var(--ink-muted)' : 'var(--line-strong)';
+    return {
+      id: `${prefix}${from}-${to}-${kind}`,
+      type: 'link',
+      source: prefix + from,
+      target: prefix + to,
+      animated: flows,
+      style: {
+        stroke: color,
+        strokeWidth: 1.5,
+        ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }),
+        ...(prefix ? { opacity: 0.5 } : {}),
+      },
+      markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
+      data: {
+        name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`,
+        cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined,
+      },
+    };
+  });
+}

@@ -1,0 +1,50 @@
+import { useNavigate } from 'react-router';
+import { post, remove } from '../../api/client';
+import type { SavedWorkflow } from '../../api/types';
+import { useAction } from '../../ui/useAction';
+import { toDocument } from '../../workflow/convert';
+import type { EditorStore } from '../../workflow/store';
+import { changedSearch } from './useAddress';
+import type { Saving } from './useSaving';
+
+const NAME_MAX = 200;
+
+export type WorkflowActions = ReturnType<typeof useWorkflowActions>;
+
+/** The actions that lead away from this page, or to another address of it. */
+export function useWorkflowActions(id: string | undefined, store: EditorStore, saving: Saving) {
+  const navigate = useNavigate();
+  const start = useAction(
+    'Starting the run',
+    async (inputs: Record<string, string>) => {
+      const { base, isDirty } = store.snapshot();
+      const saved = base === undefined || isDirty ? await saving.save() : { id };
+      if (!saved?.id) throw new Error('It could not be saved, and only what is saved is run. The page says why.');
+      const { runId } = await post<{ runId: string }>(`/api/workflows/${saved.id}/runs`, { inputs });
+      return { runId, id: saved.id };
+    },
+    ({ runId, id: savedId }) => {
+      const search = changedSearch(location.search, { run: runId, version: undefined });
+      return navigate({ pathname: `/workflows/${savedId}`, search }, { replace: true });
+    },
+  );
+  const leave = (path: string): void => {
+    store.leave();
+    void navigate(path);
+  };
+  const copy = useAction(
+    'Saving a copy',
+    () => {
+      const document = toDocument(store.graph);
+      const name = `${document.name || 'Workflow'} (copy)`.slice(0, NAME_MAX);
+      return post<SavedWorkflow>('/api/workflows', { ...document, name });
+    },
+    (saved) => leave(`/workflows/${saved.id}`),
+  );
+  const erase = useAction(
+    'Deleting',
+    () => remove(`/api/workflows/${id}`),
+    () => leave('/workflows'),
+  );
+  return { start, copy, erase };
+}
