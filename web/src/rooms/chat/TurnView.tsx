@@ -1,15 +1,14 @@
 import { Button, Loader } from '@mantine/core';
 import { createContext, memo, useContext } from 'react';
 import type { WorkflowDocument } from '../../api/types';
-import type { CostSummary } from '../../chat/frame';
 import { calledText } from '../../chat/plans';
 import type { Call, Item, Plan, Turn } from '../../chat/state';
-import { count, duration, money } from '../../ui/format';
 import { Growing, Markdown } from '../../ui/Markdown';
 import { Text } from '../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
 import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
+import { Cost } from './Cost';
 
 /** What puts a planned workflow on a canvas, where there is one that waits for it. */
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
@@ -168,33 +167,4 @@ function status(items: Item[]): string | undefined {
   const name = last.name === 'run_subtask' ? (last.title ?? 'a subtask') : `runs ${last.name}`;
   const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
   return `${name}${inner ? `: ${inner}` : ''}${more}`;
-}
-
-function Cost({ cost, model }: { cost: CostSummary; model: string | undefined }) {
-  return (
-    <footer className={css.foot}>
-      <span>{model}</span>
-      {cost.llm_calls > 0 && cost.input_tokens + cost.output_tokens === 0 ? (
-        <span>its model did not say what it used</span>
-      ) : (
-        <>
-          <span>
-            {count(cost.input_tokens)} in · {count(cost.output_tokens)} out
-          </span>
-          <span>{cost.total_usd === null ? 'no price set' : money(cost.total_usd)}</span>
-        </>
-      )}
-      <span>{duration(cost.wall_ms)}</span>
-      {cost.tool_calls > 0 ? (
-        <span>
-          {cost.tool_calls} {cost.tool_calls === 1 ? 'call' : 'calls'}
-        </span>
-      ) : null}
-      {cost.subtasks > 0 ? (
-        <span>
-          {cost.subtasks} {cost.subtasks === 1 ? 'subtask' : 'subtasks'}
-        </span>
-      ) : null}
-    </footer>
-  );
 }

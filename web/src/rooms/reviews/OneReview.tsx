@@ -1,30 +1,22 @@
-import { Button, Textarea } from '@mantine/core';
 import { IconClock } from '@tabler/icons-react';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import type { Decision, Review } from '../../api/types';
-import { decisions, useSettled } from '../../review/useHeld';
+import { decisions } from '../../review/useHeld';
 import { timeoutText } from '../../run/words';
-import { Diff } from '../../ui/Diff';
 import { shortId } from '../../ui/format';
-import { Json, parsed } from '../../ui/Json';
-import { Markdown } from '../../ui/Markdown';
 import { Ago, Countdown } from '../../ui/Time';
-import { useDraft } from '../../ui/useDraft';
-import { useKeys } from '../../ui/useKeys';
 import { useNow } from '../../ui/useNow';
-import { Ending } from './Ending';
+import { OutputReview } from './OutputReview';
 import { Question } from './Question';
 import css from './Reviews.module.css';
 
-type Mode = 'reading' | 'editing' | 'rejecting';
-
+/** Time left below which a deadline stands out. */
 const SOON_MS = 60_000;
 
 interface OneReviewProps {
   review: Review;
   decided: () => void;
-  /** Hears whether something is being written, or asked back, that a key must not lead away from. */
+  /** Called with whether a field or a question is open that a key must not lead away from. */
   writing?: (isWriting: boolean) => void;
 }
 
@@ -34,7 +26,7 @@ export function OneReview({ review, decided, writing }: OneReviewProps) {
     decisions.hold(review, decision);
     decided();
   };
-  const Body = review.timing === 'DURING_EXECUTION' ? Question : Gate;
+  const Body = review.timing === 'DURING_EXECUTION' ? Question : OutputReview;
   return (
     <article className={css.inner}>
       <Head review={review} />
@@ -83,134 +75,4 @@ export interface DecidingProps {
   review: Review;
   send: (decision: Decision) => void;
   writing: ((isWriting: boolean) => void) | undefined;
-}
-
-function Gate({ review, send, writing }: DecidingProps) {
-  const here = useRef<HTMLDivElement>(null);
-  const [{ mode, text, feedback }, setDraft] = useDraft(review.reviewId, {
-    mode: 'reading' as Mode,
-    text: review.taskOutput,
-    feedback: '',
-  });
-  const [isEnding, setEnding] = useState(false);
-  const isSettled = useSettled();
-  const isBefore = review.timing === 'BEFORE_EXECUTION';
-  const isReading = mode === 'reading' && !isEnding;
-  const enter = (next: Mode): void => setDraft({ mode: next });
-  const approve = (): void => send({ decision: 'CONTINUE' });
-  const end = (): void => setEnding(true);
-  useKeys(
-    here,
-    isReading && isSettled
-      ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) }
-      : {},
-  );
-  useEffect(() => {
-    writing?.(!isReading);
-    return () => writing?.(false);
-  }, [writing, isReading]);
-  const isReady = mode === 'editing' ? text !== review.taskOutput : feedback.trim() !== '';
-  const submit = (): void => {
-    if (isReady)
-      send(mode === 'editing' ? { decision: 'EDIT', revisedOutput: text } : { decision: 'REJECT', feedback });
-  };
-  // Escape leaves the field, not a dialog around it: the marks on the fields see to that.
-  const typed = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
-    if (event.key === 'Escape') enter('reading');
-  };
-  return (
-    <>
-      <p className={css.about} ref={here}>
-        {review.taskDescription}
-      </p>
-      {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
-      {mode === 'editing' ? (
-        <>
-          <Textarea
-            label="The output, as it should be"
-            autosize
-            minRows={6}
-            maxRows={24}
-            autoFocus
-            data-mantine-stop-propagation="true"
-            value={text}
-            onChange={(event) => setDraft({ text: event.currentTarget.value })}
-            onKeyDown={typed}
-            styles={{ input: { fontFamily: 'var(--mono)' } }}
-          />
-          <Diff before={review.taskOutput} after={text} />
-        </>
-      ) : null}
-      {mode === 'rejecting' ? (
-        <Textarea
-          label="What should be different"
-          description="The task runs again with it."
-          autosize
-          minRows={3}
-          autoFocus
-          data-mantine-stop-propagation="true"
-          value={feedback}
-          onChange={(event) => setDraft({ feedback: event.currentTarget.value })}
-          onKeyDown={typed}
-        />
-      ) : null}
-      {isEnding ? (
-        <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} />
-      ) : (
-        <div className={css.actions}>
-          {isReading ? (
-            <>
-              <Button color="green" disabled={!isSettled} onClick={approve}>
-                Approve<kbd>A</kbd>
-              </Button>
-              {isBefore ? null : (
-                <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
-                  Edit<kbd>E</kbd>
-                </Button>
-              )}
-              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
-                Reject<kbd>R</kbd>
-              </Button>
-              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>
-                End the run here<kbd>X</kbd>
-              </Button>
-            </>
-          ) : (
-            <Submitting mode={mode} isReady={isReady && isSettled} submit={submit} back={() => enter('reading')} />
-          )}
-        </div>
-      )}
-    </>
-  );
-}
-
-interface SubmittingProps {
-  mode: Mode;
-  isReady: boolean;
-  submit: () => void;
-  back: () => void;
-}
-
-function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode {
-  return (
-    <>
-      <Button disabled={!isReady} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
-        {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}
-        <kbd>Ctrl ↵</kbd>
-      </Button>
-      <Button variant="default" onClick={back}>
-        Back<kbd>Esc</kbd>
-      </Button>
-    </>
-  );
-}
-
-function Output({ text }: { text: string }) {
-  const value = parsed(text);
-  return (
-    <section className={css.output} aria-label="Output">
-      {value ? <Json value={value} openTo={4} /> : <Markdown text={text} />}
-    </section>
-  );
 }

@@ -1,14 +1,13 @@
 import { ActionIcon, Group } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
-import { IconChevronRight, IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
+import { IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useRef, useState } from 'react';
-import { Link, useNavigate } from 'react-router';
 import { duration } from '../../../ui/format';
-import { StatusIcon } from '../../../ui/Status';
 import { useNow } from '../../../ui/useNow';
 import type { TabProps } from '../Run';
-import { merged, type Row, rows, ticks } from './spans';
+import { rows, ticks } from './spans';
+import { TimeRow } from './TimeRow';
 import css from './Timeline.module.css';
 
 const ROW_PX = 30;
@@ -17,7 +16,7 @@ const ZOOM_MAX = 256;
 /** Pixels between two boxes below which they are drawn as one. */
 const GAP_PX = 2;
 
-/** What took how long: tasks and their conversations, with model calls, tools, reviews and retries in them. */
+/** The tasks and their conversations over time, with model calls, tools, reviews and retries in them. */
 export default function Timeline({ run }: TabProps) {
   const clock = useNow();
   const now = run.endedAt ? Date.parse(run.endedAt) : Math.max(clock, Date.parse(run.at));
@@ -53,12 +52,12 @@ export default function Timeline({ run }: TabProps) {
     <div className={css.frame}>
       <div className={css.tools}>
         <div>
-          <Key kind="model">model call</Key>
-          <Key kind="tool">tool</Key>
-          <Key kind="review">review</Key>
-          <Key kind="retry">failed try</Key>
-          <Key kind="wait">waiting</Key>
-          {run.first > 0 ? <Key kind="unread">in earlier events</Key> : null}
+          <LegendEntry kind="model">model call</LegendEntry>
+          <LegendEntry kind="tool">tool</LegendEntry>
+          <LegendEntry kind="review">review</LegendEntry>
+          <LegendEntry kind="retry">failed try</LegendEntry>
+          <LegendEntry kind="wait">waiting</LegendEntry>
+          {run.first > 0 ? <LegendEntry kind="unread">in earlier events</LegendEntry> : null}
         </div>
         <Group gap={4}>
           <ActionIcon variant="default" aria-label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(zoom / 2)}>
@@ -121,7 +120,7 @@ export default function Timeline({ run }: TabProps) {
   );
 }
 
-function Key({
+function LegendEntry({
   kind,
   children,
 }: {
@@ -133,85 +132,5 @@ function Key({
       <i className={css[kind]} style={{ position: 'static' }} aria-hidden />
       {children}
     </span>
-  );
-}
-
-interface TimeRowProps {
-  runId: string;
-  row: Row;
-  top: number;
-  x: (at: number) => number;
-  gapMs: number;
-  toggle: (id: string) => void;
-}
-
-function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
-  const navigate = useNavigate();
-  const { from, to, readFrom = -Infinity } = row;
-  const took = row.isInherited
-    ? 'inherited'
-    : from !== undefined && to !== undefined
-      ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}`
-      : '';
-  const isPart = row.id.includes('/');
-  return (
-    <div className={css.row} style={{ top }}>
-      <div className={css.name} style={{ paddingLeft: 10 + row.depth * 16 }}>
-        {row.opens === 'no' ? (
-          <span className={css.fold} />
-        ) : (
-          <button
-            type="button"
-            className={css.fold}
-            aria-expanded={row.opens === 'open'}
-            aria-label={`Parts of ${row.name}`}
-            onClick={() => toggle(row.id)}
-          >
-            <IconChevronRight size={14} />
-          </button>
-        )}
-        {isPart ? null : <StatusIcon standing={row.standing} size={14} />}
-        <Link
-          to={`/runs/${runId}/conversation?turn=${row.conversation}${isPart ? `&seq=${row.spans[0]?.seq ?? 0}` : ''}`}
-          title={row.name}
-        >
-          {row.name}
-        </Link>
-        <small>{took}</small>
-      </div>
-      <div className={css.track}>
-        {from !== undefined && to !== undefined ? (
-          <>
-            {readFrom > from ? (
-              <div
-                className={css.unread}
-                style={{ left: x(from), width: Math.max(2, x(readFrom) - x(from)) }}
-                title="What happened here is in earlier events"
-              />
-            ) : null}
-            {to > readFrom ? (
-              <div
-                className={css.whole}
-                style={{ left: x(Math.max(from, readFrom)), width: Math.max(2, x(to) - x(Math.max(from, readFrom))) }}
-              />
-            ) : null}
-          </>
-        ) : null}
-        {merged(row.spans, gapMs).map((span) => (
-          <div
-            key={`${span.kind}${span.from}`}
-            aria-hidden
-            className={`${css.span} ${css[span.kind]}`}
-            title={`${span.title}${span.kind === 'retry' ? '' : ` · ${duration(span.to - span.from)}`}`}
-            style={
-              span.kind === 'retry'
-                ? { left: x(span.from) - 1 }
-                : { left: x(span.from), width: Math.max(2, x(span.to) - x(span.from)) }
-            }
-            onClick={() => navigate(`/runs/${runId}/conversation?turn=${row.conversation}&seq=${span.seq}`)}
-          />
-        ))}
-      </div>
-    </div>
   );
 }

@@ -1,0 +1,113 @@
+import { SegmentedControl, Skeleton } from '@mantine/core';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { useSearchParams } from 'react-router';
+import type { ListedTurn, RunRow } from '../../api/types';
+import { count, money } from '../../ui/format';
+import { Card } from '../../ui/Page';
+import { useNow } from '../../ui/useNow';
+import { type Bucket, buckets, RANGES, type Spent } from './buckets';
+import css from './Overview.module.css';
+
+const Bars = lazy(() => import('./Bars'));
+
+/** Runs and turns of chats that are summed up: the newest. */
+export const COUNTED_MAX = 500;
+
+interface SpendingProps {
+  runs: RunRow[];
+  areRunsCut: boolean;
+  turns: ListedTurn[];
+  areTurnsCut: boolean;
+}
+
+/** Tokens, cost and runs over time. */
+export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps) {
+  const clock = useNow();
+  const [params, setParams] = useSearchParams();
+  const range = RANGES.find(({ value }) => value === params.get('range')) ?? RANGES[1];
+  if (!range) return null;
+  const data = buckets({ runs, turns }, range, clock);
+  const cut = [
+    ...(areRunsCut ? [`the newest ${COUNTED_MAX} runs`] : []),
+    ...(areTurnsCut ? [`the newest ${COUNTED_MAX} turns of chats`] : []),
+  ];
+  return (
+    <section className={css.section} aria-label="Used over time">
+      <header>
+        <h2>Used over time</h2>
+        <ul className={css.legend}>
+          <li>Runs</li>
+          <li data-chats>Your chats</li>
+        </ul>
+        {cut.length > 0 ? <span className={css.cut}>only {cut.join(' and ')}</span> : null}
+        <SegmentedControl
+          size="xs"
+          ml="auto"
+          aria-label="Span of time"
+          data={RANGES.map(({ value, label }) => ({ value, label }))}
+          value={range.value}
+          onChange={(value) => setParams({ range: value }, { replace: true })}
+        />
+      </header>
+      <div className={css.charts}>
+        <Chart
+          title="Tokens"
+          total={totalText(data, 'tokens', count)}
+          none={data.every(({ tokens }) => tokens.runs + tokens.chats === 0) && 'Nothing in this time'}
+        >
+          <Bars data={data} field="tokens" range={range} />
+        </Chart>
+        <Chart
+          title="Cost"
+          total={totalText(data, 'cost', money)}
+          none={
+            data.every(({ cost }) => cost.runs + cost.chats === 0) && 'No model with a price was asked in this time'
+          }
+        >
+          <Bars data={data} field="cost" range={range} />
+        </Chart>
+        <Chart
+          title="Runs"
+          total={`${count(data.reduce((sum, bucket) => sum + bucket.runs, 0))} in all`}
+          none={data.every((bucket) => bucket.runs === 0) && 'No run in this time'}
+        >
+          <Bars data={data} field="runs" range={range} />
+        </Chart>
+      </div>
+    </section>
+  );
+}
+
+/** The sum, and the part of it that is chats. */
+function totalText(data: Bucket[], field: 'tokens' | 'cost', format: (value: number) => string): string {
+  const sum = (kind: keyof Spent): number => data.reduce((total, bucket) => total + bucket[field][kind], 0);
+  const chats = sum('chats');
+  return `${format(sum('runs') + chats)} in all${chats > 0 ? `, ${format(chats)} in chats` : ''}`;
+}
+
+/** `none`: the text in place of an empty chart. */
+function Chart({
+  title,
+  total,
+  none,
+  children,
+}: {
+  title: string;
+  total: string;
+  none: string | false;
+  children: ReactNode;
+}) {
+  return (
+    <Card className={css.chart}>
+      <header>
+        <h3>{title}</h3>
+        <span>{total}</span>
+      </header>
+      {none ? (
+        <p className={css.empty}>{none}</p>
+      ) : (
+        <Suspense fallback={<Skeleton height={150} />}>{children}</Suspense>
+      )}
+    </Card>
+  );
+}

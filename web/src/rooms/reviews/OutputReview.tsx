@@ -1,0 +1,144 @@
+import { Button, Textarea } from '@mantine/core';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { useSettled } from '../../review/useHeld';
+import { Diff } from '../../ui/Diff';
+import { Json, parsed } from '../../ui/Json';
+import { Markdown } from '../../ui/Markdown';
+import { useDraft } from '../../ui/useDraft';
+import { useKeys } from '../../ui/useKeys';
+import { Ending } from './Ending';
+import type { DecidingProps } from './OneReview';
+import css from './Reviews.module.css';
+
+type Mode = 'reading' | 'editing' | 'rejecting';
+
+/** A review before or after a task: it is approved, changed, rejected, or the run ends. */
+export function OutputReview({ review, send, writing }: DecidingProps) {
+  const here = useRef<HTMLDivElement>(null);
+  const [{ mode, text, feedback }, setDraft] = useDraft(review.reviewId, {
+    mode: 'reading' as Mode,
+    text: review.taskOutput,
+    feedback: '',
+  });
+  const [isEnding, setEnding] = useState(false);
+  const isSettled = useSettled();
+  const isBefore = review.timing === 'BEFORE_EXECUTION';
+  const isReading = mode === 'reading' && !isEnding;
+  const enter = (next: Mode): void => setDraft({ mode: next });
+  const approve = (): void => send({ decision: 'CONTINUE' });
+  const end = (): void => setEnding(true);
+  useKeys(
+    here,
+    isReading && isSettled
+      ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) }
+      : {},
+  );
+  useEffect(() => {
+    writing?.(!isReading);
+    return () => writing?.(false);
+  }, [writing, isReading]);
+  const isReady = mode === 'editing' ? text !== review.taskOutput : feedback.trim() !== '';
+  const submit = (): void => {
+    if (isReady)
+      send(mode === 'editing' ? { decision: 'EDIT', revisedOutput: text } : { decision: 'REJECT', feedback });
+  };
+  // Escape leaves the field, not a dialog around it: the marks on the fields see to that.
+  const typed = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
+    if (event.key === 'Escape') enter('reading');
+  };
+  return (
+    <>
+      <p className={css.about} ref={here}>
+        {review.taskDescription}
+      </p>
+      {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
+      {mode === 'editing' ? (
+        <>
+          <Textarea
+            label="The output, as it should be"
+            autosize
+            minRows={6}
+            maxRows={24}
+            autoFocus
+            data-mantine-stop-propagation="true"
+            value={text}
+            onChange={(event) => setDraft({ text: event.currentTarget.value })}
+            onKeyDown={typed}
+            styles={{ input: { fontFamily: 'var(--mono)' } }}
+          />
+          <Diff before={review.taskOutput} after={text} />
+        </>
+      ) : null}
+      {mode === 'rejecting' ? (
+        <Textarea
+          label="What should be different"
+          description="The task runs again with it."
+          autosize
+          minRows={3}
+          autoFocus
+          data-mantine-stop-propagation="true"
+          value={feedback}
+          onChange={(event) => setDraft({ feedback: event.currentTarget.value })}
+          onKeyDown={typed}
+        />
+      ) : null}
+      {isEnding ? (
+        <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} />
+      ) : (
+        <div className={css.actions}>
+          {isReading ? (
+            <>
+              <Button color="green" disabled={!isSettled} onClick={approve}>
+                Approve<kbd>A</kbd>
+              </Button>
+              {isBefore ? null : (
+                <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
+                  Edit<kbd>E</kbd>
+                </Button>
+              )}
+              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
+                Reject<kbd>R</kbd>
+              </Button>
+              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>
+                End the run here<kbd>X</kbd>
+              </Button>
+            </>
+          ) : (
+            <Submitting mode={mode} isReady={isReady && isSettled} submit={submit} back={() => enter('reading')} />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface SubmittingProps {
+  mode: Mode;
+  isReady: boolean;
+  submit: () => void;
+  back: () => void;
+}
+
+function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode {
+  return (
+    <>
+      <Button disabled={!isReady} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
+        {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}
+        <kbd>Ctrl ↵</kbd>
+      </Button>
+      <Button variant="default" onClick={back}>
+        Back<kbd>Esc</kbd>
+      </Button>
+    </>
+  );
+}
+
+function Output({ text }: { text: string }) {
+  const value = parsed(text);
+  return (
+    <section className={css.output} aria-label="Output">
+      {value ? <Json value={value} openTo={4} /> : <Markdown text={text} />}
+    </section>
+  );
+}

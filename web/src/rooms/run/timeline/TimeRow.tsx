@@ -1,0 +1,87 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { Link, useNavigate } from 'react-router';
+import { duration } from '../../../ui/format';
+import { StatusIcon } from '../../../ui/Status';
+import { merged, type Row } from './spans';
+import css from './Timeline.module.css';
+
+interface TimeRowProps {
+  runId: string;
+  row: Row;
+  top: number;
+  x: (at: number) => number;
+  gapMs: number;
+  toggle: (id: string) => void;
+}
+
+/** One task, subtask or call: its name, and boxes for its parts. */
+export function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
+  const navigate = useNavigate();
+  const { from, to, readFrom = -Infinity } = row;
+  const took = row.isInherited
+    ? 'inherited'
+    : from !== undefined && to !== undefined
+      ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}`
+      : '';
+  const isPart = row.id.includes('/');
+  return (
+    <div className={css.row} style={{ top }}>
+      <div className={css.name} style={{ paddingLeft: 10 + row.depth * 16 }}>
+        {row.opens === 'no' ? (
+          <span className={css.fold} />
+        ) : (
+          <button
+            type="button"
+            className={css.fold}
+            aria-expanded={row.opens === 'open'}
+            aria-label={`Parts of ${row.name}`}
+            onClick={() => toggle(row.id)}
+          >
+            <IconChevronRight size={14} />
+          </button>
+        )}
+        {isPart ? null : <StatusIcon standing={row.standing} size={14} />}
+        <Link
+          to={`/runs/${runId}/conversation?turn=${row.conversation}${isPart ? `&seq=${row.spans[0]?.seq ?? 0}` : ''}`}
+          title={row.name}
+        >
+          {row.name}
+        </Link>
+        <small>{took}</small>
+      </div>
+      <div className={css.track}>
+        {from !== undefined && to !== undefined ? (
+          <>
+            {readFrom > from ? (
+              <div
+                className={css.unread}
+                style={{ left: x(from), width: Math.max(2, x(readFrom) - x(from)) }}
+                title="What happened here is in earlier events"
+              />
+            ) : null}
+            {to > readFrom ? (
+              <div
+                className={css.whole}
+                style={{ left: x(Math.max(from, readFrom)), width: Math.max(2, x(to) - x(Math.max(from, readFrom))) }}
+              />
+            ) : null}
+          </>
+        ) : null}
+        {merged(row.spans, gapMs).map((span) => (
+          <div
+            key={`${span.kind}${span.from}`}
+            aria-hidden
+            className={`${css.span} ${css[span.kind]}`}
+            title={`${span.title}${span.kind === 'retry' ? '' : ` · ${duration(span.to - span.from)}`}`}
+            style={
+              span.kind === 'retry'
+                ? { left: x(span.from) - 1 }
+                : { left: x(span.from), width: Math.max(2, x(span.to) - x(span.from)) }
+            }
+            onClick={() => navigate(`/runs/${runId}/conversation?turn=${row.conversation}&seq=${span.seq}`)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
