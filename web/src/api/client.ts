@@ -1,4 +1,4 @@
-// Requests to the server. Whatever goes wrong is a Problem that says what to do.
+// Requests to the server. Every failure is a Problem that says what to do.
 
 import { key } from './key';
 import type { Mistake } from './types';
@@ -33,13 +33,13 @@ export function unreachable(): Problem {
   return new Problem(0, { error: 'UNREACHABLE', message });
 }
 
-export function authorized(headers: Record<string, string> = {}): Record<string, string> {
-  const value = key.current();
+export function authorized(headers: Record<string, string>, value: string | null): Record<string, string> {
   return value ? { ...headers, authorization: `Bearer ${value}` } : headers;
 }
 
-export async function problemOf(response: Response): Promise<Problem> {
-  if (response.status === 401) key.ask();
+/** The problem a response tells of. A key that is no longer in use when it is refused is not asked for again. */
+export async function problemOf(response: Response, sentKey: string | null): Promise<Problem> {
+  if (response.status === 401 && sentKey === key.current()) key.ask();
   const body: unknown = await response.json().catch(() => ({}));
   return new Problem(response.status, typeof body === 'object' && body !== null ? body : {});
 }
@@ -51,15 +51,16 @@ async function send(
   signal?: AbortSignal,
   more: Record<string, string> = {},
 ): Promise<Response> {
+  const sentKey = key.current();
   const headers: Record<string, string> = { accept: 'application/json', ...more };
   if (body !== undefined) headers['content-type'] = 'application/json';
-  const request: RequestInit = { method, headers: authorized(headers) };
+  const request: RequestInit = { method, headers: authorized(headers, sentKey) };
   if (body !== undefined) request.body = JSON.stringify(body);
   if (signal) request.signal = signal;
   const response = await fetch(path, request).catch((error: unknown) => {
     throw signal?.aborted ? error : unreachable();
   });
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await problemOf(response, sentKey);
   return response;
 }
 

@@ -7,7 +7,7 @@ export type ConnectionState =
   | { state: 'connecting' }
   | { state: 'lost'; retryAt: number; retry: () => void };
 
-export type ConnectionId = symbol;
+type ConnectionId = symbol;
 
 const LIVE: ConnectionState = { state: 'live' };
 /** From good to bad. */

@@ -2,6 +2,7 @@
 // from where it was, until it is stopped, refused or at its end.
 
 import { authorized, problemOf, Problem, unreachable } from './client';
+import { key } from './key';
 import { Reconnect } from './reconnect';
 
 export interface EventStream {
@@ -49,11 +50,12 @@ async function connect({ url, take }: EventStream, reconnect: Reconnect, outer: 
   outer.addEventListener('abort', stop, { once: true });
   reconnect.watch(stop);
   try {
-    const headers = authorized({ accept: 'text/event-stream' });
+    const sentKey = key.current();
+    const headers = authorized({ accept: 'text/event-stream' }, sentKey);
     const response = await fetch(url(), { headers, signal: inner.signal }).catch(() => {
       throw unreachable();
     });
-    if (!response.ok || !response.body) throw await problemOf(response);
+    if (!response.ok || !response.body) throw await problemOf(response, sentKey);
     reconnect.connected();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parse = parser(take);

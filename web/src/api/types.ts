@@ -12,7 +12,6 @@ export type {
   ListedTurn,
   ListedWorkflow,
   Message,
-  Metrics,
   Network,
   Peer,
   Rehearsal,

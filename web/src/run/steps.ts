@@ -101,7 +101,7 @@ export function appendToken(draft: RunDraft, { turnId, token, sentAt }: TokenFra
     conversation.phase = { kind: 'answering', since: sentAt, model: round.model };
 }
 
-export function startConversation(
+function startConversation(
   draft: RunDraft,
   frame: { at: string; agentRole: string },
   id: string,
@@ -169,7 +169,7 @@ export function endDelegation(draft: RunDraft, frame: Of<'delegation_completed' 
   if (answer !== undefined) worker.output = answer;
 }
 
-export function endConversation(draft: RunDraft, id: string, at: string): void {
+function endConversation(draft: RunDraft, id: string, at: string): void {
   const conversation = draft.conversation(id);
   if (conversation) Object.assign(conversation, { endedAt: at, phase: { kind: 'over' } });
 }

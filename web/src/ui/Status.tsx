@@ -28,7 +28,6 @@ const LOOKS: Record<Standing, { word: string; tone: string; icon: Icon; spins?: 
   SKIPPED: { word: 'Skipped', tone: 'idle', icon: IconPlayerTrackNext },
 };
 
-export const statusWord = (standing: Standing): string => LOOKS[standing].word;
 export const statusTone = (standing: Standing): string => LOOKS[standing].tone;
 
 export function StatusPill({ standing }: { standing: Standing }) {
