@@ -9,8 +9,8 @@ use consort_core::catalog::{EffectClass, ModelInfo};
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::Event;
-use consort_core::human;
 use consort_core::message::{Failure, FailureKind};
+use consort_core::own_tool::OwnTool;
 use consort_log::clock::Clock;
 use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Model, ModelCatalog};
@@ -81,7 +81,7 @@ pub(crate) fn engine(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) ->
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
     let seams = engine.seams();
     let models = seams.models.infos().cloned().collect();
-    let tools = seams.tools.infos().cloned().chain([Arc::new(human::info())]).collect();
+    let tools = seams.tools.infos().cloned().chain([Arc::new(OwnTool::HumanInput.info())]).collect();
     compile(ensemble, request, &Catalog { models, tools, ..Catalog::default() }).unwrap()
 }
 

@@ -22,13 +22,14 @@ use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
 use consort_core::mistake::{Code, Mistake};
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use consort_log::{self as log, Query};
 use consort_runtime::engine::{self, Engine, fresh_id};
 use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
 use consort_tools::collections::{self, Collections, Hit};
-use consort_tools::{Hidden, SearchCollections, Workspace};
+use consort_tools::{Hidden, Workspace};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -477,7 +478,7 @@ impl Chats {
         let allowed =
             tools.providers().filter(|provider| settings.providers.iter().any(|name| name == provider.name()));
         let live = allowed.flat_map(|provider| provider.resolve());
-        let stored = tools.get(SearchCollections::NAME).cloned();
+        let stored = tools.get(OwnTool::SearchCollections.name()).cloned();
         let mut catalog = settings.catalog.clone();
         catalog.tools.extend(stored.into_iter().chain(live).map(|tool| tool.info().clone()));
         catalog

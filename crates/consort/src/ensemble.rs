@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::chore::{RECALL, REMEMBER};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
-use consort_core::human;
+use consort_core::own_tool::{Audience, OwnTool};
 use consort_log::Query;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -149,9 +148,9 @@ pub(crate) fn catalog(seams: &Seams) -> Catalog {
 
 /// The same without what comes and goes.
 pub(crate) fn lasting(seams: &Seams) -> Catalog {
-    let named = |tool: &&Arc<ToolInfo>| ![RECALL, REMEMBER].contains(&tool.name.as_str());
+    let named = |tool: &&Arc<ToolInfo>| tool.as_own().map(OwnTool::audience) != Some(Audience::Run);
     let known = seams.tools.infos().filter(named).cloned();
-    let tools = known.chain([Arc::new(human::info())]).collect();
+    let tools = known.chain([Arc::new(OwnTool::HumanInput.info())]).collect();
     let providers = seams.tools.providers().map(|provider| provider.name().to_owned()).collect();
     Catalog { models: seams.models.infos().cloned().collect(), tools, providers }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use consort_chat::{Chats, DETACH_GRACE, Settings};
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
+use consort_core::own_tool::OwnTool;
 use consort_net::share::Kitchen;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{DIRECT, Server, Terms, bind};
-use consort_tools::SearchCollections;
 use tokio::net::ToSocketAddrs;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -217,7 +217,7 @@ impl ServerBuilder {
         let kitchen = Kitchen { ensemble: (**template).clone(), catalog: catalog.clone(), shares: shares.clone() };
         offer(network, kitchen, engine);
         // It comes with the store, and is added there.
-        catalog.tools.retain(|tool| tool.name != SearchCollections::NAME);
+        catalog.tools.retain(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
         let settings = Settings {
             rules: Rules { model: self.answering()?, ..self.rules },
             catalog: catalog.clone(),

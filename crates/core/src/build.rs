@@ -18,14 +18,13 @@ use crate::finish;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::next::Plan;
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::subtask;
 use crate::turn::Turn;
 use crate::workflow::{self, Document};
 
-/// The tool's name.
-pub const BUILD: &str = "build_workflow";
 /// What the turn is called that it becomes.
 const TITLE: &str = "Build a workflow";
 /// Characters of a tool's description the planner is shown.
@@ -70,7 +69,7 @@ impl Registry {
              the tools it needs.\n\nTools there are:\n{tools}\n\nModels there are: {}\n\n\
              End by calling {}: its arguments are the workflow. Prose is not read.",
             self.models.join(", "),
-            finish::FINISH
+            OwnTool::FinishSubtask.name()
         )
     }
 }
@@ -88,7 +87,7 @@ pub(crate) fn info() -> ToolInfo {
         schema: Schema::new(schema),
         permission: Permission::EditorMutate,
         parallel_safe: false,
-        ..ToolInfo::new(BUILD, description)
+        ..ToolInfo::own(OwnTool::BuildWorkflow, description)
     }
 }
 
@@ -104,7 +103,8 @@ impl Run {
 
     /// Whether a turn draws a workflow.
     pub(crate) fn builds(&self, turn: &Id) -> bool {
-        self.registry().is_some() && self.slot(turn).is_some_and(|(call, _)| call.tool == BUILD)
+        self.registry().is_some()
+            && self.slot(turn).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
     }
 
     /// Starts the turn that draws, or says why not.

@@ -4,19 +4,15 @@
 use serde_json::{Value, json};
 
 use crate::budget::{Breach, Claim};
-use crate::build;
 use crate::calls::{Calls, Slot};
 use crate::catalog::{CancelClass, EffectClass, ToolInfo};
 use crate::chat;
-use crate::delegation;
 use crate::event::{Fact, Timing};
-use crate::finish;
-use crate::human;
 use crate::id::{Id, Millis};
 use crate::memory;
 use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
-use crate::result;
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::subtask;
 use crate::turn::{Phase, Turn};
@@ -26,6 +22,15 @@ const NOT_OFFERED: &str = "no tools can be called in this turn";
 
 /// How a call ends that was to stop in its own time.
 const UNHEARD: &str = "it was told to stop and did not say in time that it has: it may still be at work";
+
+/// A call `next` must do something about.
+#[derive(Clone, Copy)]
+struct Pending<'a> {
+    id: &'a Id,
+    turn: &'a Turn,
+    call: &'a Call,
+    slot: &'a Slot,
+}
 
 impl Run {
     /// Moves a turn's calls on, as far as they need no lock.
@@ -45,7 +50,8 @@ impl Run {
         }
         pay(calls, plan)?;
         for (index, call, slot) in calls.todo() {
-            self.make(&turn.call_id(id, index), turn, (call, slot, grants), plan)?;
+            let pending = Pending { id: &turn.call_id(id, index), turn, call, slot };
+            self.make(&pending, grants, plan)?;
         }
         Ok(())
     }
@@ -63,47 +69,92 @@ impl Run {
         Ok(())
     }
 
-    /// A new call is dispatched; an orphaned one is settled by its class.
-    fn make(
-        &self,
-        id: &Id,
-        turn: &Turn,
-        (call, slot, grants): (&Call, &Slot, &Grants),
-        plan: &mut Plan,
-    ) -> Result<(), Breach> {
-        if turn.last && turn.on_duty().is_none() && call.tool != finish::FINISH {
+    /// Moves one call on: one that was answered ends, an own tool is performed,
+    /// any other is dispatched.
+    fn make(&self, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, slot } = *pending;
+        let own = OwnTool::parse(&call.tool);
+        if turn.last && turn.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
             plan.record(not_made(id, NOT_OFFERED.to_owned()));
             return Ok(());
-        }
-        if self.is_subtask(id, turn, call) {
-            return self.delegate(id, turn, call, plan);
-        }
-        if call.tool == build::BUILD && turn.tool(build::BUILD).is_some() {
-            return self.build(id, call, plan);
-        }
-        if [delegation::PEER, delegation::MANAGER].contains(&call.tool.as_str()) && turn.tool(&call.tool).is_some() {
-            return self.hand_over(id, turn, (call, grants), plan);
         }
         if let Slot::Heard(outcome) = slot {
             plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
             return Ok(());
         }
-        if let Some(outcome) = self.answered_here(id, turn, call) {
-            if let Some((turn_id, _)) =
-                id.parent().filter(|(turn_id, _)| turn.finished.is_none() && self.builds(turn_id))
-            {
-                self.note_plan(&turn_id, &outcome, plan);
-            }
-            plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
-            return Ok(());
+        match own {
+            Some(tool) => self.perform(tool, pending, grants, plan),
+            None => self.dispatch(pending, plan),
         }
+    }
+
+    /// Does what a call of an own tool asks for. A call of one that the turn was
+    /// not given is dispatched, which answers it with what there is.
+    fn perform(&self, tool: OwnTool, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, .. } = *pending;
+        let answer = match tool {
+            OwnTool::RunSubtask if self.takes_subtasks(id, turn) => return self.delegate(id, turn, call, plan),
+            OwnTool::BuildWorkflow if turn.has(tool) => return self.build(id, call, plan),
+            OwnTool::Delegate | OwnTool::DelegateTask if turn.has(tool) => {
+                return self.hand_over(id, turn, (call, grants), plan);
+            }
+            OwnTool::HumanInput => return self.ask_person(pending, plan),
+            OwnTool::FinishSubtask => self.finish_subtask(pending, plan),
+            OwnTool::MemoryList => given(pending, |args| turn.memory.list(args)),
+            OwnTool::MemoryRead => given(pending, |args| turn.memory.read(args)),
+            OwnTool::MemoryWrite => given(pending, memory::written),
+            OwnTool::ReadResult => check(turn, call).ok().and_then(|(_, args)| self.read_here(&args)),
+            OwnTool::RunSubtask
+            | OwnTool::BuildWorkflow
+            | OwnTool::Delegate
+            | OwnTool::DelegateTask
+            | OwnTool::MemoryRecall
+            | OwnTool::MemoryStore
+            | OwnTool::SearchCollections => None,
+        };
+        let Some(outcome) = answer else { return self.dispatch(pending, plan) };
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
+        Ok(())
+    }
+
+    /// Opens the review in which a person answers.
+    fn ask_person(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, .. } = *pending;
+        match (check(turn, call), self.spec.tasks.get(id.task_index())) {
+            (Err(reason), _) => plan.record(not_made(id, reason)),
+            (Ok(_), Some(task)) => self.open_review(id, Timing::DuringExecution, task, plan),
+            (Ok(_), None) => {}
+        }
+        Ok(())
+    }
+
+    /// What came of handing over a structured result; none when none is owed.
+    fn finish_subtask(&self, pending: &Pending<'_>, plan: &mut Plan) -> Option<Outcome> {
+        let Pending { id, turn, call, .. } = *pending;
+        let schema = turn.schema.as_ref()?;
+        if turn.finished.is_some() {
+            return Some(Outcome::failed("the subtask has its result already"));
+        }
+        let (turn_id, _) = id.parent()?;
+        let outcome = self.handed_over(&turn_id, schema, call.args.as_str());
+        if self.builds(&turn_id) {
+            self.note_plan(&turn_id, &outcome, plan);
+        }
+        Some(outcome)
+    }
+
+    /// The part of a cut result that is asked for, unless it was cut in an
+    /// earlier turn of the chat: that is read where it is kept.
+    fn read_here(&self, args: &Value) -> Option<Outcome> {
+        let has_earlier = self.spec.chat.as_ref().is_some_and(|chat| chat.base > 0);
+        (self.keeps_result(args) || !has_earlier).then(|| self.read_result(args))
+    }
+
+    /// A new call is handed to its tool; an orphaned one is settled by its class.
+    fn dispatch(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, slot } = *pending;
         match check(turn, call) {
             Err(reason) => plan.record(not_made(id, reason)),
-            Ok((tool, _)) if tool.name == human::ASK => {
-                if let Some(task) = self.spec.tasks.get(id.task_index()) {
-                    self.open_review(id, Timing::DuringExecution, task, plan);
-                }
-            }
             Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
                 plan.record(self.given_up(id));
             }
@@ -137,31 +188,6 @@ impl Run {
         let lent = Claim { tokens, cost: share(limits.cost, plan.budget.cost_left()) };
         plan.budget.claim(&lent)?;
         Ok(Some(lent))
-    }
-
-    /// The answer to a call that nobody outside is needed for.
-    fn answered_here(&self, id: &Id, turn: &Turn, call: &Call) -> Option<Outcome> {
-        match call.tool.as_str() {
-            finish::FINISH => {
-                let schema = turn.schema.as_ref()?;
-                if turn.finished.is_some() {
-                    return Some(Outcome::failed("the subtask has its result already"));
-                }
-                let (turn_id, _) = id.parent()?;
-                Some(self.handed_over(&turn_id, schema, call.args.as_str()))
-            }
-            name @ (memory::LIST | memory::READ | memory::WRITE) => {
-                let (_, args) = check(turn, call).ok()?;
-                Some(turn.memory.answer(name, &args))
-            }
-            result::READ => {
-                let (_, args) = check(turn, call).ok()?;
-                // What was cut in an earlier turn is read where that is kept.
-                let has_earlier = self.spec.chat.as_ref().is_some_and(|chat| chat.base > 0);
-                (self.keeps_result(&args) || !has_earlier).then(|| self.read_result(&args))
-            }
-            _ => None,
-        }
     }
 
     /// Says which calls a reply asks for, before any of them is made.
@@ -264,6 +290,11 @@ fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
         return Ok(());
     }
     plan.budget.claim_tools(calls.len() as u64)
+}
+
+/// The answer to a call whose arguments fit; none when they do not.
+fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
+    check(pending.turn, pending.call).ok().map(|(_, args)| answer(&args))
 }
 
 /// The tool and its arguments, or in words for the model what is wrong.

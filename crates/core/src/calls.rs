@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::catalog::ToolInfo;
-use crate::finish::FINISH;
 use crate::id::Millis;
 use crate::message::{Call, Outcome};
+use crate::own_tool::OwnTool;
 
 /// Calls under way, in the order the model asked for them.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl Calls {
         // What ends a turn comes after everything else it asked for.
         let (mut surplus, mut finish) = (VecDeque::new(), VecDeque::new());
         for (index, (call, _)) in slots.iter().enumerate() {
-            if call.tool == FINISH {
+            if OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask) {
                 finish.push_back(index);
             } else if serial(call) {
                 queue.push_back(index);

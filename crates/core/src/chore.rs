@@ -12,16 +12,13 @@ use crate::event::Fact;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::next::Plan;
+use crate::own_tool::OwnTool;
 use crate::run::{How, Run};
 use crate::schema::Schema;
 use crate::spec::Task;
 use crate::text::Text;
 use crate::turn::{Phase, Turn};
 
-/// The tool that finds what was remembered.
-pub const RECALL: &str = "memory_recall";
-/// The tool that remembers.
-pub const REMEMBER: &str = "memory_store";
 /// How the names start that critiques are remembered under.
 const REFLECTION: &str = "reflection/";
 /// The role shown for a task that no model works on.
@@ -54,22 +51,28 @@ pub(crate) struct Duty {
     pub(crate) tools: Vec<Arc<ToolInfo>>,
 }
 
-/// What is known about the tools of memory.
-pub fn memory_tools() -> [ToolInfo; 2] {
-    let scoped = |extra: &str| {
-        let properties = json!({ "scope": { "type": "string" }, extra: { "type": "string" } });
-        Schema::new(json!({ "type": "object", "properties": properties, "required": ["scope", extra] }))
-    };
-    let tool = |name, description, schema, effect| ToolInfo {
-        schema,
-        effect,
+/// What is known about `memory_recall`.
+pub(crate) fn recall_info() -> ToolInfo {
+    ToolInfo {
+        schema: scoped("query"),
         permission: Permission::Knowledge,
-        ..ToolInfo::new(name, description)
-    };
-    [
-        tool(RECALL, "Finds what was remembered under a name", scoped("query"), EffectClass::Read),
-        tool(REMEMBER, "Remembers a text under a name", scoped("text"), EffectClass::Idempotent),
-    ]
+        ..ToolInfo::own(OwnTool::MemoryRecall, "Finds what was remembered under a name")
+    }
+}
+
+/// What is known about `memory_store`.
+pub(crate) fn store_info() -> ToolInfo {
+    ToolInfo {
+        schema: scoped("text"),
+        effect: EffectClass::Idempotent,
+        permission: Permission::Knowledge,
+        ..ToolInfo::own(OwnTool::MemoryStore, "Remembers a text under a name")
+    }
+}
+
+fn scoped(extra: &str) -> Schema {
+    let properties = json!({ "scope": { "type": "string" }, extra: { "type": "string" } });
+    Schema::new(json!({ "type": "object", "properties": properties, "required": ["scope", extra] }))
 }
 
 /// The name a task's own critique is remembered under.
@@ -86,7 +89,8 @@ impl Task {
     /// The tools its chores need.
     pub(crate) fn chore_tools(&self) -> Vec<&str> {
         let memory = !self.memory.is_empty() || self.reflection;
-        let memory = [RECALL, REMEMBER].into_iter().filter(move |_| memory);
+        let memory =
+            [OwnTool::MemoryRecall, OwnTool::MemoryStore].map(OwnTool::name).into_iter().filter(move |_| memory);
         let guards = self.input_guardrails.iter().chain(&self.output_guardrails).chain(&self.handler);
         memory.chain(guards.map(String::as_str)).collect()
     }
@@ -109,7 +113,9 @@ impl Run {
         let reflection = task.reflection.then(|| reflection_scope(&self.spec.name, task));
         match chore {
             Chore::Recall => {
-                let query = |scope: &String| call(RECALL, json!({ "scope": scope, "query": task.description }));
+                let query = |scope: &String| {
+                    call(OwnTool::MemoryRecall.name(), json!({ "scope": scope, "query": task.description }))
+                };
                 task.memory.iter().chain(&reflection).map(query).collect()
             }
             Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(task)),
@@ -122,9 +128,11 @@ impl Run {
                 self.calls_of(&task.output_guardrails, answer.as_str(), given)
             }
             Chore::Remember => {
-                let note = |scope: &String| call(REMEMBER, json!({ "scope": scope, "text": answer }));
+                let note =
+                    |scope: &String| call(OwnTool::MemoryStore.name(), json!({ "scope": scope, "text": answer }));
                 let critique = turn.critique.as_ref().filter(|text| !text.is_empty()).zip(reflection.as_ref());
-                let critique = critique.map(|(text, scope)| call(REMEMBER, json!({ "scope": scope, "text": text })));
+                let critique = critique
+                    .map(|(text, scope)| call(OwnTool::MemoryStore.name(), json!({ "scope": scope, "text": text })));
                 task.memory.iter().map(note).chain(critique).collect()
             }
         }
@@ -189,7 +197,7 @@ pub(crate) fn ended(duty: &Duty, outcomes: &[&Outcome], task: (&str, &str)) -> (
         (Chore::GuardOutput, None) => Phase::Answered(duty.answer.clone()),
         (Chore::Remember, _) => Phase::Approved(duty.answer.clone()),
     };
-    let recalled = duty.calls.iter().zip(outcomes).filter(|(call, _)| call.tool == RECALL);
+    let recalled = duty.calls.iter().zip(outcomes).filter(|(call, _)| call.tool == OwnTool::MemoryRecall.name());
     let recalled = recalled.map(|(call, outcome)| (scope(call), words(outcome))).filter(|(_, text)| !text.is_empty());
     (phase, recalled.collect())
 }

@@ -13,13 +13,10 @@ use crate::delegation;
 use crate::draft::{Draft, Ensemble, Override, Request, RequestOptions};
 use crate::dynamic::Dynamic;
 use crate::graph;
-use crate::human;
-use crate::memory;
 use crate::mistake::{Code, Mistake, listed};
-use crate::result;
+use crate::own_tool::OwnTool;
 use crate::schema::Schema;
 use crate::spec::{Kind, Options, Spec, Task, Template, Workflow};
-use crate::subtask;
 use crate::template::Texts;
 
 /// What an answer should be when the task does not say.
@@ -35,13 +32,6 @@ const KEY_CHARS: usize = 50;
 /// Words and characters of a name made from a description.
 const NAME_WORDS: usize = 6;
 const NAME_CHARS: usize = 40;
-
-/// Tools a task may name that no catalog holds: the run itself does what they say.
-const OWN_TOOLS: [&str; 5] = [subtask::RUN, memory::LIST, memory::READ, memory::WRITE, result::READ];
-
-/// The tool over collections of documents. Every server has it, so lists of what
-/// a server was given leave it out.
-pub const SEARCH: &str = "search_collections";
 
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
@@ -70,8 +60,9 @@ impl Catalog {
 
     /// What is said about a tool that is not there.
     pub fn unknown_tool(&self, name: &str) -> String {
-        let known = self.tools.iter().map(|tool| tool.name.as_str()).filter(|name| *name != SEARCH);
-        format!("Unknown tool '{name}'. Available: {}", listed(known))
+        // Every server has the search of collections, so it says nothing about this one.
+        let known = self.tools.iter().filter(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
+        format!("Unknown tool '{name}'. Available: {}", listed(known.map(|tool| tool.name.as_str())))
     }
 }
 
@@ -88,14 +79,20 @@ pub struct Compiled {
     pub warnings: Vec<String>,
 }
 
-/// What is known about a tool that the run itself does.
-fn own_tool(name: &str, spec: &Spec) -> Option<ToolInfo> {
-    match name {
-        subtask::RUN => (spec.limits.depth > 0).then(subtask::info),
-        human::ASK => Some(human::info()),
-        result::READ => Some(result::info()),
-        delegation::PEER | delegation::MANAGER => Some(delegation::info(name, &spec.roles())),
-        _ => memory::infos().into_iter().chain(chore::memory_tools()).find(|tool| tool.name == name),
+/// What is known about an own tool that a task of this run lists or needs; none
+/// when it is not offered, or is the catalog's.
+fn own_tool(tool: OwnTool, spec: &Spec) -> Option<ToolInfo> {
+    match tool {
+        OwnTool::RunSubtask => (spec.limits.depth > 0).then(|| tool.info()),
+        OwnTool::Delegate | OwnTool::DelegateTask => Some(delegation::info(tool, &spec.roles())),
+        OwnTool::HumanInput
+        | OwnTool::ReadResult
+        | OwnTool::MemoryList
+        | OwnTool::MemoryRead
+        | OwnTool::MemoryWrite
+        | OwnTool::MemoryRecall
+        | OwnTool::MemoryStore => Some(tool.info()),
+        OwnTool::FinishSubtask | OwnTool::BuildWorkflow | OwnTool::SearchCollections => None,
     }
 }
 
@@ -215,7 +212,7 @@ impl Compiler<'_> {
         }
         if spec.tasks.len() > 1 {
             for task in spec.tasks.iter_mut().filter(|task| task.agent.allow_delegation) {
-                task.tools.push(delegation::PEER.to_owned());
+                task.tools.push(OwnTool::Delegate.name().to_owned());
             }
         }
         if !is_led {
@@ -398,7 +395,7 @@ impl Compiler<'_> {
 
     fn check_tool(&mut self, name: &str, place: String) {
         let Catalog { tools, providers, .. } = self.catalog;
-        if OWN_TOOLS.contains(&name) || tools.iter().any(|tool| tool.name == name) {
+        if OwnTool::parse(name).is_some_and(OwnTool::is_given) || tools.iter().any(|tool| tool.name == name) {
             return;
         }
         let message = match Dynamic::parse(name).map(Dynamic::provider) {
@@ -436,14 +433,14 @@ impl Compiler<'_> {
     fn belt(&mut self, spec: &Spec) -> Belt {
         let mut named: BTreeSet<&str> = spec.tasks.iter().flat_map(|task| &task.tools).map(String::as_str).collect();
         named.extend(spec.tasks.iter().flat_map(Task::chore_tools));
-        if named.contains(subtask::RUN) && spec.limits.depth == 0 {
-            self.warnings.push(format!("`{}` is not offered: the run's budget allows no subtasks", subtask::RUN));
+        let subtasks = OwnTool::RunSubtask.name();
+        if named.contains(subtasks) && spec.limits.depth == 0 {
+            self.warnings.push(format!("`{subtasks}` is not offered: the run's budget allows no subtasks"));
         }
         let tools = self.catalog.tools.iter().filter(|tool| named.contains(tool.name.as_str()));
         let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
-        belt.extend(
-            named.into_iter().filter_map(|name| own_tool(name, spec)).map(|tool| (tool.name.clone(), Arc::new(tool))),
-        );
+        let own = named.into_iter().filter_map(OwnTool::parse).filter_map(|tool| own_tool(tool, spec));
+        belt.extend(own.map(|tool| (tool.name.clone(), Arc::new(tool))));
         belt
     }
 }

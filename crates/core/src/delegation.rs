@@ -14,16 +14,13 @@ use crate::event::Fact;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::next::{Grants, Plan};
+use crate::own_tool::OwnTool;
 use crate::prompt;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::spec::Task;
 use crate::turn::Turn;
 
-/// How peers hand work to each other.
-pub const PEER: &str = "delegate";
-/// How a manager hands out work.
-pub const MANAGER: &str = "delegateTask";
 /// The role of a manager, which no task may have.
 pub const MANAGER_ROLE: &str = "Manager";
 /// Model calls a manager may make.
@@ -38,7 +35,7 @@ struct Errand {
 }
 
 /// What models are told about either tool, with the roles there are.
-pub fn info(name: &str, roles: &[&str]) -> ToolInfo {
+pub fn info(tool: OwnTool, roles: &[&str]) -> ToolInfo {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -49,7 +46,7 @@ pub fn info(name: &str, roles: &[&str]) -> ToolInfo {
     });
     let description = "Hands work to another agent of the team and returns its answer. \
         Several calls in one reply are worked on at the same time.";
-    ToolInfo { schema: Schema::new(schema), permission: Permission::Subagent, ..ToolInfo::new(name, description) }
+    ToolInfo { schema: Schema::new(schema), permission: Permission::Subagent, ..ToolInfo::own(tool, description) }
 }
 
 /// Gives agents that nobody named a role of their own where others have the
@@ -88,7 +85,7 @@ pub(crate) fn manager(tasks: &[Task]) -> Task {
         description: format!("Get these tasks done:\n{}\n\nYour team:\n{}", work.join("\n"), team.join("\n")),
         expected_output: "The results of all tasks, brought together in one answer.".to_owned(),
         agent,
-        tools: vec![MANAGER.to_owned()],
+        tools: vec![OwnTool::DelegateTask.name().to_owned()],
         max_iterations: MANAGER_ITERATIONS,
         ..Task::default()
     }

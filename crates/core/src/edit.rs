@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::compile::{Catalog, Compiled, compile, matching};
-use crate::delegation;
 use crate::draft::{Draft, Ensemble, Request, RequestOptions};
 use crate::event::Edited;
 use crate::id::Id;
 use crate::mistake::{Code, Mistake};
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::spec::{Options, Spec, Task, Template};
 
@@ -105,7 +105,7 @@ fn draft(task: &Task) -> Draft {
         agent: written.agent,
         model: task.model.clone(),
         model_options: task.model_options,
-        tools: task.tools.iter().filter(|name| *name != delegation::PEER).cloned().collect(),
+        tools: task.tools.iter().filter(|name| *name != OwnTool::Delegate.name()).cloned().collect(),
         context: task.context.iter().map(|position| format!("${position}")).collect(),
         max_iterations: Some(task.max_iterations),
         output_schema: task.output_schema.as_ref().map(|schema| schema.json().clone()),

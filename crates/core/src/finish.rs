@@ -6,10 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::catalog::{Permission, ToolInfo};
 use crate::message::Outcome;
+use crate::own_tool::OwnTool;
 use crate::schema::Schema;
 
-/// The tool's name.
-pub const FINISH: &str = "finish_subtask";
 /// How often a subtask that answers in prose is reminded.
 pub(crate) const NUDGES_MAX: u32 = 2;
 /// What a result is wrapped in whose schema is not an object's.
@@ -21,7 +20,7 @@ pub(crate) fn info(schema: &Schema) -> ToolInfo {
         schema: Schema::new(arguments(schema.json())),
         permission: Permission::Subagent,
         parallel_safe: false,
-        ..ToolInfo::new(FINISH, "Ends this subtask with its result. The arguments are the result.")
+        ..ToolInfo::own(OwnTool::FinishSubtask, "Ends this subtask with its result. The arguments are the result.")
     }
 }
 

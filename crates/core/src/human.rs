@@ -7,10 +7,8 @@ use serde_json::json;
 use crate::catalog::ToolInfo;
 use crate::event::Decision;
 use crate::message::Outcome;
+use crate::own_tool::OwnTool;
 use crate::schema::Schema;
-
-/// The tool's name.
-pub const ASK: &str = "human_input";
 
 /// What the person is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -21,7 +19,7 @@ pub(crate) struct Question {
 }
 
 /// What models are told about it.
-pub fn info() -> ToolInfo {
+pub(crate) fn info() -> ToolInfo {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -32,7 +30,7 @@ pub fn info() -> ToolInfo {
     });
     let description =
         "Asks a person and waits for the answer. Use it when you cannot know or must not decide something yourself.";
-    ToolInfo { schema: Schema::new(schema), ..ToolInfo::new(ASK, description) }
+    ToolInfo { schema: Schema::new(schema), ..ToolInfo::own(OwnTool::HumanInput, description) }
 }
 
 /// What the model is told of a person's decision; nothing, when it ends the run.

@@ -15,7 +15,7 @@
 //!   end), `gate` (reviews), `stopwatch`; [`chat`]: what only turns of a chat have
 //! - [`next`]: what to do now, with `ask` (models), `call` (tools and
 //!   [`subtask`]s with how they [`finish`], another agent: [`delegation`], or a
-//!   person: [`human`], a graph: [`build`]; what turns share: [`memory`], [`result`]s), `prompt` and `output`;
+//!   person: [`human`], a graph: [`build`]; what turns share: [`memory`], [`result`]s: all of them [`own_tool`]s), `prompt` and `output`;
 //!   [`answer`]: replies that are none yet
 //! - [`workflow`]: a task graph that is saved
 //! - [`decide`]: what a request does to the run; [`tier`]: which model a control
@@ -61,6 +61,7 @@ pub mod mistake;
 pub mod model_options;
 pub mod next;
 mod output;
+pub mod own_tool;
 pub mod pipeline;
 mod prompt;
 pub mod queue;

@@ -13,16 +13,10 @@ use serde_json::{Value, json};
 use crate::catalog::{Permission, ToolInfo};
 use crate::id::Millis;
 use crate::message::Outcome;
+use crate::own_tool::OwnTool;
 use crate::schema::Schema;
 use crate::text::Text;
 use crate::time::iso;
-
-/// Says what is there.
-pub const LIST: &str = "memory_list";
-/// Reads entries.
-pub const READ: &str = "memory_read";
-/// Writes one.
-pub const WRITE: &str = "memory_write";
 
 /// Where agents write.
 const SHARED: &str = "shared:";
@@ -71,16 +65,8 @@ impl Memory {
         self.written.drain(..).filter_map(|key| seen.get(&key).cloned().map(|entry| (key, entry))).collect()
     }
 
-    /// What a call of one of the tools is answered with.
-    pub(crate) fn answer(&self, tool: &str, args: &Value) -> Outcome {
-        match tool {
-            LIST => self.list(args),
-            READ => self.read(args),
-            _ => written(args),
-        }
-    }
-
-    fn list(&self, args: &Value) -> Outcome {
+    /// What a call of `memory_list` is answered with.
+    pub(crate) fn list(&self, args: &Value) -> Outcome {
         let wanted: Wanted = serde_json::from_value(args.clone()).unwrap_or_default();
         let matches = |(key, entry): &(&String, &Entry)| {
             wanted.kind.as_ref().is_none_or(|kind| kind == entry.kind)
@@ -93,7 +79,8 @@ impl Memory {
         told(json!({ "entries": entries, "total": found.len(), "truncated": truncated }))
     }
 
-    fn read(&self, args: &Value) -> Outcome {
+    /// What a call of `memory_read` is answered with.
+    pub(crate) fn read(&self, args: &Value) -> Outcome {
         let keys = args.get("keys").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let (mut entries, mut missing) = (Vec::new(), Vec::new());
         for key in keys {
@@ -135,7 +122,8 @@ fn shared(args: &Value) -> String {
     format!("{SHARED}{}", key.strip_prefix(SHARED).unwrap_or(key))
 }
 
-fn written(args: &Value) -> Outcome {
+/// What a call of `memory_write` is answered with.
+pub(crate) fn written(args: &Value) -> Outcome {
     told(json!({ "key": shared(args), "written": true }))
 }
 
@@ -143,7 +131,7 @@ fn told(value: Value) -> Outcome {
     Outcome::answer(value.to_string())
 }
 
-/// The entry a call of [`WRITE`] makes.
+/// The entry a call of `memory_write` makes.
 pub(crate) fn noted(args: &Value, source: &str, at: Millis) -> (String, Entry) {
     let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
     let value = match args.get("value") {
@@ -169,47 +157,51 @@ pub(crate) fn result(title: &str, value: Text, source: &str, at: Millis) -> (Str
     (format!("task:{source}"), entry)
 }
 
-/// What models are told about the three tools.
-pub fn infos() -> [ToolInfo; 3] {
-    let info = |name: &str, description: &str, schema: Value| ToolInfo {
-        schema: Schema::new(schema),
-        permission: Permission::Knowledge,
-        ..ToolInfo::new(name, description)
-    };
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    let texts =
-        |description: &str| json!({ "type": "array", "items": { "type": "string" }, "description": description });
-    [
-        info(
-            LIST,
-            "Lists what this turn and its subtasks have written down so far, without the values.",
-            json!({ "type": "object", "properties": {
-                "kind": text("Only entries of this kind: task_result or shared"),
-                "key_prefix": text("Only keys that begin with this"),
-                "sources": texts("Only entries written by these calls") } }),
-        ),
-        info(
-            READ,
-            "Reads entries by their keys, such as task:<id> for a subtask's whole result.",
-            json!({ "type": "object", "properties": { "keys": texts("The keys to read") }, "required": ["keys"] }),
-        ),
-        info(
-            WRITE,
-            "Writes something down for later model calls of this turn and for its subtasks.",
-            json!({ "type": "object", "properties": {
-                "key": text("A short name"),
-                "value": { "description": "What to write down" },
-                "title": text("A short label"),
-                "description": text("What it is, in a sentence") }, "required": ["key", "value"] }),
-        ),
-    ]
+/// What models are told about `memory_list`.
+pub(crate) fn list_info() -> ToolInfo {
+    let schema = json!({ "type": "object", "properties": {
+        "kind": text("Only entries of this kind: task_result or shared"),
+        "key_prefix": text("Only keys that begin with this"),
+        "sources": texts("Only entries written by these calls") } });
+    let description = "Lists what this turn and its subtasks have written down so far, without the values.";
+    info(OwnTool::MemoryList, description, schema)
+}
+
+/// What models are told about `memory_read`.
+pub(crate) fn read_info() -> ToolInfo {
+    let schema = json!({ "type": "object", "properties": { "keys": texts("The keys to read") }, "required": ["keys"] });
+    let description = "Reads entries by their keys, such as task:<id> for a subtask's whole result.";
+    info(OwnTool::MemoryRead, description, schema)
+}
+
+/// What models are told about `memory_write`.
+pub(crate) fn write_info() -> ToolInfo {
+    let schema = json!({ "type": "object", "properties": {
+        "key": text("A short name"),
+        "value": { "description": "What to write down" },
+        "title": text("A short label"),
+        "description": text("What it is, in a sentence") }, "required": ["key", "value"] });
+    let description = "Writes something down for later model calls of this turn and for its subtasks.";
+    info(OwnTool::MemoryWrite, description, schema)
+}
+
+fn info(tool: OwnTool, description: &str, schema: Value) -> ToolInfo {
+    ToolInfo { schema: Schema::new(schema), permission: Permission::Knowledge, ..ToolInfo::own(tool, description) }
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn texts(description: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string" }, "description": description })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(outcome: &Outcome) -> Value {
+    fn value_of(outcome: &Outcome) -> Value {
         let Outcome::Answer { text, .. } = outcome else { panic!("{outcome:?}") };
         serde_json::from_str(text.as_str()).unwrap()
     }
@@ -221,7 +213,7 @@ mod tests {
             let (key, entry) = noted(&json!({ "key": key, "value": { "n": at } }), "c", at);
             memory.put(key, entry);
         }
-        let read = text(&memory.answer(READ, &json!({ "keys": ["plan", "shared:task:1", "nothing"] })));
+        let read = value_of(&memory.read(&json!({ "keys": ["plan", "shared:task:1", "nothing"] })));
         let keys: Vec<&str> = read["entries"].as_array().unwrap().iter().map(|e| e["key"].as_str().unwrap()).collect();
         assert_eq!((keys, &read["missing"]), (vec!["shared:plan", "shared:task:1"], &json!(["nothing"])));
         assert_eq!(read["entries"][0]["value"], json!(r#"{"n":2}"#));
@@ -238,14 +230,14 @@ mod tests {
         }
         let (key, entry) = result("Look", "found".into(), "1.0.0", 2);
         memory.put(key, entry);
-        let all = text(&memory.answer(LIST, &json!({})));
+        let all = value_of(&memory.list(&json!({})));
         assert_eq!(
             (all["entries"].as_array().unwrap().len(), &all["total"], &all["truncated"]),
             (200, &json!(251), &json!(true))
         );
         assert_eq!(all["entries"][0]["description"].as_str().unwrap().len(), 240);
         assert!(all["entries"][0].get("value").is_none());
-        let results = text(&memory.answer(LIST, &json!({ "kind": "task_result" })));
+        let results = value_of(&memory.list(&json!({ "kind": "task_result" })));
         assert_eq!((&results["total"], &results["entries"][0]["key"]), (&json!(1), &json!("task:1.0.0")));
     }
 }

@@ -6,10 +6,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::event::Directive;
-use crate::memory;
 use crate::message::Message;
+use crate::own_tool::OwnTool;
 use crate::spec::Task;
-use crate::subtask;
 use crate::time::iso;
 
 /// What an agent is always told.
@@ -116,13 +115,13 @@ pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> Str
     let mut text = format!(
         "You are {role}, working on one part of a larger task: {title}\n\n{STANDING} Your answer goes back to whoever asked for this part; nothing else you say is read."
     );
-    let has = |name: &str| means.tools.iter().any(|tool| tool == name);
-    if has(memory::READ) {
+    let has = |own: OwnTool| means.tools.iter().any(|tool| tool == own.name());
+    if has(OwnTool::MemoryRead) {
         text.push_str(
             "\nWith the memory tools you read what was written down before you began, and write down what others need.",
         );
     }
-    if has(subtask::RUN) {
+    if has(OwnTool::RunSubtask) {
         text.push_str("\nA part that stands on its own can be handed on with run_subtask.");
     }
     if means.owes {

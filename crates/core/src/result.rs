@@ -5,17 +5,16 @@ use serde_json::{Value, json};
 
 use crate::catalog::{Permission, ToolInfo};
 use crate::message::Outcome;
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::text::Text;
 
-/// The tool's name.
-pub const READ: &str = "read_result";
 /// Bytes read at once when the model does not say.
 const LIMIT: u64 = 20_000;
 
 /// What models are told about it.
-pub fn info() -> ToolInfo {
+pub(crate) fn info() -> ToolInfo {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -26,7 +25,11 @@ pub fn info() -> ToolInfo {
         "required": ["handle"]
     });
     let description = "Reads a part of a tool's result that was too long to be shown whole.";
-    ToolInfo { schema: Schema::new(schema), permission: Permission::Knowledge, ..ToolInfo::new(READ, description) }
+    ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Knowledge,
+        ..ToolInfo::own(OwnTool::ReadResult, description)
+    }
 }
 
 impl Run {

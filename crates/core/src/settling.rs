@@ -4,11 +4,11 @@
 use crate::build;
 use crate::calls::Slot;
 use crate::chore::{self, Duty};
-use crate::finish::FINISH;
 use crate::id::Id;
 use crate::memory::{self, Memory};
 use crate::message::{Call, Message, Outcome};
 use crate::output;
+use crate::own_tool::OwnTool;
 use crate::run::{Run, Timer};
 use crate::spec::Spec;
 use crate::turn::{self, Phase, Turn};
@@ -50,7 +50,7 @@ impl Run {
         self.bring(call, child, &outcome);
         self.keep_graph(call, &outcome);
         if let Some((turn, _)) = call.parent()
-            && self.slot(call).is_some_and(|(call, _)| call.tool == FINISH)
+            && self.slot(call).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask))
         {
             self.change(&turn, |turn| turn.finish(&outcome));
         }
@@ -104,7 +104,7 @@ impl Run {
             }
             let brought = self.turns.get_mut(id).and_then(|turn| turn.brought.remove(&index));
             notes.extend(brought.into_iter().flatten());
-            if let (memory::WRITE, Outcome::Answer { .. }) = (call.tool.as_str(), &outcome) {
+            if let (Some(OwnTool::MemoryWrite), Outcome::Answer { .. }) = (OwnTool::parse(&call.tool), &outcome) {
                 let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
                 notes.push(memory::noted(&args, &handle, self.at));
             }

@@ -8,19 +8,14 @@ use crate::answer;
 use crate::budget::Breach;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::event::Fact;
-use crate::finish;
 use crate::id::Id;
-use crate::memory;
 use crate::message::{Call, Outcome};
 use crate::next::{CANCELLED, Plan};
+use crate::own_tool::OwnTool;
 use crate::prompt;
-use crate::result;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::turn::Turn;
-
-/// The tool's name.
-pub const RUN: &str = "run_subtask";
 
 /// What the caller wants done.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -58,12 +53,12 @@ impl Order {
 }
 
 impl Run {
-    /// Whether a call asks for a subtask. Where subtasks nest too deep the tool
-    /// is not offered, but its name is known.
-    pub(crate) fn is_subtask(&self, id: &Id, turn: &Turn, call: &Call) -> bool {
-        let known = self.spec.chat.is_some() || (id.depth() > 1 && self.belt.contains_key(RUN));
+    /// Whether a call of `run_subtask` is understood. Where subtasks nest too deep
+    /// the tool is not offered, but its name is known.
+    pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Turn) -> bool {
+        let known = self.spec.chat.is_some() || (id.depth() > 1 && self.belt.contains_key(OwnTool::RunSubtask.name()));
         let too_deep = known && id.depth() > self.spec.limits.depth;
-        call.tool == RUN && (too_deep || turn.tool(RUN).is_some())
+        too_deep || turn.has(OwnTool::RunSubtask)
     }
 
     /// Starts a subtask, or says why not.
@@ -97,11 +92,21 @@ impl Run {
         let Some(task) = self.spec.tasks.get(turn.worker) else { return };
         let wanted = order.tools.filter(|tools| !tools.is_empty());
         let deeper = id.depth() < self.spec.limits.depth;
-        let inherited = |name: &String| match name.as_str() {
-            RUN => deeper,
-            finish::FINISH => false,
-            memory::LIST | memory::READ | memory::WRITE | result::READ => true,
-            _ => wanted.as_ref().is_none_or(|wanted| wanted.contains(name)),
+        let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
+        let inherited = |name: &String| match OwnTool::parse(name) {
+            Some(OwnTool::RunSubtask) => deeper,
+            Some(OwnTool::FinishSubtask) => false,
+            Some(OwnTool::MemoryList | OwnTool::MemoryRead | OwnTool::MemoryWrite | OwnTool::ReadResult) => true,
+            Some(
+                OwnTool::Delegate
+                | OwnTool::DelegateTask
+                | OwnTool::HumanInput
+                | OwnTool::BuildWorkflow
+                | OwnTool::MemoryRecall
+                | OwnTool::MemoryStore
+                | OwnTool::SearchCollections,
+            )
+            | None => is_wanted(name),
         };
         let tools: Vec<String> = turn.tools.iter().map(|tool| tool.name.clone()).filter(inherited).collect();
         let means = prompt::Means { tools: &tools, owes: schema.is_some() };
@@ -154,7 +159,7 @@ pub(crate) fn error(code: &str, fields: Value) -> String {
 }
 
 /// What models are told about it.
-pub fn info() -> ToolInfo {
+pub(crate) fn info() -> ToolInfo {
     let description = "Hands a part of the work to a subtask with a conversation of its own and returns its answer. \
         Several calls in one reply run at the same time; they cannot see each other. Give each everything it needs to know.";
     let schema = json!({
@@ -172,6 +177,6 @@ pub fn info() -> ToolInfo {
         schema: Schema::new(schema),
         permission: Permission::Subagent,
         effect: EffectClass::Read,
-        ..ToolInfo::new(RUN, description)
+        ..ToolInfo::own(OwnTool::RunSubtask, description)
     }
 }

@@ -15,6 +15,7 @@ use crate::finish;
 use crate::id::{Id, Millis};
 use crate::memory::{Entry, Memory};
 use crate::message::{Call, Message, Outcome, Reply, Spent, Usage};
+use crate::own_tool::OwnTool;
 use crate::prompt;
 use crate::schema::Schema;
 use crate::text::Text;
@@ -295,12 +296,17 @@ impl Turn {
         tools.iter().find(|tool| tool.name == name)
     }
 
+    /// Whether the turn, or the chore it is at, has an own tool.
+    pub(crate) fn has(&self, tool: OwnTool) -> bool {
+        self.tool(tool.name()).is_some()
+    }
+
     /// What the next model call may call: in the last one, only what ends the turn.
     pub(crate) fn offered(&self) -> Arc<[Arc<ToolInfo>]> {
         if !self.last {
             return self.tools.clone();
         }
-        self.tools.iter().filter(|tool| tool.name == finish::FINISH).cloned().collect()
+        self.tools.iter().filter(|tool| tool.as_own() == Some(OwnTool::FinishSubtask)).cloned().collect()
     }
 
     /// The chore whose calls are under way.

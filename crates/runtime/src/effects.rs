@@ -9,7 +9,7 @@ use consort_core::decide::Report;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
-use consort_core::result;
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::Origin;
 use consort_core::text::Text;
 use consort_core::voice::Voice;
@@ -69,7 +69,10 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
-            Effect::Call { id, tool, args, .. } if tool.name == result::READ => read_earlier(id, &args, &stage).await,
+            // What was cut in an earlier turn of the thread is kept in the log.
+            Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
+                read_earlier(id, &args, &stage).await
+            }
             Effect::Call { id, tool, args, lent, again } => {
                 let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
                 let account = account.made_before(again.then_some(tool.effect));

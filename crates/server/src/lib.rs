@@ -40,11 +40,11 @@ use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_core::id::Millis;
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::Kind;
 use consort_net::network::{Dialling, Network};
 use consort_runtime::engine::{self, Engine};
 use consort_runtime::workflows::Workflows;
-use consort_tools::SearchCollections;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, watch};
 
@@ -175,7 +175,7 @@ impl Site {
     /// What requests can choose from at this moment.
     pub(crate) fn catalog(&self) -> Catalog {
         let (mut catalog, tools) = (self.server.catalog.clone(), &self.engine().seams().tools);
-        let stored = tools.get(SearchCollections::NAME).cloned();
+        let stored = tools.get(OwnTool::SearchCollections.name()).cloned();
         catalog.tools.extend(tools.live().chain(stored).map(|tool| tool.info().clone()));
         catalog
     }

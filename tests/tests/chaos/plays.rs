@@ -4,8 +4,8 @@
 use consort_core::budget::Limits;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::message::FailureKind;
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::{Review, ReviewPolicy};
-use consort_core::subtask;
 use consort_models::{Ask, Line, ScriptedModel};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(super) fn plays() -> Vec<Ensemble> {
         after(&["root"], task("right", every)),
         after(&["left", "right"], task("join", every)),
     ];
-    let family = vec![task("parent", &[subtask::RUN, PUT, PAY, LOOK])];
+    let family = vec![task("parent", &[OwnTool::RunSubtask.name(), PUT, PAY, LOOK])];
     let schema = json!({ "type": "object", "required": ["n"] });
     let form = vec![Draft { output_schema: Some(schema), ..task("form", &[]) }, task("flaky", every)];
     let review = Review { policy: ReviewPolicy::AfterEveryTask, timeout_ms: REVIEW_MS, ..Review::default() };
@@ -63,8 +63,9 @@ pub(super) fn spare() -> ScriptedModel {
 fn lines(model: ScriptedModel) -> ScriptedModel {
     let text = |text: &str| json!({ "input": text });
     let part = |title: &str| json!({ "title": title, "instructions": "Do it" });
-    let family = Line::new().calls(subtask::RUN, &part("one")).calls(subtask::RUN, &part("two"));
-    let deeper = Line::new().calls(subtask::RUN, &part("deep")).calls(PAY, &text("deep"));
+    let family =
+        Line::new().calls(OwnTool::RunSubtask.name(), &part("one")).calls(OwnTool::RunSubtask.name(), &part("two"));
+    let deeper = Line::new().calls(OwnTool::RunSubtask.name(), &part("deep")).calls(PAY, &text("deep"));
     let side_by_side = Line::new().calls(LOOK, &text("a")).calls(PUT, &text("b")).calls(PAY, &text("c"));
     model
         .when(|ask| is(ask, "parent", 0), family.calls(PAY, &text("parent")))

@@ -11,8 +11,8 @@ use consort_core::draft::{Draft, Ensemble};
 use consort_core::event::{CancelMode, Decision, Directive, Priority};
 use consort_core::fork::Keep;
 use consort_core::message::{FailureKind, Stop};
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::{OnError, OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
-use consort_core::{chore, delegation, human, subtask};
 use consort_models::{Line, ScriptedModel};
 use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
@@ -250,17 +250,19 @@ fn exclusive() -> Scenario {
 /// A task with two subtasks, the first of which has one of its own. The leaf
 /// says its line.
 fn subtasks(leaf: Line) -> Scenario {
-    let all = Line::new().calls(subtask::RUN, &part("one")).calls(subtask::RUN, &part("two"));
+    let all =
+        Line::new().calls(OwnTool::RunSubtask.name(), &part("one")).calls(OwnTool::RunSubtask.name(), &part("two"));
     let model = ScriptedModel::new()
         .at("1.0", all.calls("pay", &input("")))
-        .calls("1.0.0.0", subtask::RUN, &part("deep"))
+        .calls("1.0.0.0", OwnTool::RunSubtask.name(), &part("deep"))
         .calls("1.0.0.0.0.0", "put", &input(""))
         .at("1.0.0.0.0.1", leaf)
         .says("1.0.0.1", "one")
         .calls("1.0.1.0", "pay", &input(""))
         .says("1.0.1.1", "two")
         .says("1.1", "all of it");
-    let scenario = Scenario::new(vec![task("a", &[subtask::RUN, "put", "pay"])], model, &["a: all of it"]);
+    let scenario =
+        Scenario::new(vec![task("a", &[OwnTool::RunSubtask.name(), "put", "pay"])], model, &["a: all of it"]);
     scenario.limits(Limits { depth: 2, ..Limits::default() }).shows("subtask_started")
 }
 
@@ -279,15 +281,20 @@ fn errand(role: &str) -> Value {
 }
 
 fn delegated() -> Scenario {
-    let model =
-        ScriptedModel::new().calls("1.0", delegation::PEER, &errand("Cook")).calls("1.0.0.0", "pay", &input(""));
+    let model = ScriptedModel::new().calls("1.0", OwnTool::Delegate.name(), &errand("Cook")).calls(
+        "1.0.0.0",
+        "pay",
+        &input(""),
+    );
     let model = model.says("1.0.0.1", "an egg").says("1.1", "served").says("2.0", "cleaned");
     let tasks = vec![member("a", "Waiter", &[]), member("b", "Cook", &["pay"])];
     Scenario::new(tasks, model, &["a: served", "b: cleaned"]).shows("delegation_completed")
 }
 
 fn managed() -> Scenario {
-    let both = Line::new().calls(delegation::MANAGER, &errand("Waiter")).calls(delegation::MANAGER, &errand("Cook"));
+    let both = Line::new()
+        .calls(OwnTool::DelegateTask.name(), &errand("Waiter"))
+        .calls(OwnTool::DelegateTask.name(), &errand("Cook"));
     let model = ScriptedModel::new().at("3.0", both).says("3.0.0.0", "served").calls("3.0.1.0", "pay", &input(""));
     let model = model.says("3.0.1.1", "an egg").says("3.1", "all of it");
     let tasks = vec![member("a", "Waiter", &[]), member("b", "Cook", &["pay"])];
@@ -313,7 +320,7 @@ fn remembered() -> Scenario {
     let draft = Draft { memory: vec!["facts".to_owned()], reflection: true, ..task("a", &[]) };
     let model = ScriptedModel::new().says("1.0", "done").says("1.1", "be quicker");
     let scenario = Scenario::new(vec![draft], model, &["a: done"]).shows("reflection_started");
-    let memory = chore::memory_tools()
+    let memory = [OwnTool::MemoryRecall.info(), OwnTool::MemoryStore.info()]
         .into_iter()
         .map(|info| ScriptedTool::new(&info.name).with_info(|own| *own = info).answers("as ever"));
     memory.fold(scenario, Scenario::tool)
@@ -321,9 +328,9 @@ fn remembered() -> Scenario {
 
 fn asked() -> Scenario {
     let question = json!({ "question": "Which one?" });
-    let line = Line::new().calls(human::ASK, &question).calls("pay", &input(""));
+    let line = Line::new().calls(OwnTool::HumanInput.name(), &question).calls("pay", &input(""));
     let model = ScriptedModel::new().at("1.0", line).says("1.1", "that one");
-    let scenario = Scenario::new(vec![task("a", &[human::ASK, "pay"])], model, &["a: that one"]);
+    let scenario = Scenario::new(vec![task("a", &[OwnTool::HumanInput.name(), "pay"])], model, &["a: that one"]);
     scenario.after("review_requested", 1, decide(0, edit()))
 }
 

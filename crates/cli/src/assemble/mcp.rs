@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use consort_core::{chore, delegation};
 use consort_tools::Toolbox;
 use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport, Trouble};
 
@@ -17,8 +16,7 @@ pub(crate) const START_MAX: Duration = Duration::from_secs(10);
 /// toolbox. Must be called where tasks can be spawned.
 pub(crate) fn connect(config: &Config, env: &Env<'_>, tools: Toolbox) -> Result<(Servers, Toolbox), Error> {
     let own = tools.names().map(str::to_owned);
-    let given = config::reserved_tools().chain([delegation::PEER, delegation::MANAGER]).map(str::to_owned);
-    let taken = own.chain(given).chain(chore::memory_tools().map(|tool| tool.name)).collect();
+    let taken = own.chain(config::reserved_tools().map(str::to_owned)).collect();
     let servers = Servers::start(config.mcp.iter().map(|server| options(server, env)).collect(), taken)?;
     let tools = servers.providers().fold(tools, Toolbox::with_provider);
     Ok((servers, tools))

@@ -8,12 +8,12 @@ use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::dynamic::{Dynamic, NETWORK};
-use consort_core::human;
 use consort_core::mistake::{Code, Mistake};
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::{Review, Spec, Task};
-use consort_tools::{SearchCollections, Toolbox};
+use consort_tools::Toolbox;
 
-use crate::config::{Builtin, Config, GIVEN};
+use crate::config::{Builtin, Config, is_given};
 
 /// How a run is called that has no ensemble.
 const NAMELESS: &str = "run";
@@ -38,7 +38,7 @@ pub(crate) fn ensemble(config: &Config) -> Ensemble {
 /// What requests can always choose from.
 pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     let models = config.models.iter().map(|model| model.info.clone()).collect();
-    let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(human::info()));
+    let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(OwnTool::HumanInput.info()));
     let providers = tools.providers().map(|provider| provider.name().to_owned()).collect();
     Catalog { models, tools: tools.infos().cloned().chain(asks).collect(), providers }
 }
@@ -76,7 +76,7 @@ fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item
 
 /// The tool that comes with the store, and so without any configuration.
 fn stored() -> Arc<ToolInfo> {
-    Arc::new(SearchCollections::told())
+    Arc::new(OwnTool::SearchCollections.info())
 }
 
 /// Why a tool that the file allows is not there.
@@ -85,7 +85,7 @@ fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
     let troubles: Vec<String> = tools.providers().filter_map(|provider| provider.trouble()).collect();
     match group {
         // Done by the run itself; what is switched off is unknown.
-        _ if Builtin::named(name).is_some() || GIVEN.contains(&name) => None,
+        _ if Builtin::named(name).is_some() || is_given(name) => None,
         Some(None | Some(NETWORK)) => {
             Some(format!("`{name}` is a tool of another ensemble, which only a server can use: `consort serve`"))
         }

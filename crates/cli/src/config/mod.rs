@@ -45,7 +45,7 @@ pub(crate) use pipelines::{Pipeline, Step};
 pub(crate) use secret::Secret;
 pub(crate) use server::Server;
 pub(crate) use telemetry::Telemetry;
-pub(crate) use tools::{Builtin, GIVEN, reserved_tools};
+pub(crate) use tools::{Builtin, is_given, reserved_tools};
 use tools::{Tools, millis};
 pub(crate) use values::Rate;
 pub(crate) use variables::Env;

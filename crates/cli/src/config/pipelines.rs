@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::dynamic::is_dynamic;
+use consort_core::own_tool::OwnTool;
 use consort_core::pipeline::{Link, chain};
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use super::references::Check;
-use super::tools::{Builtin, GIVEN, name_of_tool};
+use super::tools::{Builtin, name_of_tool};
 use super::typed::inside;
 use super::values::{object, text};
 
@@ -129,7 +130,7 @@ impl<'a> Check<'a> {
             }
             return;
         }
-        if name == Builtin::HumanInput.name() || GIVEN.contains(&name) {
+        if OwnTool::parse(name).is_some() {
             return self.notes.mistake(place, format!("`{name}` is done by the run itself and cannot be a step"));
         }
         if Builtin::named(name).is_some() {

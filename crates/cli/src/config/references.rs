@@ -15,7 +15,7 @@ use consort_core::model_options::ModelOption;
 use super::Config;
 use super::ensemble::{Share, ShareKind, Template};
 use super::notes::Notes;
-use super::tools::{Builtin, GIVEN};
+use super::tools::{Builtin, is_given};
 use super::typed::inside;
 
 /// Notes every reference that leads nowhere.
@@ -182,7 +182,7 @@ impl Check<'_> {
     /// A tool that exists, or may once the servers and peers that have it are there.
     pub(super) fn tool(&mut self, place: String, name: &str) {
         let known: Vec<&str> = self.config.tools.names().collect();
-        if known.contains(&name) || GIVEN.contains(&name) {
+        if known.contains(&name) || is_given(name) {
             return;
         }
         if let Some(dynamic) = Dynamic::parse(name) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use consort_core::catalog::{EffectClass, Permission, ToolInfo};
 use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
+use consort_core::own_tool::{Audience, OwnTool};
 use consort_log::clock::Clock;
 use consort_server::DIRECT;
 use consort_tools::{
@@ -81,7 +82,7 @@ const BUILTIN: &[(&str, Builtin)] = &[
     ("list_files", Builtin::ListFiles),
     ("write_file", Builtin::WriteFile),
     ("edit_file", Builtin::EditFile),
-    ("human_input", Builtin::HumanInput),
+    (OwnTool::HumanInput.name(), Builtin::HumanInput),
 ];
 
 /// Words for permission classes.
@@ -99,15 +100,14 @@ pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
 pub(super) const EFFECTS: &[(&str, EffectClass)] =
     &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
 
-/// Names that tasks may list without any configuration, and nobody else may take.
-pub(crate) const GIVEN: &[&str] =
-    &["run_subtask", "memory_list", "memory_read", "memory_write", "search_collections", "read_result"];
-/// Names of tools that only chat has.
-const CHAT_ONLY: &[&str] = &["finish_subtask", "build_workflow"];
+/// Whether tasks may list a tool without any configuration.
+pub(crate) fn is_given(name: &str) -> bool {
+    OwnTool::parse(name).is_some_and(|tool| tool.audience() == Audience::Everyone)
+}
 
 /// Names that no tool of an MCP server gets, whether they are in use or not.
 pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().map(|(name, _)| *name).chain(GIVEN.iter().chain(CHAT_ONLY).copied())
+    BUILTIN.iter().map(|(name, _)| *name).chain(OwnTool::ALL.map(OwnTool::name))
 }
 
 impl Builtin {
@@ -161,7 +161,8 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     let all = || BUILTIN.iter().map(|(_, builtin)| *builtin).collect();
     let builtin: Vec<Builtin> = fields.each("builtin", word(BUILTIN)).unwrap_or_else(all);
     let taken = |name: &str| {
-        let reserved = GIVEN.contains(&name) || CHAT_ONLY.contains(&name);
+        // Asking a person is the only own tool that can be switched off.
+        let reserved = OwnTool::parse(name).is_some_and(|tool| tool != OwnTool::HumanInput);
         reserved || builtin.iter().any(|builtin| builtin.name() == name)
     };
     let http = fields.entries("http", |name, fields| {

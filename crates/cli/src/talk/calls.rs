@@ -1,6 +1,7 @@
 //! The calls of a turn as a tree of lines: what runs now, and what has ended.
 //! A call and everything below it is told for good when it ends.
 
+use consort_core::own_tool::OwnTool;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -48,7 +49,9 @@ impl Call {
     pub(super) fn read(frame: &Frame, now: Duration) -> Call {
         let title = one_line(frame.text("message"));
         let what = match (frame.text("name"), title.is_empty()) {
-            ("run_subtask", false) => format!("subtask {}", cut(&title, SHORT)),
+            (name, false) if OwnTool::parse(name) == Some(OwnTool::RunSubtask) => {
+                format!("subtask {}", cut(&title, SHORT))
+            }
             (name, _) => format!("{} {}", one_line(name), short(frame.value("args"))).trim_end().to_owned(),
         };
         let (id, parent) = (frame.text("tool_call_id").to_owned(), frame.text("parent_id").to_owned());

@@ -11,10 +11,10 @@ use crate::compile::{Catalog, Compiled};
 use crate::draft::Ensemble;
 use crate::event::Fact;
 use crate::frame::merge;
-use crate::human;
 use crate::id::Id;
 use crate::message::Message;
 use crate::mistake::{Code, Mistake};
+use crate::own_tool::OwnTool;
 use crate::run::{Ended, How, Run};
 use crate::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
 use crate::submission::{self, Submission};
@@ -68,10 +68,11 @@ pub fn compile_workflow(
 /// A task that needs a reviewer: a chat asks for permission, not for reviews.
 fn attended(spec: &Spec) -> Option<&str> {
     let policy = spec.review.policy != ReviewPolicy::Never;
+    let asks = |task: &crate::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
     let waits = |task: &&crate::spec::Task| match task.review {
         Some(ReviewRule::Required) => true,
-        Some(ReviewRule::Skip) => task.tools.iter().any(|tool| tool == human::ASK),
-        None => policy || task.tools.iter().any(|tool| tool == human::ASK),
+        Some(ReviewRule::Skip) => asks(task),
+        None => policy || asks(task),
     };
     spec.tasks.iter().find(waits).map(|task| task.name.as_str())
 }

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use super::permission::category;
 use super::{Fact, Turn};
 use crate::answer;
-use crate::build;
 use crate::event::{AfterFailure, Event, Fact as Any};
 use crate::frame::merge;
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome};
 use crate::output;
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::time::iso;
 use crate::view::usd;
@@ -177,7 +177,7 @@ impl Run {
     fn ended_call(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> (&'static str, Value) {
         let (name, _) = self.asked_call(call);
         let graph = match outcome {
-            Outcome::Answer { data, .. } if name == build::BUILD => data.as_ref(),
+            Outcome::Answer { data, .. } if name == OwnTool::BuildWorkflow.name() => data.as_ref(),
             Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } | Outcome::Subtask => None,
         };
         let (result, is_error) = match outcome {

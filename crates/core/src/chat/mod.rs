@@ -35,17 +35,14 @@ pub(crate) use state::State;
 
 use crate::agent::Agent;
 use crate::budget::Limits;
-use crate::build::{self, Registry};
+use crate::build::Registry;
 use crate::catalog::{Belt, Permission, ToolInfo};
 use crate::compile::{Catalog, Compiled};
-use crate::human;
 use crate::id::{Id, Millis};
-use crate::memory;
 use crate::message::Message;
 use crate::mistake::{Code, Mistake};
-use crate::result;
+use crate::own_tool::{Audience, OwnTool, Performer};
 use crate::spec::{Kind, Spec, Task};
-use crate::subtask;
 use crate::text::Text;
 
 /// How a tool of the client must be called.
@@ -225,9 +222,13 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
 /// Everything the rules allow, each name once: what the server has comes before
 /// what the client offers.
 fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInfo>) -> Vec<Arc<ToolInfo>> {
-    let subtasks = (rules.limits.depth > 0).then(subtask::info);
-    let builds = turn.registry.as_ref().map(|_| build::info());
-    let own = subtasks.into_iter().chain(memory::infos()).chain([result::info()]).chain(builds).map(Arc::new);
+    let is_offered = |tool: &OwnTool| match tool.audience() {
+        Audience::Everyone if *tool == OwnTool::RunSubtask => rules.limits.depth > 0,
+        Audience::Everyone => tool.performer() == Performer::Run,
+        Audience::Editor => turn.registry.is_some(),
+        Audience::Tasks | Audience::Team | Audience::OwingSubtask | Audience::Run => false,
+    };
+    let own = OwnTool::ALL.into_iter().filter(is_offered).map(|tool| Arc::new(tool.info()));
     let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
     let always = [Permission::Safe, Permission::Knowledge, Permission::Subagent];
     let allowed = |tool: &Arc<ToolInfo>| {
@@ -239,7 +240,7 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
     let mut belt: Vec<Arc<ToolInfo>> = Vec::new();
     // A person is there already: nobody needs to be asked by a tool.
-    for tool in all.filter(allowed).filter(|tool| tool.name != human::ASK) {
+    for tool in all.filter(allowed).filter(|tool| tool.as_own() != Some(OwnTool::HumanInput)) {
         if !belt.iter().any(|known| known.name == tool.name) {
             belt.push(tool);
         }

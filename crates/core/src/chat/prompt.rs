@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::build;
 use crate::catalog::ToolInfo;
-use crate::memory;
+use crate::own_tool::OwnTool;
 use crate::run::Run;
-use crate::subtask;
 use crate::text::Text;
 
 use super::Turn;
@@ -17,25 +15,27 @@ pub const REMEMBERED: &str = "Remembered about the user";
 
 /// The system message of a turn's root.
 pub(crate) fn system(run: &Run, chat: &Turn) -> String {
-    let has = |name: &str| run.belt.get(name);
+    let has = |tool: OwnTool| run.belt.get(tool.name());
     let mut sections = vec![
         "You are a capable assistant. Answer directly when you can. Use tools where they help, and say plainly when something failed or is unknown."
             .to_owned(),
     ];
-    if let Some(tool) = has(subtask::RUN) {
+    if let Some(tool) = has(OwnTool::RunSubtask) {
         sections.push(subtasks(tool, run.spec.limits.depth));
     }
-    if has(memory::WRITE).is_some() {
+    if has(OwnTool::MemoryWrite).is_some() {
         sections.push(format!(
             "`{}`, `{}` and `{}` share notes between the model calls of this turn and its subtasks; nothing of them is left when the turn has ended.",
-            memory::LIST, memory::READ, memory::WRITE
+            OwnTool::MemoryList.name(),
+            OwnTool::MemoryRead.name(),
+            OwnTool::MemoryWrite.name()
         ));
     }
     if chat.remembers {
         sections.push(format!("What stands under \"{REMEMBERED}\" was noted in earlier conversations with this user; it may be out of date, and what the user says now comes first. What is worth it of this conversation is noted once you have answered: there is nothing you need to call for that."));
     }
     if chat.editor.is_some() {
-        sections.push(editor(has(build::BUILD)));
+        sections.push(editor(has(OwnTool::BuildWorkflow)));
     }
     sections.join("\n\n")
 }

@@ -15,6 +15,7 @@ use crate::event::{self, End, Event};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply};
 use crate::output;
+use crate::own_tool::OwnTool;
 use crate::run::{Ended, How, Run, Timer};
 use crate::subtask;
 use crate::text::Text;
@@ -232,7 +233,7 @@ impl Run {
         let Some((turn, index)) = call.parent() else { return };
         let Some((asked, _)) = self.slot(call) else { return };
         let (tool, args) = (asked.tool.clone(), asked.args.clone());
-        let title = (tool == subtask::RUN).then(|| title(args.as_str())).flatten();
+        let title = (OwnTool::parse(&tool) == Some(OwnTool::RunSubtask)).then(|| title(args.as_str())).flatten();
         let begun = Node::begun(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
         let parent_id = self.parent_name(&turn).map(str::to_owned);
         self.chat.nodes.push(Node { parent_id, title, ..begun });

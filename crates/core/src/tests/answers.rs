@@ -10,9 +10,9 @@ use crate::decide::Command;
 use crate::draft::{Draft, Ensemble};
 use crate::event::{CancelMode, Decision, Event, Fact};
 use crate::message::{Message, Part, Reply, Stop};
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::spec::{OnTruncated, ReviewRule};
-use crate::subtask;
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))
@@ -267,7 +267,10 @@ fn a_chat_that_is_answered_with_nothing_or_with_half_a_call_fails_with_a_code_of
 #[test]
 fn a_subtask_of_a_chat_is_continued_like_a_task_and_its_caller_is_told_what_came_of_it() {
     let mut world = turn(Mode::Auto, LIMITS);
-    world.calls("1", &[(subtask::RUN, &subtask_of("one")), (subtask::RUN, &subtask_of("two"))]);
+    world.calls(
+        "1",
+        &[(OwnTool::RunSubtask.name(), &subtask_of("one")), (OwnTool::RunSubtask.name(), &subtask_of("two"))],
+    );
     world.cuts("1.0.0", "first ");
     world.answers("1.0.0", "second");
     (0..4).for_each(|_| world.cuts("1.0.1", "more "));

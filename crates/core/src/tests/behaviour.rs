@@ -13,9 +13,9 @@ use crate::draft::{Draft, Ensemble};
 use crate::event::{End, Exit, Fact};
 use crate::id::Id;
 use crate::message::{FailureKind, Outcome};
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::spec::{OnError, Workflow};
-use crate::subtask;
 
 fn one(task: Draft) -> World {
     World::new(&ensemble(vec![task]))
@@ -293,10 +293,13 @@ fn the_provider_s_own_wait_is_honoured_unless_it_is_absurd() {
 #[test]
 fn a_subtask_is_a_turn_whose_answer_is_the_call_s_result() {
     let mut world = limited(Limits { depth: 1, ..Limits::default() });
-    world.calls("1", &[(subtask::RUN, r#"{"title":"count","instructions":"count apples","tools":["look"]}"#)]);
+    world.calls(
+        "1",
+        &[(OwnTool::RunSubtask.name(), r#"{"title":"count","instructions":"count apples","tools":["look"]}"#)],
+    );
     assert_eq!(world.places(), ["1.0.0"]);
     assert_eq!(world.told("1.0.0"), ["count apples"], "a child sees nothing of its parent's conversation");
-    world.calls("1.0.0", &[(subtask::RUN, r#"{"title":"x","instructions":"y"}"#), ("pay", "{}")]);
+    world.calls("1.0.0", &[(OwnTool::RunSubtask.name(), r#"{"title":"x","instructions":"y"}"#), ("pay", "{}")]);
     let refused = world.results("1.0.0");
     assert!(refused[0].contains("max_recursion_depth_reached"), "{refused:?}");
     assert!(refused[1].contains("no tool called `pay`"), "a child has only what it was given: {refused:?}");
@@ -311,7 +314,11 @@ fn a_subtask_that_fails_or_says_nothing_is_an_error_of_its_call() {
     let order = r#"{"title":"t","instructions":"i"}"#;
     world.calls(
         "1",
-        &[(subtask::RUN, order), (subtask::RUN, order), (subtask::RUN, r#"{"title":"t","instructions":" "}"#)],
+        &[
+            (OwnTool::RunSubtask.name(), order),
+            (OwnTool::RunSubtask.name(), order),
+            (OwnTool::RunSubtask.name(), r#"{"title":"t","instructions":" "}"#),
+        ],
     );
     world.answers("1.0.0", " ");
     world.answers("1.0.0", " ");
@@ -333,7 +340,7 @@ fn limits_hold_for_the_whole_tree() {
     ];
     for (limits, reason, limit, observed) in cases {
         let mut world = limited(limits);
-        world.calls("1", &[(subtask::RUN, order), (subtask::RUN, order)]);
+        world.calls("1", &[(OwnTool::RunSubtask.name(), order), (OwnTool::RunSubtask.name(), order)]);
         let breach = world
             .log
             .iter()

@@ -13,11 +13,10 @@ use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decide::{Command, Refused};
 use crate::event::{CancelMode, Fact};
-use crate::finish;
 use crate::id::Id;
 use crate::message::{FailureKind, Message};
+use crate::own_tool::OwnTool;
 use crate::run::Run;
-use crate::subtask;
 
 pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
@@ -138,7 +137,7 @@ fn calls_are_announced_in_the_order_asked_and_end_in_the_order_they_return() {
 #[test]
 fn ids_a_provider_uses_twice_are_told_apart_and_the_tree_knows_its_parents() {
     let mut world = turn(Mode::Auto, LIMITS);
-    world.calls("1", &[(subtask::RUN, &subtask_of("one"))]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &subtask_of("one"))]);
     world.calls("1.0.0", &[("look", r#"{"n":1}"#)]);
     world.returns("1.0.0.0.0", "seen");
     world.answers("1.0.0", "found");
@@ -215,7 +214,8 @@ fn plan_mode_refuses_and_auto_answers_what_is_open() {
 #[test]
 fn a_stopped_turn_ends_every_call_and_keeps_what_was_said() {
     let mut world = turn(Mode::Default, LIMITS);
-    world.calls("1", &[("look", "{}"), ("pay", "{}"), ("lock", "{}"), (subtask::RUN, &subtask_of("one"))]);
+    world
+        .calls("1", &[("look", "{}"), ("pay", "{}"), ("lock", "{}"), (OwnTool::RunSubtask.name(), &subtask_of("one"))]);
     world.calls("1.0.3", &[("pay", r#"{"n":1}"#)]);
     world.command(Command::Cancel { mode: CancelMode::Now, by: "me".to_owned() }).unwrap();
     let story = story(&world);
@@ -335,11 +335,15 @@ fn a_subtask_is_told_of_the_tools_it_has_and_of_no_others() {
     let limits = Limits { depth: 2, ..LIMITS };
     let mut world = turn(Mode::Auto, limits);
     let owes = json!({ "title": "a", "instructions": "a", "output_schema": { "type": "object" } }).to_string();
-    world.calls("1", &[(subtask::RUN, &owes)]);
-    world.calls("1.0.0", &[(subtask::RUN, &subtask_of("b"))]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &owes)]);
+    world.calls("1.0.0", &[(OwnTool::RunSubtask.name(), &subtask_of("b"))]);
     for (place, hands_on, finishes) in [("1.0.0", true, true), ("1.0.0.0.0", false, false)] {
         let prompt = system(&world, place);
-        assert_eq!((prompt.contains(subtask::RUN), prompt.contains(finish::FINISH)), (hands_on, finishes), "{place}");
+        assert_eq!(
+            (prompt.contains(OwnTool::RunSubtask.name()), prompt.contains(OwnTool::FinishSubtask.name())),
+            (hands_on, finishes),
+            "{place}"
+        );
     }
 }
 
@@ -396,7 +400,7 @@ fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
 fn race(order: &[usize]) -> (Vec<String>, Vec<String>) {
     let mut world = turn(Mode::Auto, LIMITS);
     let orders: Vec<String> = (0..10).map(|n| subtask_of(&format!("part {n}"))).collect();
-    let calls: Vec<(&str, &str)> = orders.iter().map(|order| (subtask::RUN, order.as_str())).collect();
+    let calls: Vec<(&str, &str)> = orders.iter().map(|order| (OwnTool::RunSubtask.name(), order.as_str())).collect();
     world.calls("1", &calls);
     assert_eq!(world.waiting.len(), 8, "eight are asked at once, two wait");
     let mut left: Vec<usize> = (0..10).collect();

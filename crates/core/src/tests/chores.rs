@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::world::{World, catalog, ensemble, task};
-use crate::chore::{RECALL, REMEMBER};
 use crate::compile::compile;
 use crate::draft::{Draft, Ensemble, Request};
 use crate::message::{FailureKind, Outcome};
+use crate::own_tool::OwnTool;
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))
@@ -84,7 +84,10 @@ fn what_earlier_runs_remembered_is_in_the_prompt_and_the_output_is_remembered() 
         })
         .collect();
     let expected = [("facts", "the answer"), ("reflection/test/a", "ask sooner")];
-    assert_eq!(stored, expected.map(|(scope, text)| (REMEMBER.to_owned(), json!(scope), json!(text))));
+    assert_eq!(
+        stored,
+        expected.map(|(scope, text)| (OwnTool::MemoryStore.name().to_owned(), json!(scope), json!(text)))
+    );
     world.crash();
     world.returns("1.remember0.0", "ok");
     world.ends_call("1.remember0.1", Outcome::failed("disk full"));
@@ -97,5 +100,5 @@ fn what_earlier_runs_remembered_is_in_the_prompt_and_the_output_is_remembered() 
     world.answers("1", "the answer");
     world.fails("1", FailureKind::Refused);
     world.fails("1", FailureKind::Refused);
-    assert_eq!(world.places(), ["1.remember0.0"], "a critique is not worth failing a task for: {RECALL}");
+    assert_eq!(world.places(), ["1.remember0.0"], "a critique is not worth failing a task for");
 }

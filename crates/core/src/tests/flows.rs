@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use super::chats::{frames, rules, story, tools};
 use super::world::World;
 use crate::budget::Limits;
-use crate::build::BUILD;
+
 use crate::chat::{self, LIMITS, Mode, Order};
 use crate::decide::Command;
 use crate::draft::Ensemble;
 use crate::event::CancelMode;
 use crate::message::{FailureKind, Message};
+use crate::own_tool::OwnTool;
 use crate::workflow::Document;
 
 fn order() -> Order {
@@ -29,7 +30,7 @@ fn graph(tool: &str) -> String {
     json!({ "name": "report", "description": "Reads, then writes", "tasks": tasks }).to_string()
 }
 
-const ASKED: (&str, &str) = (BUILD, r#"{"objective":"a report"}"#);
+const ASKED: (&str, &str) = (OwnTool::BuildWorkflow.name(), r#"{"objective":"a report"}"#);
 
 /// The frames about planning, each with its place.
 fn planning(world: &World) -> Vec<String> {
@@ -67,7 +68,10 @@ fn a_workflow_is_planned_checked_and_handed_over_by_reference() {
         ]
     );
     let end = frames(&world).into_iter().rfind(|frame| frame["type"] == "tool_call_update").unwrap();
-    assert_eq!((&end["name"], &end["data"]["tasks"][0]["name"]), (&json!(BUILD), &json!("read")));
+    assert_eq!(
+        (&end["name"], &end["data"]["tasks"][0]["name"]),
+        (&json!(OwnTool::BuildWorkflow.name()), &json!("read"))
+    );
     world.calls("1", &[("read_result", r#"{"handle":"graph:1.0.0"}"#)]);
     let read: Value = serde_json::from_str(&world.results("1")[1]).unwrap();
     let whole: Value = serde_json::from_str(read["content"].as_str().unwrap()).unwrap();
@@ -83,7 +87,7 @@ fn a_planner_has_the_turns_limits_and_its_failure_is_an_error_with_a_reason() {
     world.calls("1.0.0", &[("finish_subtask", "{}")]);
     assert!(story(&world).contains(&"budget_exceeded llm_calls".to_owned()), "{:?}", story(&world));
     let mut world = editor(LIMITS);
-    world.calls("1", &[ASKED, (BUILD, "{}")]);
+    world.calls("1", &[ASKED, (OwnTool::BuildWorkflow.name(), "{}")]);
     for _ in 0..4 {
         world.calls("1.0.0", &[("finish_subtask", "{}")]);
     }
@@ -98,7 +102,7 @@ fn building_is_offered_in_the_editor_and_only_with_a_registry() {
         order.turn.editor = order.turn.editor.filter(|_| editor);
         let rules = chat::Rules { workflow_registry: registry, ..rules(Mode::Auto, LIMITS) };
         let compiled = chat::compile(order, &rules, &tools()).unwrap();
-        (compiled.belt.contains_key(BUILD), compiled.warnings.len())
+        (compiled.belt.contains_key(OwnTool::BuildWorkflow.name()), compiled.warnings.len())
     };
     assert_eq!(compiled(true, true), (true, 0));
     assert_eq!(compiled(true, false), (false, 1), "one warning");

@@ -19,9 +19,9 @@ use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
 use crate::next::Effect;
+use crate::own_tool::OwnTool;
 use crate::span::{RUN, Span};
 use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
-use crate::subtask;
 
 /// Cases each property is tried with.
 const CASES: u32 = 1500;
@@ -254,7 +254,7 @@ fn changes(by: u16) -> Vec<FileChange> {
 }
 
 fn report(effect: &Effect, by: u16) -> Report {
-    let subtask = (subtask::RUN, r#"{"title":"t","instructions":"i"}"#);
+    let subtask = (OwnTool::RunSubtask.name(), r#"{"title":"t","instructions":"i"}"#);
     let calls: &[(&str, &str)] = match by % 12 {
         0 => &[("look", "{}")],
         1 => &[("pay", "{}"), ("look", "{}"), ("put", "{}")],
@@ -266,7 +266,7 @@ fn report(effect: &Effect, by: u16) -> Report {
         ],
         5 => &[("human_input", r#"{"question":"really?"}"#), ("look", "{}")],
         4 => &[("gone", "{}"), ("gone", "{}"), ("look", "oops"), ("gone", "{}"), ("gone", "{}"), ("gone", "{}")],
-        7 => &[(subtask::RUN, r#"{"title":"t","instructions":"i","output_schema":{"type":"array"}}"#)],
+        7 => &[(OwnTool::RunSubtask.name(), r#"{"title":"t","instructions":"i","output_schema":{"type":"array"}}"#)],
         8 => &[("finish_subtask", r#"{"result":[]}"#), ("look", "{}")],
         10 => &[("kitchen.cook", r#"{"input":"soup"}"#), ("kitchen.look", r#"{"input":"salt"}"#), ("look", "{}")],
         9 => &[("memory_write", r#"{"key":"k","value":1}"#), ("memory_read", r#"{"keys":["k"]}"#)],
@@ -420,7 +420,11 @@ fn in_order(order: &[usize]) -> (Vec<Vec<String>>, serde_json::Value) {
             Effect::Ask(question) if question.round == 0 && place.len() == 1 => {
                 world.calls(
                     &place,
-                    &[("look", "{}"), ("put", "{}"), (subtask::RUN, r#"{"title":"t","instructions":"i"}"#)],
+                    &[
+                        ("look", "{}"),
+                        ("put", "{}"),
+                        (OwnTool::RunSubtask.name(), r#"{"title":"t","instructions":"i"}"#),
+                    ],
                 );
             }
             Effect::Ask(_) => {

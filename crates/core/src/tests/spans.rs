@@ -12,8 +12,8 @@ use crate::compile::{Catalog, compile};
 use crate::draft::{Draft, Request};
 use crate::event::{Event, Fact};
 use crate::message::{FailureKind, Outcome};
+use crate::own_tool::OwnTool;
 use crate::span::{Attribute, Kind, RUN, Span};
-use crate::subtask;
 
 const SUBTASK: &str = r#"{ "title": "Look around", "instructions": "Look" }"#;
 
@@ -34,7 +34,7 @@ fn attribute<'a>(span: &'a Span, name: &str) -> Option<&'a Attribute> {
 fn everything_that_took_time_is_a_span_within_what_it_was_done_for() {
     let mut world = World::new(&ensemble(vec![task("a", &[])]));
     world.now += 10;
-    world.calls("1", &[("look", "{}"), (subtask::RUN, SUBTASK)]);
+    world.calls("1", &[("look", "{}"), (OwnTool::RunSubtask.name(), SUBTASK)]);
     world.now += 10;
     world.returns("1.0.0", "a wall");
     world.answers("1.0.1", "seen");

@@ -6,13 +6,14 @@ use super::world::{World, ensemble, task};
 use crate::budget::Limits;
 use crate::draft::Draft;
 use crate::event::Fact;
-use crate::memory;
-use crate::subtask;
+use crate::own_tool::OwnTool;
 
 /// One task with subtasks and what goes with them.
 fn world() -> World {
     let mut draft: Draft = task("a", &[]);
-    draft.tools.extend([memory::LIST, memory::READ, memory::WRITE].map(str::to_owned));
+    draft.tools.extend(
+        [OwnTool::MemoryList.name(), OwnTool::MemoryRead.name(), OwnTool::MemoryWrite.name()].map(str::to_owned),
+    );
     let mut ensemble = ensemble(vec![draft]);
     ensemble.limits = Limits { depth: 2, iterations_per_level: 4, ..Limits::default() };
     World::new(&ensemble)
@@ -33,7 +34,7 @@ fn error(text: &str) -> Value {
 #[test]
 fn a_structured_result_is_given_by_the_last_of_its_calls_and_the_first_that_fits_wins() {
     let mut world = world();
-    world.calls("1", &[(subtask::RUN, &number())]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &number())]);
     let finish = |n: &str| format!(r#"{{"n":{n}}}"#);
     world.calls("1.0.0", &[("finish_subtask", &finish("1")), ("look", "{}"), ("finish_subtask", &finish("2"))]);
     assert!(world.places().contains(&"1.0.0.0.1"), "the other call runs first: {:?}", world.places());
@@ -44,7 +45,7 @@ fn a_structured_result_is_given_by_the_last_of_its_calls_and_the_first_that_fits
 #[test]
 fn a_result_that_does_not_fit_is_sent_back_three_times() {
     let mut world = world();
-    world.calls("1", &[(subtask::RUN, &number())]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &number())]);
     for attempt in 0..3 {
         world.calls("1.0.0", &[("finish_subtask", "{}")]);
         assert!(world.results("1.0.0")[attempt].contains("violations"), "{:?}", world.results("1.0.0"));
@@ -61,7 +62,7 @@ fn a_result_that_does_not_fit_is_sent_back_three_times() {
 #[test]
 fn prose_does_not_end_a_subtask_that_owes_a_result_and_two_reminders_are_enough() {
     let mut world = world();
-    world.calls("1", &[(subtask::RUN, &number())]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &number())]);
     for _ in 0..3 {
         world.answers("1.0.0", "about three");
     }
@@ -74,7 +75,7 @@ fn prose_does_not_end_a_subtask_that_owes_a_result_and_two_reminders_are_enough(
 #[test]
 fn in_its_last_round_a_subtask_that_owes_a_result_can_only_give_it() {
     let mut world = world();
-    world.calls("1", &[(subtask::RUN, &number())]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &number())]);
     for round in 0..3 {
         world.calls("1.0.0", &[("look", "{}")]);
         world.returns(&format!("1.0.0.{round}.0"), "x");
@@ -91,10 +92,10 @@ fn what_cannot_become_a_subtask_is_refused_with_a_code() {
     world.calls(
         "1",
         &[
-            (subtask::RUN, "{"),
-            (subtask::RUN, r#"{"title":"x","instructions":"  "}"#),
-            (subtask::RUN, r#"{"title":"x","instructions":"y","output_schema":{"type":"nonsense"}}"#),
-            (subtask::RUN, r#"{"description":"x","prompt":"y","tools":[]}"#),
+            (OwnTool::RunSubtask.name(), "{"),
+            (OwnTool::RunSubtask.name(), r#"{"title":"x","instructions":"  "}"#),
+            (OwnTool::RunSubtask.name(), r#"{"title":"x","instructions":"y","output_schema":{"type":"nonsense"}}"#),
+            (OwnTool::RunSubtask.name(), r#"{"description":"x","prompt":"y","tools":[]}"#),
         ],
     );
     world.answers("1.0.3", " ");
@@ -119,7 +120,7 @@ fn a_model_that_asks_for_a_result_no_schema_may_describe_is_told_so() {
     let ladder = json!({ "$ref": "#/$defs/d50", "$defs": defs });
     for bomb in [ladder, json!({ "pattern": r"(\w{200}){200}" })] {
         let order = json!({ "title": "x", "instructions": "y", "output_schema": bomb }).to_string();
-        world.calls("1", &[(subtask::RUN, &order)]);
+        world.calls("1", &[(OwnTool::RunSubtask.name(), &order)]);
     }
     let told: Vec<Value> = world.results("1").iter().map(|text| error(text)).collect();
     assert_eq!(told.len(), 2);
@@ -130,14 +131,21 @@ fn a_model_that_asks_for_a_result_no_schema_may_describe_is_told_so() {
 fn siblings(first: &str, second: &str) -> Vec<String> {
     let mut world = world();
     let errand = |title: &str| json!({ "title": title, "instructions": "write", "tools": ["look"] }).to_string();
-    world.calls("1", &[(subtask::RUN, &errand("one")), (subtask::RUN, &errand("two"))]);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &errand("one")), (OwnTool::RunSubtask.name(), &errand("two"))]);
     for child in [first, second] {
         let note = json!({ "key": "who", "value": child }).to_string();
-        world.calls(child, &[(memory::WRITE, &note), (memory::READ, r#"{"keys":["who"]}"#)]);
-        world.calls(child, &[(memory::READ, r#"{"keys":["who","task:1.0.0"]}"#)]);
+        world
+            .calls(child, &[(OwnTool::MemoryWrite.name(), &note), (OwnTool::MemoryRead.name(), r#"{"keys":["who"]}"#)]);
+        world.calls(child, &[(OwnTool::MemoryRead.name(), r#"{"keys":["who","task:1.0.0"]}"#)]);
         world.answers(child, "done");
     }
-    world.calls("1", &[(memory::READ, r#"{"keys":["who","task:1.0.0","task:1.0.1"]}"#), (memory::LIST, "{}")]);
+    world.calls(
+        "1",
+        &[
+            (OwnTool::MemoryRead.name(), r#"{"keys":["who","task:1.0.0","task:1.0.1"]}"#),
+            (OwnTool::MemoryList.name(), "{}"),
+        ],
+    );
     world.results("1")
 }
 
@@ -154,8 +162,14 @@ fn siblings_do_not_see_each_other_and_their_parent_sees_them_in_the_order_asked(
 #[test]
 fn a_write_is_seen_by_the_next_round_and_not_beside_it() {
     let mut world = world();
-    world.calls("1", &[(memory::WRITE, r#"{"key":"k","value":"v"}"#), (memory::READ, r#"{"keys":["k"]}"#)]);
-    world.calls("1", &[(memory::READ, r#"{"keys":["k"]}"#)]);
+    world.calls(
+        "1",
+        &[
+            (OwnTool::MemoryWrite.name(), r#"{"key":"k","value":"v"}"#),
+            (OwnTool::MemoryRead.name(), r#"{"keys":["k"]}"#),
+        ],
+    );
+    world.calls("1", &[(OwnTool::MemoryRead.name(), r#"{"keys":["k"]}"#)]);
     let results = world.results("1");
     assert_eq!(error(&results[1])["missing"], json!(["k"]));
     assert_eq!(error(&results[2])["entries"][0]["value"], json!("v"));

@@ -11,7 +11,7 @@ use crate::catalog::{ModelInfo, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order};
 use crate::decide::Command;
 use crate::message::{Failure, FailureKind, Message};
-use crate::subtask;
+use crate::own_tool::OwnTool;
 
 fn only(world: &World, kind: &str) -> Value {
     let mut found = frames(world).into_iter().filter(|frame| frame["type"] == kind);
@@ -23,7 +23,10 @@ fn only(world: &World, kind: &str) -> Value {
 #[test]
 fn a_subtask_s_result_is_remembered_and_read_on_under_the_id_of_its_call() {
     let mut world = turn(Mode::Auto, Limits { tool_result_bytes: 300, ..LIMITS });
-    world.calls("1", &[(subtask::RUN, &subtask_of("one")), (subtask::RUN, &subtask_of("two"))]);
+    world.calls(
+        "1",
+        &[(OwnTool::RunSubtask.name(), &subtask_of("one")), (OwnTool::RunSubtask.name(), &subtask_of("two"))],
+    );
     world.answers("1.0.0", &"long ".repeat(100));
     world.answers("1.0.1", "two is done");
     let results = world.results("1");
@@ -68,8 +71,8 @@ fn a_limit_reached_while_the_model_talks_is_the_error_that_is_told() {
 #[test]
 fn where_no_subtasks_are_allowed_the_name_is_known_and_refused() {
     let mut world = turn(Mode::Auto, Limits { depth: 0, ..LIMITS });
-    assert!(!world.offered("1").contains(&subtask::RUN));
-    world.calls("1", &[(subtask::RUN, &subtask_of("one"))]);
+    assert!(!world.offered("1").contains(&OwnTool::RunSubtask.name()));
+    world.calls("1", &[(OwnTool::RunSubtask.name(), &subtask_of("one"))]);
     let told: Value = serde_json::from_str(&world.results("1")[0]).unwrap();
     assert_eq!((&told["error"], &told["depth"]), (&json!("max_recursion_depth_reached"), &json!(0)));
 }
@@ -77,8 +80,8 @@ fn where_no_subtasks_are_allowed_the_name_is_known_and_refused() {
 #[test]
 fn a_subtask_takes_no_arguments_it_does_not_have() {
     let mut world = turn(Mode::Auto, LIMITS);
-    assert_eq!(subtask::info().schema.json()["additionalProperties"], false);
-    world.calls("1", &[(subtask::RUN, r#"{"title":"a","instructions":"b","depth":9}"#)]);
+    assert_eq!(OwnTool::RunSubtask.info().schema.json()["additionalProperties"], false);
+    world.calls("1", &[(OwnTool::RunSubtask.name(), r#"{"title":"a","instructions":"b","depth":9}"#)]);
     let told: Value = serde_json::from_str(&world.results("1")[0]).unwrap();
     assert_eq!(told["error"], "invalid_arguments");
     assert!(told["message"].as_str().unwrap().contains("`depth`"), "{told}");

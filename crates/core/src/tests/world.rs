@@ -13,14 +13,13 @@ use crate::decide::{Command, Refused, Report};
 use crate::draft::{Draft, Ensemble, Request};
 use crate::dynamic::NETWORK;
 use crate::event::{Event, Fact};
-use crate::human;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
 use crate::next::{Effect, Grants};
+use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::span::Span;
-use crate::subtask;
 use crate::tests::described;
 
 /// What each model may do at once in these tests.
@@ -61,7 +60,7 @@ pub(super) fn catalog() -> Catalog {
     Catalog {
         models: vec![Arc::new(model("big", &["small"])), Arc::new(model("small", &[]))],
         tools: [
-            human::info(),
+            OwnTool::HumanInput.info(),
             tool("look", EffectClass::Read),
             tool("put", EffectClass::Idempotent),
             tool("pay", EffectClass::Once),
@@ -97,7 +96,9 @@ pub(super) fn task(name: &str, context: &[&str]) -> Draft {
     Draft {
         name: Some(name.to_owned()),
         description: format!("Do {name}"),
-        tools: ["look", "put", "pay", "lock", subtask::RUN, human::ASK].map(str::to_owned).to_vec(),
+        tools: ["look", "put", "pay", "lock", OwnTool::RunSubtask.name(), OwnTool::HumanInput.name()]
+            .map(str::to_owned)
+            .to_vec(),
         context: context.iter().map(|name| format!("${name}")).collect(),
         ..Draft::default()
     }

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{Answered, Called, Failed, Round, Talk, Tracer};
 use crate::agent::Agent;
-use crate::chore;
 use crate::frame::{merge, quote};
 use crate::id::Id;
 use crate::message::Outcome;
+use crate::own_tool::OwnTool;
 use crate::spec::{CaptureMode, Task};
 use crate::time::{iso, iso_span};
 use crate::turn::Used;
@@ -109,7 +109,8 @@ impl Tracer {
 
     fn metrics(&self, used: &Used, talk: Option<&Talk>) -> Value {
         let count = |tokens: u64| if used.unknown { -1 } else { tokens.cast_signed() };
-        let calls = |tool: &str| talk.map_or(0, |talk| talk.chores.iter().filter(|call| call.name == tool).count());
+        let calls =
+            |own: OwnTool| talk.map_or(0, |talk| talk.chores.iter().filter(|call| call.name == own.name()).count());
         let delegations = talk.map_or_else(
             || self.talks.iter().filter(|(id, talk)| id.parent().is_some() && !talk.inherited).count(),
             |talk| talk.children.len(),
@@ -118,8 +119,8 @@ impl Tracer {
             "totalTokens": used.tokens(), "llmLatency": iso_span(used.llm_ms), "toolExecutionTime": iso_span(used.tool_ms),
             "memoryRetrievalTime": iso_span(0), "promptBuildTime": iso_span(0), "llmCallCount": used.llm_calls,
             "toolCallCount": used.tool_calls, "delegationCount": delegations, "costEstimate": self.cost(used),
-            "memoryOperations": { "shortTermEntriesWritten": 0, "longTermStores": calls(chore::REMEMBER),
-                "longTermRetrievals": calls(chore::RECALL), "entityLookups": 0 } })
+            "memoryOperations": { "shortTermEntriesWritten": 0, "longTermStores": calls(OwnTool::MemoryStore),
+                "longTermRetrievals": calls(OwnTool::MemoryRecall), "entityLookups": 0 } })
     }
 
     /// Money, when every model that was asked has a price.

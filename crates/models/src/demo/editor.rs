@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use consort_core::build;
 use consort_core::catalog::ToolInfo;
+use consort_core::own_tool::OwnTool;
 use serde_json::{Value, json};
 
 use super::find;
@@ -42,9 +42,9 @@ const SHOW: [&str; 6] = [
 pub(super) fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let (text, done) = (prompt.task(), prompt.done());
-    if let Some(objective) = objective(text).filter(|_| offered(build::BUILD)) {
+    if let Some(objective) = objective(text).filter(|_| offered(OwnTool::BuildWorkflow.name())) {
         let planned = done.iter().find_map(reference).filter(|_| offered(PASTE));
-        let build = wish(build::BUILD, json!({ "objective": objective }));
+        let build = wish(OwnTool::BuildWorkflow.name(), json!({ "objective": objective }));
         return vec![planned.map_or(build, |reference| wish(PASTE, json!({ "graph_ref": reference })))];
     }
     if !offered(LOOK) || !wants_change(text) {
@@ -63,7 +63,7 @@ pub(super) fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> 
 /// What a call of the editor came to, in words.
 pub(super) fn told(done: &Done<'_>, is_only: bool) -> Option<String> {
     match done.tool {
-        build::BUILD => {
+        name if name == OwnTool::BuildWorkflow.name() => {
             let told: Value = serde_json::from_str(done.text).unwrap_or_default();
             let count = |name: &str, word: &str| match told.get(name).and_then(Value::as_u64).unwrap_or_default() {
                 1 => format!("1 {word}"),
@@ -84,7 +84,8 @@ fn wish(tool: &str, args: Value) -> Wish {
 
 /// The graph a call has built.
 fn reference(done: &Done<'_>) -> Option<String> {
-    let told: Value = serde_json::from_str(done.text).ok().filter(|_| done.tool == build::BUILD && !done.failed)?;
+    let told: Value =
+        serde_json::from_str(done.text).ok().filter(|_| done.tool == OwnTool::BuildWorkflow.name() && !done.failed)?;
     told.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::{delegation, finish, human, subtask};
+use consort_core::own_tool::OwnTool;
 use serde_json::{Value, json};
 
 use super::prompt::Prompt;
@@ -37,7 +37,7 @@ const RULES: [(&str, Rule); 9] = [
     ("json", query),
     ("http_fetch", pages),
     ("web_search", search),
-    (human::ASK, question),
+    (OwnTool::HumanInput.name(), question),
 ];
 
 /// The calls to make now; none when it is time to answer.
@@ -57,7 +57,7 @@ pub(super) fn next(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>], round: u32) -> 
 
 /// The structured result a subtask owes.
 fn result(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Option<Wish> {
-    let tool = tools.iter().find(|tool| tool.name == finish::FINISH)?;
+    let tool = tools.iter().find(|tool| tool.name == OwnTool::FinishSubtask.name())?;
     let args = if workflow::is_taken_by(tool) {
         workflow::drawn(prompt.task(), prompt.system())
     } else {
@@ -73,10 +73,10 @@ fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
         return edits;
     }
     let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
-    let refused = prompt.done().iter().any(|done| done.tool == subtask::RUN && done.failed);
-    let mut handed = offered(delegation::MANAGER).map(|tool| errands(&text, tool)).unwrap_or_default();
-    handed.extend(offered(delegation::PEER).into_iter().flat_map(|tool| favours(&text, tool)));
-    if handed.is_empty() && !refused && offered(subtask::RUN).is_some() {
+    let refused = prompt.done().iter().any(|done| done.tool == OwnTool::RunSubtask.name() && done.failed);
+    let mut handed = offered(OwnTool::DelegateTask.name()).map(|tool| errands(&text, tool)).unwrap_or_default();
+    handed.extend(offered(OwnTool::Delegate.name()).into_iter().flat_map(|tool| favours(&text, tool)));
+    if handed.is_empty() && !refused && offered(OwnTool::RunSubtask.name()).is_some() {
         handed = subtasks(&text);
     }
     if !handed.is_empty() {
@@ -167,7 +167,13 @@ fn question(text: &str, _: &ToolInfo) -> Vec<Value> {
 /// Whether a text asks for a tool that has no rule by its name.
 fn is_named(text: &str, tool: &ToolInfo) -> bool {
     let ruled = RULES.iter().any(|(name, _)| *name == tool.name);
-    let is_own = [subtask::RUN, delegation::PEER, delegation::MANAGER, finish::FINISH].contains(&tool.name.as_str());
+    let is_own = [
+        OwnTool::RunSubtask.name(),
+        OwnTool::Delegate.name(),
+        OwnTool::DelegateTask.name(),
+        OwnTool::FinishSubtask.name(),
+    ]
+    .contains(&tool.name.as_str());
     let is_name = tool.name.contains(['_', '.']) || text.contains(&format!("`{}`", tool.name));
     !ruled && !is_own && is_name && find::has_word(text, &tool.name)
 }
@@ -258,5 +264,5 @@ fn subtasks(text: &str) -> Vec<Wish> {
         let instructions = if lead.is_empty() { part.clone() } else { format!("{part}\n\nThis is a part of: {lead}") };
         json!({ "title": title.trim_end_matches(['.', ',', '?']), "instructions": instructions })
     };
-    wish(subtask::RUN, parts.iter().map(order).collect())
+    wish(OwnTool::RunSubtask.name(), parts.iter().map(order).collect())
 }

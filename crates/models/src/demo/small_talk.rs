@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::{build, subtask};
+use consort_core::own_tool::OwnTool;
 
 use super::find;
 use super::prompt::Prompt;
@@ -36,7 +36,10 @@ const ASKED_BACK: [&str; 6] = [
 const GREETING_WORDS: usize = 5;
 /// What can be tried, and the tool it needs.
 const TRY: [(&str, Option<&str>); 10] = [
-    ("Build a workflow that researches tea, researches coffee, compares both and writes a report", Some(build::BUILD)),
+    (
+        "Build a workflow that researches tea, researches coffee, compares both and writes a report",
+        Some(OwnTool::BuildWorkflow.name()),
+    ),
     ("Add a step that translates the report", Some("ui_add_node")),
     ("Connect research tea to write report", Some("ui_connect_nodes")),
     ("What is 42 * 17, and 15% of 80?", Some("calculator")),
@@ -44,7 +47,7 @@ const TRY: [(&str, Option<&str>); 10] = [
     ("How many are there: [3, 1, 2]?", Some("json")),
     ("Read README.md", Some("read_file")),
     ("Write about tea to tea.md", Some("write_file")),
-    ("Please do both: 1) add 2 + 3, 2) write about tea", Some(subtask::RUN)),
+    ("Please do both: 1) add 2 + 3, 2) write about tea", Some(OwnTool::RunSubtask.name())),
     ("Write about bees", None),
 ];
 

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
+use consort_core::delegation;
 use consort_core::id::Id;
 use consort_core::model_options::ModelOptions;
+use consort_core::own_tool::OwnTool;
 use consort_core::schema::Schema;
-use consort_core::{delegation, human, subtask};
 use consort_tools::{Account, Answer, Calculator, Invocation, Json, Tool};
 use serde_json::{Value, from_str, json};
 
@@ -261,9 +262,10 @@ fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
 
 fn info(name: &str) -> ToolInfo {
     match name {
-        "run_subtask" => subtask::info(),
-        "human_input" => human::info(),
-        "delegate" | "delegateTask" => delegation::info(name, &["Cook", "Waiter"]),
+        "run_subtask" => OwnTool::RunSubtask.info(),
+        "human_input" => OwnTool::HumanInput.info(),
+        "delegate" => delegation::info(OwnTool::Delegate, &["Cook", "Waiter"]),
+        "delegateTask" => delegation::info(OwnTool::DelegateTask, &["Cook", "Waiter"]),
         "web_search" => {
             let schema = json!({ "properties": { "query": { "type": "string" } }, "required": ["query"] });
             ToolInfo { schema: Schema::new(schema), ..ToolInfo::new(name, "Searches.") }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::{delegation, subtask};
+use consort_core::own_tool::OwnTool;
 use serde_json::Value;
 
 use super::outline;
@@ -59,7 +59,7 @@ fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
 
 /// The parts of a list that no call was made for.
 fn left(prompt: &Prompt<'_>, done: &[Done<'_>], tools: &[Arc<ToolInfo>]) -> Vec<String> {
-    let handed = [subtask::RUN, delegation::PEER, delegation::MANAGER];
+    let handed = [OwnTool::RunSubtask.name(), OwnTool::Delegate.name(), OwnTool::DelegateTask.name()];
     let (_, parts) = find::parts(prompt.task());
     if parts.len() < 2 || done.iter().any(|done| handed.contains(&done.tool)) {
         return Vec::new();

@@ -8,7 +8,7 @@ use axum::{Json, Router};
 use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::dynamic::NETWORK;
-use consort_core::human;
+use consort_core::own_tool::OwnTool;
 use consort_core::template;
 use consort_net::wire::{Capability, CapabilityKind};
 use consort_tools::{DynamicToolProvider, Tool};
@@ -62,7 +62,7 @@ fn live(found: &dyn Tool, direct: &[Permission]) -> Value {
 
 fn tool(info: &ToolInfo, direct: &[Permission]) -> Value {
     json!({ "name": info.name, "description": info.description, "permission": info.permission, "effect": info.effect,
-        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) && info.name != human::ASK })
+        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) && info.as_own() != Some(OwnTool::HumanInput) })
 }
 
 fn model(info: &ModelInfo) -> Value {

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
 use consort_core::catalog::ToolInfo;
-use consort_core::human;
 use consort_core::id::Id;
+use consort_core::own_tool::OwnTool;
 use consort_http::trace::{self, Trace};
 use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
@@ -86,7 +86,7 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
         }
         return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", catalog.unknown_tool(name)));
     };
-    if tool.name == human::ASK {
+    if tool.as_own() == Some(OwnTool::HumanInput) {
         let message = format!("the tool '{name}' may not be called directly: only a task can ask a person");
         return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
     }

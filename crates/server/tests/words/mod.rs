@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
-use consort_core::human;
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::{Review, ReviewRule};
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
@@ -124,7 +124,7 @@ async fn a_person_can_be_asked_by_a_task_where_the_catalog_says_so_and_never_dir
     let here = talking().await;
     assert_eq!(here.post("/api/runs", asking.clone()).await.problem(), (400, "INVALID_TOOL".to_owned()));
     let mut open = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
-    open.catalog.tools.push(Arc::new(human::info()));
+    open.catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
     let here = start(open).await;
     assert_eq!(here.post("/api/runs", asking).await.status, 200);
     let tools = here.get("/api/capabilities").await.json()["tools"].clone();

@@ -3,13 +3,11 @@
 
 use std::sync::Arc;
 
-use consort_core::catalog::{Permission, ToolInfo};
-use consort_core::compile::SEARCH;
-use consort_core::schema::Schema;
+use consort_core::catalog::ToolInfo;
+use consort_core::own_tool::OwnTool;
 use consort_log::clock::Clock;
 use futures::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::arguments::arguments;
 use crate::collections::{Collections, Hit};
@@ -33,33 +31,9 @@ struct Arguments {
 }
 
 impl SearchCollections {
-    /// What agents call it.
-    pub const NAME: &str = SEARCH;
-
     /// A tool over these collections.
     pub fn new(collections: Collections, clock: Clock) -> SearchCollections {
-        SearchCollections { info: Arc::new(SearchCollections::told()), collections, clock }
-    }
-
-    /// What is known about it without any collections.
-    pub fn told() -> ToolInfo {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "query": { "type": "string", "description": "Words to look for" },
-                "collections": {
-                    "type": "array",
-                    "items": { "type": "string" },
-                    "description": "Names of collections; all are searched when there are none"
-                }
-            },
-            "required": ["query"]
-        });
-        ToolInfo {
-            schema: Schema::new(schema),
-            permission: Permission::Knowledge,
-            ..ToolInfo::new(SearchCollections::NAME, "Finds passages of the documents in collections by their words")
-        }
+        SearchCollections { info: Arc::new(OwnTool::SearchCollections.info()), collections, clock }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::ToolInfo;
-use consort_core::chore;
+use consort_core::own_tool::OwnTool;
 use consort_log::clock::Clock;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -31,8 +31,8 @@ pub struct Remember {
 
 /// Both, over one memory.
 pub fn memory_tools(memory: &Memory, clock: Clock) -> (Recall, Remember) {
-    let [recall, remember] = chore::memory_tools().map(Arc::new);
-    let remember = Remember { info: remember, memory: memory.clone(), clock };
+    let recall = Arc::new(OwnTool::MemoryRecall.info());
+    let remember = Remember { info: Arc::new(OwnTool::MemoryStore.info()), memory: memory.clone(), clock };
     (Recall { info: recall, memory: memory.clone() }, remember)
 }
 
