@@ -13,6 +13,7 @@ mod made_up;
 mod model_options;
 mod outputs;
 mod properties;
+mod recorded;
 mod silence;
 mod spans;
 mod steering;

@@ -20,7 +20,7 @@ use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::schema::Schema;
 use crate::span::Span;
-use crate::tests::described;
+use crate::tests::{described, recorded};
 
 /// What each model may do at once in these tests.
 const SLOTS: usize = 1000;
@@ -113,6 +113,12 @@ pub(super) fn compiled(ensemble: &Ensemble) -> Compiled {
     compile(ensemble, Request::default(), &catalog()).unwrap()
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        recorded::record(&self.log);
+    }
+}
+
 impl World {
     /// The ensemble, accepted and adopted, and moved on until it waits.
     pub(super) fn new(ensemble: &Ensemble) -> World {
@@ -194,6 +200,7 @@ impl World {
 
     /// Forgets everything but these events, which nobody has acted on.
     pub(super) fn start_over(&mut self, events: Vec<Event>) {
+        recorded::record(&self.log);
         (self.run, self.stored) = (Run::default(), Run::default());
         self.log.clear();
         self.waiting.clear();
