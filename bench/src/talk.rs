@@ -188,7 +188,7 @@ impl Parlour {
         let mut frames = self.chats.turn(&seat, &said.turn, seq).await?;
         let mut last = None;
         while let Some(frame) = frames.next().await {
-            last = Some(frame?.1);
+            last = Some(frame?.text);
         }
         ensure!(last.context("no frames")?.contains(r#""done":true"#), "a turn was cut off");
         Ok(())

@@ -126,7 +126,7 @@ async fn attend(chats: &Chats, thread: &str, seen: &mut Vec<Value>) {
     }
     while !seen.last().is_some_and(|frame| frame["done"] == true) {
         let frame = timeout(PATIENCE, frames.next()).await.expect("the turn waits for nothing").unwrap().unwrap();
-        let (number, text) = frame;
+        let consort_chat::Numbered { seq: number, text, .. } = frame;
         if number.is_some() {
             let frame: Value = serde_json::from_str(&text).unwrap();
             let asks = frame["type"] == "tool_approval_request";
@@ -242,7 +242,7 @@ async fn a_turn_goes_on_wherever_the_process_died() {
 async fn heard(mut frames: impl futures::Stream<Item = Result<Numbered, consort_log::Error>> + Unpin) -> String {
     let (mut said, mut talks) = (String::new(), false);
     while let Some(frame) = timeout(PATIENCE, frames.next()).await.expect("the turn is over") {
-        let frame: Value = serde_json::from_str(&frame.unwrap().1).unwrap();
+        let frame: Value = serde_json::from_str(&frame.unwrap().text).unwrap();
         match frame["type"].as_str().unwrap() {
             "llm_started" => talks = true,
             "llm_completed" => talks = false,
@@ -370,7 +370,7 @@ async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
 
 /// The last frame of all.
 fn last(frames: Vec<Result<Numbered, consort_log::Error>>) -> Value {
-    serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().1).unwrap()
+    serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().text).unwrap()
 }
 
 /// A log that takes its time: what was appended can be read some steps before

@@ -88,8 +88,12 @@ async fn files_are_changed_in_the_workspace_alone_and_the_trace_tells_of_it() {
     let events = run.events().await.unwrap();
     assert_eq!(run.finished().await.unwrap().answer(), "Noted.");
     let changed = events.map(Result::unwrap).filter(|event| std::future::ready(event.kind() == "file_changed"));
-    let changed: Vec<String> = changed.map(|event| event.json()["filePath"].to_string()).collect().await;
-    assert_eq!(changed, ["\"notes/tea.md\""]);
+    let path = |event: consort::Event| match event.frame() {
+        Some(consort::Frame::FileChanged { file_path, .. }) => file_path.clone(),
+        other => panic!("{other:?}"),
+    };
+    let changed: Vec<String> = changed.map(path).collect().await;
+    assert_eq!(changed, ["notes/tea.md"]);
     assert_eq!(std::fs::read_to_string(work.join("notes/tea.md")).unwrap(), "green");
     let heard = format!("{:?}", model.sent("1.1").unwrap().messages.last().unwrap());
     assert!(heard.contains("is_error: true") && !home.path().join("tea.md").exists(), "{heard}");

@@ -61,8 +61,34 @@ enum Found {
     Nothing,
 }
 
-/// A frame of a thread; its number, if it is stored.
-pub type Numbered = (Option<u64>, Arc<str>);
+/// A frame of a thread.
+#[derive(Clone, Debug)]
+pub struct Numbered {
+    /// Its number in the thread, if it is stored.
+    pub seq: Option<u64>,
+    /// Its type.
+    pub kind: &'static str,
+    /// The frame as it is sent.
+    pub text: Arc<str>,
+}
+
+impl Numbered {
+    /// A frame of a turn whose first event has the number `base`; none for the
+    /// result, because the last event of a turn says that it is over.
+    fn of(base: u64, frame: &Frame) -> Option<Numbered> {
+        let seq = match frame {
+            Frame::Event { seq, .. } => Some(base + seq),
+            Frame::Delta { .. } => None,
+            Frame::Result { .. } => return None,
+        };
+        Some(Numbered { seq, kind: frame.kind(), text: frame.text().clone() })
+    }
+
+    /// The word that a message which waited is not answered.
+    pub(super) fn refusal(text: Arc<str>) -> Numbered {
+        Numbered { seq: None, kind: "error", text }
+    }
+}
 
 impl Chats {
     /// The frames of a thread from somewhere on, until it is deleted. Whoever
@@ -106,10 +132,7 @@ impl Chats {
         let frames = self.tail(seat, turn, 0).await?;
         let numbered = move |frame: Result<Frame, log::Error>| {
             std::future::ready(match frame {
-                Ok(Frame::Event { seq, text }) => Some(Ok((Some(base + seq), text))),
-                Ok(Frame::Delta { text, .. }) => Some(Ok((None, text))),
-                // The last event says that the turn is over.
-                Ok(Frame::Result { .. }) => None,
+                Ok(frame) => Numbered::of(base, &frame).map(Ok),
                 Err(error) => Some(Err(error)),
             })
         };
@@ -125,7 +148,7 @@ impl Chats {
         for turn in turns.filter(|turn| turn.next > from) {
             let (first, left) = (from.saturating_sub(turn.base), max - frames.len());
             let page = unless_damaged(self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from))?;
-            frames.extend(page.unwrap_or_default());
+            frames.extend(page.unwrap_or_default().iter().map(|frame| frame.text().clone()));
             if frames.len() >= max {
                 break;
             }
@@ -152,18 +175,20 @@ impl Follower {
             let Some((bounds, frames)) = &mut self.turn else {
                 match self.find().await {
                     Ok(Found::Turn) => continue,
-                    Ok(Found::Refusal(text)) => return Some(Ok((None, text))),
+                    Ok(Found::Refusal(text)) => return Some(Ok(Numbered::refusal(text))),
                     Ok(Found::Nothing) => return None,
                     Err(error) => return Some(Err(unreadable(error))),
                 }
             };
             match frames.next().await {
-                Some(Ok(Frame::Event { seq, text })) => {
-                    let seq = bounds.base + seq;
-                    self.next = seq + 1;
-                    return Some(Ok((Some(seq), text)));
-                }
-                Some(Ok(Frame::Delta { text, .. })) => return Some(Ok((None, text))),
+                Some(Ok(frame)) => match Numbered::of(bounds.base, &frame) {
+                    Some(numbered) => {
+                        self.next = numbered.seq.map_or(self.next, |seq| seq + 1);
+                        return Some(Ok(numbered));
+                    }
+                    // The last event says that the turn is over.
+                    None => self.turn = None,
+                },
                 Some(Err(error)) => {
                     if matches!(error, log::Error::Damaged { .. }) {
                         // It stays as it is: the thread goes on with the turn after it.
@@ -172,8 +197,7 @@ impl Follower {
                     }
                     return Some(Err(error));
                 }
-                // The last event says that the turn is over.
-                Some(Ok(Frame::Result { .. })) | None => self.turn = None,
+                None => self.turn = None,
             }
         }
     }

@@ -146,7 +146,7 @@ impl Chats {
     /// Why a message that waited is not answered, if that is known.
     fn refusal(&self, thread: &str, turn: &str) -> BoxStream<'static, Result<Numbered, log::Error>> {
         let refusal = self.0.live.conversation(thread).refusal_of(turn);
-        stream::iter(refusal.map(|text| Ok((None, text)))).boxed()
+        stream::iter(refusal.map(|text| Ok(Numbered::refusal(text)))).boxed()
     }
 }
 

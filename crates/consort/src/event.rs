@@ -1,13 +1,12 @@
 //! What a run shows while it works: one event for everything that happened,
 //! and words of models as they come.
 
-use std::sync::Arc;
-
 use consort_core::event::Timing;
+use consort_core::frame;
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::EventFrame;
 use consort_runtime::ring::Frame;
 use futures::stream::BoxStream;
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::error::Error;
 
@@ -36,11 +35,7 @@ pub type Events = BoxStream<'static, Result<Event, Error>>;
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    seq: Option<u64>,
-    text: Arc<str>,
-    body: Value,
-}
+pub struct Event(Frame);
 
 /// A question to a person: answer it with [`Run::review`](crate::Run::review).
 ///
@@ -63,16 +58,13 @@ pub struct Event {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     /// Its name, unique among all runs.
-    #[serde(rename = "reviewId")]
     pub id: String,
     /// The task it is about.
     pub task_name: String,
     /// What the task has put out so far; empty before it starts.
-    #[serde(rename = "taskOutput", default)]
     pub output: String,
     /// What an agent asks, when it was an agent who asked.
     pub prompt: Option<String>,
@@ -81,51 +73,64 @@ pub struct Review {
 }
 
 impl Event {
-    pub(crate) fn new(frame: &Frame) -> Result<Event, Error> {
-        let seq = match frame {
-            Frame::Event { seq, .. } => Some(*seq),
-            Frame::Delta { .. } | Frame::Result { .. } => None,
-        };
-        let text = frame.text().clone();
-        Ok(Event { seq, body: serde_json::from_str(&text)?, text })
+    pub(crate) fn new(frame: Frame) -> Event {
+        Event(frame)
     }
 
     /// Its number in the run, from 0; words of a model and the result have none.
     pub fn seq(&self) -> Option<u64> {
-        self.seq
+        match &self.0 {
+            Frame::Event { seq, .. } => Some(*seq),
+            Frame::Delta { .. } | Frame::Result { .. } => None,
+        }
     }
 
-    /// What happened: `task_started`, `tool_called`, `token`, `run_result`, …
-    pub fn kind(&self) -> &str {
-        self.str("type").unwrap_or_default()
+    /// The type of the event: `task_started`, `tool_called`, `token`, `run_result`, …
+    pub fn kind(&self) -> &'static str {
+        self.0.kind()
     }
 
     /// Everything it says, as JSON text for a wire.
     pub fn text(&self) -> &str {
-        &self.text
+        self.0.text()
     }
 
-    /// Everything it says.
-    pub fn json(&self) -> &Value {
-        &self.body
+    /// Everything it says, as a value; none for words of a model and for the result.
+    pub fn frame(&self) -> Option<&frame::run::Frame> {
+        match &self.0 {
+            Frame::Event { frame, .. } => match &**frame {
+                EventFrame::Run(event) => Some(&event.frame),
+                EventFrame::Turn(_) => None,
+            },
+            Frame::Delta { .. } | Frame::Result { .. } => None,
+        }
     }
 
     /// The task it is about, if it is about one.
     pub fn task(&self) -> Option<&str> {
-        self.str("taskName")
+        self.frame()?.task()?.task_name.as_deref()
     }
 
     /// The words, when a model is talking.
     pub fn token(&self) -> Option<&str> {
-        self.str("token")
+        match &self.0 {
+            Frame::Delta { frame, .. } => match &**frame {
+                LiveFrame::Token { token, .. } => Some(token),
+                LiveFrame::Chunk { .. } | LiveFrame::ToolProgress(_) => None,
+            },
+            Frame::Event { .. } | Frame::Result { .. } => None,
+        }
     }
 
     /// The question, when a person is asked one.
     pub fn review(&self) -> Option<Review> {
-        if self.kind() == "review_requested" { Review::deserialize(&self.body).ok() } else { None }
-    }
-
-    fn str(&self, name: &str) -> Option<&str> {
-        self.body.get(name).and_then(Value::as_str)
+        let frame::run::Frame::ReviewRequested(review) = self.frame()? else { return None };
+        Some(Review {
+            id: review.review_id.clone(),
+            task_name: review.task.task_name.clone().unwrap_or_default(),
+            output: review.task_output.to_string(),
+            prompt: review.prompt.clone(),
+            timing: review.timing,
+        })
     }
 }

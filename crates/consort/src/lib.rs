@@ -72,6 +72,8 @@ pub use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission,
 pub use consort_core::chat::{Mode, Rules as ChatRules};
 pub use consort_core::decide::Refused;
 pub use consort_core::event::{CancelMode, Decision, Timing};
+pub use consort_core::frame::field as frame_field;
+pub use consort_core::frame::run::Frame;
 pub use consort_core::mistake::{Code, Mistake};
 pub use consort_core::model_options::{ModelOptions, ReasoningEffort};
 pub use consort_core::spec::{

@@ -71,7 +71,7 @@ impl Run {
     pub async fn events_from(&self, seq: u64) -> Result<Events, Error> {
         let frames = self.engine.tail(&self.id, seq).await?;
         let event = |frame| match frame {
-            Ok(frame) => Event::new(&frame),
+            Ok(frame) => Ok(Event::new(frame)),
             Err(error) => Err(consort_runtime::engine::Error::Log(error).into()),
         };
         Ok(frames.map(event).boxed())

@@ -3,6 +3,7 @@
 //! then the task fails with what there is, or, where its owner wants that, takes
 //! it as it is. None of these rounds counts as an iteration.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Fact;
@@ -51,7 +52,7 @@ impl Completeness {
 }
 
 /// What follows a reply that is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sequel {
     /// The model is asked to go on, or asked again.

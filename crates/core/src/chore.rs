@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ const REFLECTION: &str = "reflection/";
 pub const DETERMINISTIC_ROLE: &str = "(deterministic)";
 
 /// What the calls are for; in the order a task comes to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Chore {
     /// Finding what earlier runs remembered.

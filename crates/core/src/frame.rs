@@ -1,21 +1,33 @@
 //! What watchers see: one frame per event. A frame is a rendering of the event
 //! *and the state right after it*, so it may quote what earlier events hold.
 //! Names follow the protocol; where it had no frame for a fact, ours is named
-//! after the fact.
+//! after the fact. `run` and `chat` list the frames, this file makes them.
 
-use serde_json::{Map, Value, json};
+pub mod chat;
+pub mod field;
+pub mod live;
+pub mod numbered;
+pub mod run;
+
+use serde_json::Value;
 
 use crate::answer::Sequel;
 use crate::budget::{Breach, Reason};
 use crate::calls::Slot;
-use crate::event::{AfterFailure, Decision, Directive, Event, Fact, Timing};
+use crate::event::{Decision, Directive, Event, Fact, Origin, Timing};
+use crate::frame::field::{
+    Amount, CallOutcome, DeclaredTask, Delegation, Exceeded, ForkedFrom, Iso, ModelCall, Nullable, Quoted, QuotedRole,
+    ResponseType, Review, TaskPlace, ToolRequest, TurnPlace,
+};
+use crate::frame::numbered::{EventFrame, RunFrame, TurnFrame};
+use crate::frame::run::Frame;
 use crate::human::Question;
 use crate::id::Id;
-use crate::message::{Call, Message, Outcome, Reply, Stop};
+use crate::message::{Call, Message, Outcome, Reply, Stop, Usage};
 use crate::output;
 use crate::run::{How, Run};
-use crate::time::iso;
-use crate::turn::{Turn, Used};
+use crate::text::Text;
+use crate::turn::Turn;
 use crate::view::{cost_text, usd};
 
 /// Messages quoted in the frame of a model call.
@@ -25,173 +37,182 @@ const PROMPT_CHARS_MAX: usize = 8000;
 
 impl Run {
     /// The frame of `event`, which was just applied to this run as its `seq`th.
-    pub fn frame(&self, run: &str, seq: u64, event: &Event) -> Value {
+    pub fn frame(&self, run: &str, seq: u64, event: &Event) -> EventFrame {
         if let Some(chat) = &self.spec.chat {
-            return self.chat_frame(chat, (run, seq), event);
+            return EventFrame::Turn(TurnFrame {
+                thread_id: chat.thread.clone(),
+                turn_id: run.into(),
+                chat_seq: chat.base + seq,
+                frame: self.chat_body(run, event),
+                at: Iso(event.at),
+            });
         }
-        let mut frame = Map::new();
-        let (kind, fields) = self.fields(run, event);
-        frame.insert("type".to_owned(), kind.into());
-        frame.insert("runId".to_owned(), run.into());
-        frame.insert("seq".to_owned(), seq.into());
-        if let Value::Object(fields) = fields {
-            frame.extend(fields.into_iter().filter(|(name, value)| !is_absent(name, value)));
-        }
-        if seq < self.copied {
-            frame.insert("inherited".to_owned(), true.into());
-        }
-        frame.insert("at".to_owned(), iso(event.at).into());
-        Value::Object(frame)
+        EventFrame::Run(RunFrame {
+            run_id: run.into(),
+            seq,
+            frame: self.body(run, event),
+            inherited: seq < self.copied,
+            at: Iso(event.at),
+        })
     }
 
-    // sizes: allow fn-length fields — the one place that lists every frame
+    // sizes: allow fn-length body — the one place that lists every frame
     #[expect(clippy::too_many_lines, reason = "the one place that lists every frame")]
-    pub(crate) fn fields(&self, run: &str, event: &Event) -> (&'static str, Value) {
-        let at = || iso(event.at);
+    pub(crate) fn body(&self, run: &str, event: &Event) -> Frame {
+        let at = Iso(event.at);
         match &event.fact {
-            Fact::RunAccepted { .. } => ("run_accepted", self.accepted_fields()),
-            Fact::RunAdopted { epoch } => ("run_adopted", json!({ "epoch": epoch })),
-            Fact::RunForked { .. } => ("run_forked", json!(self.descent())),
-            Fact::RunStarted => {
-                let (total, workflow) = (self.spec.team().len(), self.spec.workflow.word());
-                let fields = json!({ "ensembleId": self.ensemble_id, "startedAt": at(), "totalTasks": total, "workflow": workflow });
-                ("ensemble_started", fields)
-            }
+            Fact::RunAccepted { .. } => self.accepted_frame(),
+            Fact::RunAdopted { epoch } => Frame::RunAdopted { epoch: *epoch },
+            Fact::RunForked { .. } => self.forked_frame(),
+            Fact::RunStarted => Frame::EnsembleStarted {
+                ensemble_id: self.ensemble_id.clone(),
+                started_at: at,
+                total_tasks: self.spec.team().len(),
+                workflow: self.spec.workflow,
+            },
             Fact::BeltComposed { task, tools } => {
-                let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-                ("belt_composed", self.at_task(&Id::task(*task), json!({ "toolNames": names })))
+                let tool_names = tools.iter().map(|tool| tool.name.clone()).collect();
+                Frame::BeltComposed { task: self.task_place(&Id::task(*task)), tool_names }
             }
             Fact::TaskStarted { turn } => {
-                ("task_started", self.at_task(turn, json!({ "totalTasks": self.total_shown(), "startedAt": at() })))
+                Frame::TaskStarted { task: self.task_place(turn), total_tasks: self.total_shown(), started_at: at }
             }
-            Fact::PromptBuilt { turn, user, .. } => ("task_input", self.input(turn, user.as_str(), &at())),
+            Fact::PromptBuilt { turn, user, .. } => self.input_frame(turn, user.as_str(), at),
             Fact::ChoreBegun { turn, chore, calls } => {
-                let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
-                ("chore_started", self.at_task(turn, json!({ "chore": chore, "toolNames": tools })))
+                let tool_names = calls.iter().map(|call| call.tool.clone()).collect();
+                Frame::ChoreStarted { task: self.task_place(turn), chore: *chore, tool_names }
             }
-            Fact::ReflectionBegun { turn } => ("reflection_started", self.at_task(turn, json!({}))),
-            Fact::ModelAsked { turn, round, model, .. } => {
-                ("llm_iteration_started", self.iteration(turn, *round, model))
-            }
+            Fact::ReflectionBegun { turn } => Frame::ReflectionStarted { task: self.task_place(turn) },
+            Fact::ModelAsked { turn, round, model, .. } => self.asked_frame(turn, *round, model),
             Fact::ModelRetried { turn, attempt, .. } => {
-                ("model_retried", self.at_call(turn, json!({ "attempt": attempt })))
+                Frame::ModelRetried { call: self.model_call_place(turn), attempt: *attempt }
             }
             Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
-                let usage = usage.unwrap_or_default();
-                let mut fields = self.at_answer(turn, reply);
-                merge(
-                    &mut fields,
-                    json!({ "inputTokens": usage.input, "outputTokens": usage.output, "latencyMs": latency_ms }),
-                );
-                ("llm_iteration_completed", fields)
+                self.replied_frame(turn, reply, usage.unwrap_or_default(), *latency_ms)
             }
-            Fact::AnswerTruncated { turn, then, in_call } => {
-                ("answer_truncated", self.at_reply(turn, self.truncated_fields(turn, *then, *in_call)))
+            Fact::AnswerTruncated { turn, then, in_call } => self.truncated_frame(turn, *then, *in_call),
+            Fact::AnswerEmpty { turn, then } => {
+                Frame::AnswerEmpty { call: self.answered_call_place(turn), then: *then }
             }
-            Fact::AnswerEmpty { turn, then } => ("answer_empty", self.at_reply(turn, json!({ "then": then }))),
-            Fact::UsageCounted { turn, .. } => ("metrics_snapshot", self.metrics_of(turn)),
+            Fact::UsageCounted { turn, .. } => self.metrics_frame(turn),
             Fact::ModelFailed { turn, failure, then, .. } => {
-                let fields = json!({ "error": failure.kind, "message": failure.message, "then": after(then) });
-                ("model_failed", self.at_call(turn, fields))
+                let (error, message) = (failure.kind, failure.message.clone());
+                Frame::ModelFailed { call: self.model_call_place(turn), error, message, then: then.into() }
             }
             Fact::HistoryDropped { turn, exchanges } => {
-                ("history_dropped", self.at_call(turn, json!({ "exchanges": exchanges })))
+                Frame::HistoryDropped { call: self.model_call_place(turn), exchanges: *exchanges }
             }
             Fact::OutputRejected { turn, violations } => {
-                ("output_rejected", self.at_call(turn, json!({ "violations": violations })))
+                Frame::OutputRejected { call: self.model_call_place(turn), violations: violations.clone() }
             }
-            Fact::LastRoundBegun { turn } => ("last_round", self.at_call(turn, json!({}))),
+            Fact::LastRoundBegun { turn } => Frame::LastRound { call: self.model_call_place(turn) },
             Fact::LoopNoticed { turn, tool, times } => {
-                ("loop_noticed", self.at_call(turn, json!({ "toolName": tool, "times": times })))
+                Frame::LoopNoticed { call: self.model_call_place(turn), tool_name: tool.clone(), times: *times }
             }
-            Fact::CallCharged { call, spent } => {
-                let (tokens, cost) = (spent.usage.total(), usd(spent.claim().cost));
-                ("call_charged", self.at_turn_of(call, json!({ "callId": call, "tokens": tokens, "cost": cost })))
-            }
+            Fact::CallCharged { call, spent } => Frame::CallCharged {
+                turn: self.caller(call),
+                call_id: call.to_string(),
+                tokens: spent.usage.total(),
+                cost: usd(spent.claim().cost),
+            },
             Fact::ToolDispatched { call, .. } => {
-                let (name, args) = self.asked_call(call);
-                (
-                    "tool_dispatched",
-                    self.at_turn_of(call, json!({ "callId": call, "toolName": name, "toolArguments": args })),
-                )
+                let (tool_name, tool_arguments) = self.asked_call(call);
+                Frame::ToolDispatched { turn: self.caller(call), call_id: call.to_string(), tool_name, tool_arguments }
             }
-            Fact::FinishDemanded { turn } => ("finish_demanded", self.at_call(turn, json!({}))),
-            Fact::SubtaskStarted { call, title, user, tools, .. } => {
-                let fields = json!({ "callId": call, "title": title, "instructions": user, "toolNames": tools, "depth": call.depth() });
-                ("subtask_started", self.at_turn_of(call, fields))
-            }
+            Fact::FinishDemanded { turn } => Frame::FinishDemanded { call: self.model_call_place(turn) },
+            Fact::SubtaskStarted { call, title, user, tools, .. } => Frame::SubtaskStarted {
+                turn: self.caller(call),
+                call_id: call.to_string(),
+                title: title.clone(),
+                instructions: user.clone(),
+                tool_names: tools.clone(),
+                depth: call.depth(),
+            },
             Fact::DelegationStarted { call, task, .. } => {
-                ("delegation_started", self.errand(call, self.worker_role(call), json!({ "taskDescription": task })))
+                let delegation = self.delegation(call, self.worker_role(call));
+                Frame::DelegationStarted { delegation, task_description: task.clone() }
             }
-            Fact::DelegationEnded { call, error } => self.errand_ended(call, error.as_deref(), event.at),
+            Fact::DelegationEnded { call, error } => self.delegation_ended_frame(call, error.as_deref(), event.at),
             Fact::DelegationRefused { call, role, reason } => {
-                ("delegation_failed", self.errand(call, role, json!({ "reason": reason })))
+                Frame::DelegationFailed { delegation: self.delegation(call, role), reason: reason.clone() }
             }
-            Fact::ToolReturned { call, outcome, duration_ms } => {
-                ("tool_called", self.called(call, outcome, *duration_ms))
+            Fact::ToolReturned { call, outcome, duration_ms } => self.called_frame(call, outcome, *duration_ms),
+            Fact::FileChanged { call, change } => Frame::FileChanged {
+                turn: self.caller(call),
+                file_path: change.file_path.clone(),
+                change_type: change.change_type,
+                lines_added: change.lines_added,
+                lines_removed: change.lines_removed,
+                call_id: call.to_string(),
+                timestamp: at,
+            },
+            Fact::ReviewOpened { review, .. } => {
+                self.review_view(run, *review).map_or(Frame::Unknown, Frame::ReviewRequested)
             }
-            Fact::FileChanged { call, change } => {
-                let mut fields = json!(change);
-                merge(&mut fields, json!({ "callId": call, "timestamp": at() }));
-                ("file_changed", self.at_turn_of(call, fields))
-            }
-            Fact::ReviewOpened { review, .. } => ("review_requested", self.review_fields(run, *review)),
             Fact::ReviewDecided { review, decision, by } => {
-                let (revised, feedback) = said(decision);
-                let fields = json!({ "reviewId": review_id(run, *review), "decision": decision.word(), "by": by,
-                    "revisedOutput": revised, "feedback": feedback });
-                ("review_decided", fields)
+                let (revised_output, feedback) = said(decision);
+                let (review_id, decision) = (review_id(run, *review), decision.into());
+                Frame::ReviewDecided { review_id, decision, by: by.clone(), revised_output, feedback }
             }
             Fact::ReviewTimedOut { review, action } => {
-                ("review_timed_out", json!({ "reviewId": review_id(run, *review), "action": action }))
+                Frame::ReviewTimedOut { review_id: review_id(run, *review), action: *action }
             }
-            Fact::ReviewClosed { review } => ("review_closed", json!({ "reviewId": review_id(run, *review) })),
-            Fact::TaskCompleted { turn } => ("task_completed", self.completed_fields(turn, &at())),
-            Fact::TaskFailed { turn, reason, cancelled } => {
-                let cancelled = cancelled.then_some(true);
-                let partial = self.tasks.get(&turn.task_index()).and_then(|ended| ended.partial.as_ref());
-                let fields =
-                    json!({ "failedAt": at(), "reason": reason, "cancelled": cancelled, "partialOutput": partial });
-                ("task_failed", self.at_task(turn, fields))
+            Fact::ReviewClosed { review } => Frame::ReviewClosed { review_id: review_id(run, *review) },
+            Fact::TaskCompleted { turn } => self.completed_frame(turn, at),
+            Fact::TaskFailed { turn, reason, cancelled } => Frame::TaskFailed {
+                task: self.task_place(turn),
+                failed_at: at,
+                reason: reason.clone(),
+                cancelled: cancelled.then_some(true),
+                partial_output: self.tasks.get(&turn.task_index()).and_then(|ended| ended.partial.clone()),
+            },
+            Fact::TaskSkipped { turn, reason } => {
+                Frame::TaskSkipped { task: self.task_place(turn), reason: reason.clone() }
             }
-            Fact::TaskSkipped { turn, reason } => ("task_skipped", self.at_task(turn, json!({ "reason": reason }))),
-            Fact::DirectiveGiven { directive } => ("directive_active", self.directive_fields(run, directive)),
-            Fact::DirectiveDelivered { directive, turn, round } => {
-                let id = directive_id(run, *directive);
-                let fields = json!({ "directiveId": id, "taskIndex": self.shown(turn), "iterationIndex": round });
-                ("directive_delivered", fields)
-            }
-            Fact::ModelSwitched { previous, by, .. } => ("model_switched", self.switched_fields(previous, by)),
-            Fact::CancelRequested { mode, by } => ("cancel_requested", json!({ "mode": mode, "by": by })),
-            Fact::RunPaused { by } => ("run_paused", json!({ "by": by })),
-            Fact::RunResumed { by } => ("run_resumed", json!({ "by": by })),
-            Fact::BudgetExceeded { breach } => ("budget_exceeded", breached(breach)),
-            Fact::Chat(_) => ("chat", Value::Null),
-            Fact::RunEnded { end } => {
-                let fields = json!({ "ensembleId": self.ensemble_id, "completedAt": at(),
-                    "durationMs": self.duration_ms(event.at), "exitReason": end.exit_reason(),
-                    "totalTokens": self.total_tokens(), "totalToolCalls": self.totals.tool_calls, "error": self.error() });
-                ("ensemble_completed", fields)
-            }
+            Fact::DirectiveGiven { directive } => self.directive_frame(run, directive),
+            Fact::DirectiveDelivered { directive, turn, round } => Frame::DirectiveDelivered {
+                directive_id: directive_id(run, *directive),
+                task_index: self.shown(turn),
+                iteration_index: *round,
+            },
+            Fact::ModelSwitched { previous, by, .. } => self.switched_frame(previous, by),
+            Fact::CancelRequested { mode, by } => Frame::CancelRequested { mode: *mode, by: by.clone() },
+            Fact::RunPaused { by } => Frame::RunPaused { by: by.clone() },
+            Fact::RunResumed { by } => Frame::RunResumed { by: by.clone() },
+            Fact::BudgetExceeded { breach } => Frame::BudgetExceeded(exceeded(breach)),
+            // Runs that are no chat have no such facts.
+            Fact::Chat(_) => Frame::Unknown,
+            Fact::RunEnded { end } => Frame::EnsembleCompleted {
+                ensemble_id: self.ensemble_id.clone(),
+                completed_at: at,
+                duration_ms: self.duration_ms(event.at),
+                exit_reason: end.into(),
+                total_tokens: self.total_tokens(),
+                total_tool_calls: self.totals.tool_calls,
+                error: self.error().map(str::to_owned),
+            },
         }
     }
 
-    fn errand_ended(&self, call: &Id, error: Option<&str>, at: u64) -> (&'static str, Value) {
-        let began = self.turns.get(call).map_or(at, |turn| turn.used.started_at);
-        let (kind, fields) = match error {
-            None => ("delegation_completed", json!({ "durationMs": at.saturating_sub(began) })),
-            Some(reason) => ("delegation_failed", json!({ "reason": reason })),
+    fn accepted_frame(&self) -> Frame {
+        let task = |(index, task): (usize, &crate::spec::Task)| DeclaredTask {
+            task_index: index + 1,
+            name: task.name.clone(),
+            agent_role: task.agent.role.clone(),
+            context: task.context.iter().map(|position| position + 1).collect(),
         };
-        (kind, self.errand(call, self.worker_role(call), fields))
+        let tasks: Vec<DeclaredTask> = self.spec.team().iter().enumerate().map(task).collect();
+        let (ensemble, workflow) = (self.spec.name.clone(), self.spec.workflow);
+        Frame::RunAccepted { ensemble, workflow, total_tasks: tasks.len(), tasks }
     }
 
-    fn accepted_fields(&self) -> Value {
-        let task = |(index, task): (usize, &crate::spec::Task)| {
-            let context: Vec<usize> = task.context.iter().map(|position| position + 1).collect();
-            json!({ "taskIndex": index + 1, "name": task.name, "agentRole": task.agent.role, "context": context })
+    fn forked_frame(&self) -> Frame {
+        let (retry_of, forked_from) = match &self.origin {
+            None => (None, None),
+            Some(Origin::Retry { run }) => (Some(run.clone()), None),
+            Some(Origin::Fork { run, seq }) => (None, Some(ForkedFrom { run_id: run.clone(), seq: *seq })),
         };
-        let tasks: Vec<Value> = self.spec.team().iter().enumerate().map(task).collect();
-        json!({ "ensemble": self.spec.name, "workflow": self.spec.workflow.word(), "totalTasks": tasks.len(), "tasks": tasks })
+        Frame::RunForked { retry_of, forked_from }
     }
 
     /// The number of the task a turn belongs to, as people see it: a manager's
@@ -204,128 +225,138 @@ impl Run {
         if self.spec.is_manager(self.spec.tasks.len().saturating_sub(1)) { 1 } else { self.spec.tasks.len() }
     }
 
-    /// Who handed work to whom.
-    fn errand(&self, call: &Id, role: &str, fields: Value) -> Value {
+    fn delegation_ended_frame(&self, call: &Id, error: Option<&str>, at: u64) -> Frame {
+        let delegation = self.delegation(call, self.worker_role(call));
+        match error {
+            None => {
+                let began = self.turns.get(call).map_or(at, |turn| turn.used.started_at);
+                Frame::DelegationCompleted { delegation, duration_ms: at.saturating_sub(began) }
+            }
+            Some(reason) => Frame::DelegationFailed { delegation, reason: reason.to_owned() },
+        }
+    }
+
+    fn delegation(&self, call: &Id, role: &str) -> Delegation {
         let by = call.parent().and_then(|(turn, _)| self.worker(&turn));
-        let mut errand =
-            json!({ "delegationId": call, "delegatingAgentRole": by.map(|task| &task.agent.role), "workerRole": role });
-        merge(&mut errand, fields);
-        errand
+        Delegation {
+            delegation_id: call.to_string(),
+            delegating_agent_role: by.map(|task| task.agent.role.clone()),
+            worker_role: role.to_owned(),
+        }
     }
 
     fn worker_role(&self, call: &Id) -> &str {
         self.worker(call).map_or("", |task| task.agent.role.as_str())
     }
 
-    /// Which agent and task a turn stands for. A subtask goes by its own title,
-    /// so that its conversation is told apart from its parent's.
-    pub(crate) fn place(&self, turn: &Id) -> Value {
-        let Some(task) = self.worker(turn) else { return json!({}) };
+    /// The agent and task that a turn stands for. A subtask goes by its own
+    /// title, so that its conversation is told apart from its parent's.
+    pub(crate) fn turn_place(&self, turn: &Id) -> TurnPlace {
+        let Some(task) = self.worker(turn) else { return TurnPlace::default() };
         let title = self.turns.get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title.as_str());
-        let description = title.unwrap_or(&task.description);
-        json!({ "taskIndex": self.shown(turn), "agentRole": task.agent.role, "taskDescription": description, "turnId": turn })
+        TurnPlace {
+            task_index: self.shown(turn),
+            agent_role: task.agent.role.clone(),
+            task_description: title.unwrap_or(&task.description).to_owned(),
+            turn_id: turn.to_string(),
+        }
     }
 
-    fn at_task(&self, turn: &Id, fields: Value) -> Value {
-        let name = self.spec.tasks.get(turn.task_index()).map(|task| task.name.as_str());
-        let mut place = self.place(turn);
-        merge(&mut place, json!({ "taskName": name }));
-        merge(&mut place, fields);
-        place
+    fn task_place(&self, turn: &Id) -> TaskPlace {
+        let task_name = self.spec.tasks.get(turn.task_index()).map(|task| task.name.clone());
+        TaskPlace { turn: self.turn_place(turn), task_name }
     }
 
-    /// At a model call that is wanted or under way.
-    fn at_call(&self, turn: &Id, fields: Value) -> Value {
+    /// The model call of a turn that is wanted or under way.
+    fn model_call_place(&self, turn: &Id) -> ModelCall {
         let state = self.turns.get(turn);
-        let mut place = self.place(turn);
-        merge(
-            &mut place,
-            json!({ "iterationIndex": state.map(|turn| turn.round), "model": state.map(|turn| turn.model.as_str()) }),
-        );
-        merge(&mut place, fields);
-        place
+        let (iteration_index, model) = (state.map(|turn| turn.round), state.map(|turn| turn.model.clone()));
+        ModelCall { turn: self.turn_place(turn), iteration_index, model }
     }
 
-    /// At a model call that has just been answered.
-    fn at_answer(&self, turn: &Id, reply: &Reply) -> Value {
-        let calls: Vec<Value> =
-            reply.calls().map(|call| json!({ "name": call.tool, "arguments": call.args })).collect();
-        let (kind, text) = (if calls.is_empty() { "FINAL_ANSWER" } else { "TOOL_CALLS" }, reply.text());
+    /// The model call of a turn that was answered by a reply that is no answer.
+    fn answered_call_place(&self, turn: &Id) -> ModelCall {
+        let place = self.model_call_place(turn);
+        ModelCall { iteration_index: place.iteration_index.map(|round| round.saturating_sub(1)), ..place }
+    }
+
+    fn truncated_frame(&self, turn: &Id, then: Sequel, in_call: bool) -> Frame {
+        let continued = self.turns.get(turn).map(|turn| turn.unfinished.continued);
+        Frame::AnswerTruncated {
+            call: self.answered_call_place(turn),
+            then,
+            in_call: in_call.then_some(true),
+            continuation: continued.filter(|_| then == Sequel::Continue && !in_call),
+        }
+    }
+
+    /// The turn that a call belongs to.
+    pub(crate) fn caller(&self, call: &Id) -> TurnPlace {
+        match call.parent() {
+            Some((turn, _)) => self.turn_place(&turn),
+            None => self.turn_place(call),
+        }
+    }
+
+    fn replied_frame(&self, turn: &Id, reply: &Reply, usage: Usage, latency_ms: u64) -> Frame {
+        let calls: Vec<ToolRequest> = reply.calls().map(requested).collect();
+        let is_answer = calls.is_empty();
+        let text = reply.text();
         // Calls that are not made end the round as an answer does.
         let is_over = |state: &Turn| u32::from(state.calls().is_none());
-        let round = self.turns.get(turn).map(|state| state.round.saturating_sub(is_over(state)));
-        let mut place = self.place(turn);
-        let requests = (!calls.is_empty()).then_some(calls);
-        let text = Some(text).filter(|text| requests.is_none() || !text.is_empty());
-        merge(
-            &mut place,
-            json!({ "iterationIndex": round, "responseType": kind, "responseText": text, "toolRequests": requests,
-                "truncated": (reply.stop == Stop::Length).then_some(true) }),
-        );
-        place
+        Frame::LlmIterationCompleted {
+            turn: self.turn_place(turn),
+            iteration_index: self.turns.get(turn).map(|state| state.round.saturating_sub(is_over(state))),
+            response_type: if is_answer { ResponseType::FinalAnswer } else { ResponseType::ToolCalls },
+            response_text: Some(text).filter(|text| is_answer || !text.is_empty()),
+            tool_requests: (!is_answer).then_some(calls),
+            truncated: (reply.stop == Stop::Length).then_some(true),
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            latency_ms,
+        }
     }
 
-    /// At a reply that is no answer.
-    fn at_reply(&self, turn: &Id, fields: Value) -> Value {
-        let state = self.turns.get(turn);
-        let mut place = self.place(turn);
-        let round = state.map(|turn| turn.round.saturating_sub(1));
-        merge(&mut place, json!({ "iterationIndex": round, "model": state.map(|turn| turn.model.as_str()) }));
-        merge(&mut place, fields);
-        place
+    fn input_frame(&self, turn: &Id, user: &str, at: Iso) -> Frame {
+        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return Frame::Unknown };
+        let tools = self.turns.get(turn).into_iter().flat_map(|turn| turn.tools.iter());
+        Frame::TaskInput {
+            task: self.task_place(turn),
+            expected_output: task.expected_output.clone(),
+            agent_goal: task.agent.goal.clone(),
+            agent_background: task.agent.background.clone(),
+            tool_names: tools.map(|tool| tool.name.clone()).collect(),
+            assembled_context: shortened(user),
+            sent_at: at,
+        }
     }
 
-    /// What follows a reply that was cut, and the how-manieth continuation that is.
-    pub(crate) fn truncated_fields(&self, turn: &Id, then: Sequel, in_call: bool) -> Value {
-        let continued = self.turns.get(turn).map(|turn| turn.unfinished.continued);
-        let continuation = continued.filter(|_| then == Sequel::Continue && !in_call);
-        json!({ "then": then, "inCall": in_call.then_some(true), "continuation": continuation })
-    }
-
-    pub(crate) fn at_turn_of(&self, call: &Id, fields: Value) -> Value {
-        let turn = call.parent().map_or_else(|| call.clone(), |(turn, _)| turn);
-        let mut place = self.place(&turn);
-        merge(&mut place, fields);
-        place
-    }
-
-    fn input(&self, turn: &Id, user: &str, at: &str) -> Value {
-        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return json!({}) };
-        let tools: Vec<&str> = self
-            .turns
-            .get(turn)
-            .into_iter()
-            .flat_map(|turn| turn.tools.iter())
-            .map(|tool| tool.name.as_str())
-            .collect();
-        let fields = json!({ "expectedOutput": task.expected_output, "agentGoal": task.agent.goal,
-            "agentBackground": task.agent.background, "toolNames": tools, "assembledContext": shortened(user), "sentAt": at });
-        self.at_task(turn, fields)
-    }
-
-    fn iteration(&self, turn: &Id, round: u32, model: &str) -> Value {
+    fn asked_frame(&self, turn: &Id, round: u32, model: &str) -> Frame {
         let all = self.turns.get(turn).map(|turn| turn.messages.as_slice()).unwrap_or_default();
         let newest = all.get(all.len().saturating_sub(QUOTED_MAX)..).unwrap_or_default();
-        let quoted: Vec<Value> = newest.iter().map(quote).collect();
-        let mut place = self.place(turn);
-        merge(
-            &mut place,
-            json!({ "iterationIndex": round, "model": model, "messages": quoted, "totalMessageCount": all.len() }),
-        );
-        place
+        Frame::LlmIterationStarted {
+            turn: self.turn_place(turn),
+            iteration_index: round,
+            model: model.to_owned(),
+            messages: newest.iter().map(quote).collect(),
+            total_message_count: all.len(),
+        }
     }
 
-    fn metrics_of(&self, turn: &Id) -> Value {
+    fn metrics_frame(&self, turn: &Id) -> Frame {
         let used = self.turns.get(turn).map(|turn| turn.used).unwrap_or_default();
         let model = self.turns.get(turn).map(|turn| turn.model.as_str());
         let priced = model.is_some_and(|alias| !self.unpriced.contains(alias));
-        let cost = priced.then(|| cost_text(used.cost()));
-        let tokens = |count: u64| if used.unknown { json!(-1) } else { json!(count) };
-        let fields = json!({ "inputTokens": tokens(used.usage.input), "outputTokens": tokens(used.usage.output),
-            "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms, "iterationCount": used.llm_calls, "costEstimate": cost });
-        let mut place = self.place(turn);
-        merge(&mut place, fields);
-        place
+        let tokens = |count: u64| if used.unknown { -1 } else { i64::try_from(count).unwrap_or(i64::MAX) };
+        Frame::MetricsSnapshot {
+            turn: self.turn_place(turn),
+            input_tokens: tokens(used.usage.input),
+            output_tokens: tokens(used.usage.output),
+            llm_latency_ms: used.llm_ms,
+            tool_execution_time_ms: used.tool_ms,
+            iteration_count: used.llm_calls,
+            cost_estimate: priced.then(|| cost_text(used.cost())),
+        }
     }
 
     /// The name and arguments of a call, as the model asked for it.
@@ -344,12 +375,19 @@ impl Run {
         found.unwrap_or_default()
     }
 
-    fn called(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> Value {
-        let (name, args) = self.asked_call(call);
-        let (ok, result, data) = self.result_words(call, outcome);
-        let fields = json!({ "callId": call, "toolName": name, "durationMs": duration_ms,
-            "outcome": if ok { "SUCCESS" } else { "FAILURE" }, "toolArguments": args, "toolResult": result, "structuredResult": data });
-        self.at_turn_of(call, fields)
+    fn called_frame(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> Frame {
+        let (tool_name, tool_arguments) = self.asked_call(call);
+        let (ok, tool_result, structured_result) = self.result_words(call, outcome);
+        Frame::ToolCalled {
+            turn: self.caller(call),
+            call_id: call.to_string(),
+            tool_name,
+            duration_ms,
+            outcome: if ok { CallOutcome::Success } else { CallOutcome::Failure },
+            tool_arguments,
+            tool_result,
+            structured_result,
+        }
     }
 
     /// How a call ended: whether well, in words, as data.
@@ -378,18 +416,25 @@ impl Run {
     }
 
     /// A review, as it is announced and listed.
-    pub(crate) fn review_fields(&self, run: &str, review: u32) -> Value {
-        let Some(state) = self.reviews.get(review as usize) else { return json!({}) };
+    pub(crate) fn review_view(&self, run: &str, review: u32) -> Option<Review> {
+        let state = self.reviews.get(review as usize)?;
         let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.turn));
-        let output = self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default();
-        let timeout_ms = state.due.map_or(0, |due| due.saturating_sub(state.opened_at));
-        let fields = json!({ "reviewId": review_id(run, review), "taskOutput": output, "timing": state.timing,
-            "timeoutMs": timeout_ms, "onTimeout": state.action(), "createdAt": iso(state.opened_at), "expiresAt": state.due.map(iso) });
-        let mut place = self.at_task(&state.turn, fields);
-        if let Some(Question { question, options }) = question {
-            merge(&mut place, json!({ "taskDescription": question, "prompt": question, "options": options }));
+        let mut task = self.task_place(&state.turn);
+        if let Some(question) = &question {
+            task.turn.task_description.clone_from(&question.question);
         }
-        place
+        Some(Review {
+            task,
+            review_id: review_id(run, review),
+            task_output: self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default(),
+            timing: state.timing,
+            timeout_ms: state.due.map_or(0, |due| due.saturating_sub(state.opened_at)),
+            on_timeout: state.action(),
+            created_at: Iso(state.opened_at),
+            expires_at: state.due.map(Iso),
+            prompt: question.as_ref().map(|question| question.question.clone()),
+            options: question.map(|question| question.options),
+        })
     }
 
     /// What a call asks a person.
@@ -397,38 +442,56 @@ impl Run {
         serde_json::from_str(&self.asked_call(call).1).unwrap_or_default()
     }
 
-    fn completed_fields(&self, turn: &Id, at: &str) -> Value {
-        let Some(ended) = self.tasks.get(&turn.task_index()) else { return json!({}) };
+    fn completed_frame(&self, turn: &Id, at: Iso) -> Frame {
+        let Some(ended) = self.tasks.get(&turn.task_index()) else { return Frame::Unknown };
         let (output, parsed) = match &ended.how {
-            How::Completed { output, parsed } => (Some(output.to_string()), parsed.clone()),
+            How::Completed { output, parsed } => (Some(output.clone()), parsed.clone()),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (None, None),
         };
-        let Used { started_at, tool_calls, .. } = ended.used;
-        let fields = json!({ "totalTasks": self.total_shown(), "completedAt": at,
-            "durationMs": ended.at.saturating_sub(started_at), "tokenCount": ended.used.tokens(),
-            "toolCallCount": tool_calls, "output": output, "parsedOutput": parsed, "truncated": ended.truncated.then_some(true) });
-        self.at_task(turn, fields)
+        Frame::TaskCompleted {
+            task: self.task_place(turn),
+            total_tasks: self.total_shown(),
+            completed_at: at,
+            duration_ms: ended.at.saturating_sub(ended.used.started_at),
+            token_count: ended.used.tokens(),
+            tool_call_count: ended.used.tool_calls,
+            output,
+            parsed_output: self.nullable(parsed),
+            truncated: self.nullable(ended.truncated.then_some(true)),
+        }
     }
 
-    fn directive_fields(&self, run: &str, directive: &Directive) -> Value {
+    fn directive_frame(&self, run: &str, directive: &Directive) -> Frame {
         let number = u32::try_from(self.directives.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let mut fields = json!({ "directiveId": directive_id(run, number), "from": directive.from,
-            "content": directive.content, "target": directive.target, "priority": directive.priority,
-            "expiresAt": directive.expires_at.map(iso) });
-        if let (Value::Object(fields), Some(other)) = (&mut fields, &directive.on_behalf_of) {
-            fields.insert("onBehalfOf".to_owned(), other.as_str().into());
+        Frame::DirectiveActive {
+            directive_id: directive_id(run, number),
+            from: directive.from.clone(),
+            content: directive.content.clone(),
+            target: self.nullable(directive.target.clone()),
+            priority: directive.priority,
+            expires_at: self.nullable(directive.expires_at.map(Iso)),
+            on_behalf_of: directive.on_behalf_of.clone(),
         }
-        fields
     }
 
     /// The switch holds from the next model call of the first task under way.
-    fn switched_fields(&self, previous: &str, by: &str) -> Value {
+    fn switched_frame(&self, previous: &str, by: &str) -> Frame {
         let first = self.turns.iter().find(|(id, _)| id.parent().is_none());
-        let (task, round) = first.map_or((0, 0), |(id, turn)| {
+        let (task_index, iteration_index) = first.map_or((0, 0), |(id, turn)| {
             let under_way = u32::from(turn.phase == crate::turn::Phase::Asked);
             (self.shown(id), turn.round + under_way)
         });
-        json!({ "model": self.switched, "previousModel": previous, "taskIndex": task, "iterationIndex": round, "by": by })
+        let (model, previous_model) = (self.switched.clone(), previous.to_owned());
+        Frame::ModelSwitched { model, previous_model, task_index, iteration_index, by: by.to_owned() }
+    }
+
+    /// A value that may be missing: chats write `null`, runs leave it out.
+    fn nullable<T>(&self, value: Option<T>) -> Nullable<T> {
+        match value {
+            Some(value) => Nullable::Value(value),
+            None if self.spec.chat.is_some() => Nullable::Null,
+            None => Nullable::Absent,
+        }
     }
 }
 
@@ -462,51 +525,41 @@ pub(crate) fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// `null` means absent in a frame of ours, but where the protocol writes it.
-fn is_absent(name: &str, value: &Value) -> bool {
-    value.is_null() && name != "structuredResult"
-}
-
-fn after(then: &AfterFailure) -> Value {
-    match then {
-        AfterFailure::Retry { at } => json!({ "action": "retry", "at": iso(*at) }),
-        AfterFailure::Fallback { model } => json!({ "action": "fallback", "model": model }),
-        AfterFailure::Shorten => json!({ "action": "shorten" }),
-        AfterFailure::GiveUp => json!({ "action": "give_up" }),
-    }
-}
-
-fn said(decision: &Decision) -> (Option<&str>, Option<&str>) {
+fn said(decision: &Decision) -> (Option<Text>, Option<Text>) {
     match decision {
-        Decision::Edit { output } => (Some(output.as_str()), None),
-        Decision::Reject { feedback } => (None, Some(feedback.as_str())),
+        Decision::Edit { output } => (Some(output.clone()), None),
+        Decision::Reject { feedback } => (None, Some(feedback.clone())),
         Decision::Continue | Decision::ExitEarly => (None, None),
     }
 }
 
-fn breached(breach: &Breach) -> Value {
-    match breach.reason {
-        Reason::Cost => json!({ "reason": "cost", "limit": usd(breach.limit), "observed": usd(breach.observed) }),
+fn exceeded(breach: &Breach) -> Exceeded {
+    let amount = |amount: u64| match breach.reason {
+        Reason::Cost => Amount::Usd(usd(amount)),
         Reason::Subtasks | Reason::LlmCalls | Reason::ToolCalls | Reason::WallClock | Reason::Tokens => {
-            json!({ "reason": breach.reason, "limit": breach.limit, "observed": breach.observed })
+            Amount::Count(amount)
         }
-    }
+    };
+    Exceeded { reason: breach.reason, limit: amount(breach.limit), observed: amount(breach.observed) }
+}
+
+fn requested(call: &Call) -> ToolRequest {
+    ToolRequest { name: call.tool.clone(), arguments: call.args.clone() }
 }
 
 /// A message as it is shown.
-pub(crate) fn quote(message: &Message) -> Value {
+pub(crate) fn quote(message: &Message) -> Quoted {
+    let said =
+        |role, content: &Text| Quoted { role, content: Some(content.clone()), tool_calls: None, tool_name: None };
     match message {
-        Message::System { text } => json!({ "role": "system", "content": text, "toolCalls": null, "toolName": null }),
-        Message::User { text } => json!({ "role": "user", "content": text, "toolCalls": null, "toolName": null }),
-        Message::Tool { name, text, .. } => {
-            json!({ "role": "tool", "content": text, "toolCalls": null, "toolName": name })
-        }
+        Message::System { text } => said(QuotedRole::System, text),
+        Message::User { text } => said(QuotedRole::User, text),
+        Message::Tool { name, text, .. } => Quoted { tool_name: Some(name.clone()), ..said(QuotedRole::Tool, text) },
         Message::Assistant(reply) => {
-            let calls: Vec<Value> =
-                reply.calls().map(|call| json!({ "name": call.tool, "arguments": call.args })).collect();
-            let (text, calls) = (reply.text(), (!calls.is_empty()).then_some(calls));
-            let text = Some(text).filter(|text| calls.is_none() || !text.is_empty());
-            json!({ "role": "assistant", "content": text, "toolCalls": calls, "toolName": null })
+            let calls: Vec<ToolRequest> = reply.calls().map(requested).collect();
+            let (tool_calls, text) = ((!calls.is_empty()).then_some(calls), reply.text());
+            let content = Some(text).filter(|text| tool_calls.is_none() || !text.is_empty()).map(Text::from);
+            Quoted { role: QuotedRole::Assistant, content, tool_calls, tool_name: None }
         }
     }
 }

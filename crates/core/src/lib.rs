@@ -73,6 +73,7 @@ mod settling;
 pub mod span;
 mod span_content;
 pub mod spec;
+pub mod status;
 mod stopwatch;
 pub mod submission;
 pub mod subtask;

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// Shared text.
@@ -62,6 +63,20 @@ impl Text {
         let Stored::Attached { attachment } = self.0 else { return true };
         let found = attachments.get(attachment).cloned();
         found.map(|text| self.0 = Stored::Here(text)).is_some()
+    }
+}
+
+impl JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

@@ -12,6 +12,20 @@ pub fn iso(at: Millis) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// The moment that `iso` writes like this; none for any other text.
+pub fn parse_iso(text: &str) -> Option<Millis> {
+    let number = |from: usize, to: usize| -> Option<u64> {
+        let digits = text.get(from..to).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        digits.parse().ok()
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second, millis) = (number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?);
+    let seconds = hour * 3600 + minute * 60 + second;
+    let at = days(year, month, day)?.checked_mul(DAY_MS)? + seconds * 1000 + millis;
+    // Whatever does not read back is another spelling, or no moment at all.
+    (iso(at) == text).then_some(at)
+}
+
 /// `PT3.250S`.
 pub fn iso_span(ms: Millis) -> String {
     format!("PT{}.{:03}S", ms / 1000, ms % 1000)
@@ -30,6 +44,15 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
+/// The day since 1970 of a date: the inverse of `civil`.
+fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    let year = year.checked_sub(u64::from(month <= 2))?;
+    let (era, of_era) = (year / 400, year % 400);
+    let from_march = (month + 9) % 12;
+    let of_year = (153 * from_march + 2) / 5 + day.checked_sub(1)?;
+    (era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year).checked_sub(719_468)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +67,19 @@ mod tests {
         ];
         for (at, text) in cases {
             assert_eq!(iso(at), text);
+            assert_eq!(parse_iso(text), Some(at));
+        }
+    }
+
+    #[test]
+    fn only_moments_as_they_are_written_here_are_read() {
+        let other = ["", "2026-03-15", "2026-03-15T10:30:00Z", "2026-02-30T10:30:00.250Z", "2026-03-15T25:30:00.250Z"];
+        for text in other.into_iter().chain([
+            "0000-00-00T00:00:00.000Z",
+            "x026-03-15T10:30:00.250Z",
+            "1969-12-31T23:59:59.999Z",
+        ]) {
+            assert_eq!(parse_iso(text), None, "{text}");
         }
     }
 }

@@ -206,11 +206,8 @@ impl Run {
     /// The reviews that wait for a person.
     pub fn pending_reviews(&self, run: &str) -> Vec<Value> {
         let view = |review: &u32| {
-            let mut view = self.review_fields(run, *review);
-            if let Value::Object(view) = &mut view {
-                view.retain(|_, value| !value.is_null());
-                view.insert("runId".to_owned(), run.into());
-            }
+            let mut view = json!(self.review_view(run, *review));
+            crate::frame::merge(&mut view, json!({ "runId": run }));
             view
         };
         self.open_reviews.iter().map(view).collect()

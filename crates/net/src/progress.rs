@@ -6,10 +6,12 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
+use consort_core::frame::live::{LiveFrame, ProgressPlace};
+use consort_core::frame::numbered::EventFrame;
+use consort_core::frame::run::Frame as RunFrame;
 use consort_runtime::engine::Engine;
 use consort_runtime::ring;
 use futures::StreamExt;
-use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::wire::{Frame, Progress};
@@ -47,24 +49,47 @@ pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: 
     }
 }
 
-/// What a frame says about how far a run is, in a word and in a sentence.
+/// The status and the sentence that a frame has for a peer, if it has any.
 fn said(frame: &ring::Frame) -> Option<(&'static str, String)> {
-    let frame: Value = serde_json::from_str(frame.text()).ok()?;
-    let word = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default();
-    let who = word("agentRole");
-    Some(match word("type") {
-        "task_started" => ("RUNNING", format!("{who} has begun")),
-        "llm_iteration_started" => ("RUNNING", format!("{who} asks {}", word("model"))),
-        "model_retried" => ("RUNNING", format!("{who} asks once more")),
-        "tool_dispatched" => ("RUNNING", format!("{who} calls {}", word("toolName"))),
-        "tool_called" => ("RUNNING", format!("{who} has called {}", word("toolName"))),
-        "tool_progress" => ("RUNNING", format!("{}: {}", word("toolName"), word("message"))),
-        "subtask_started" => ("RUNNING", format!("{who} has begun a subtask")),
-        "delegation_started" => ("RUNNING", format!("{} works for {who}", word("workerRole"))),
-        "review_requested" => ("WAITING", "a person is asked".to_owned()),
-        "review_decided" | "review_timed_out" => ("RUNNING", "a person was asked".to_owned()),
-        "run_paused" => ("WAITING", "it is paused".to_owned()),
-        "cancel_requested" => ("STOPPING", "it is being stopped".to_owned()),
+    match frame {
+        ring::Frame::Event { frame, .. } => match &**frame {
+            EventFrame::Run(event) => event_said(&event.frame),
+            EventFrame::Turn(_) => None,
+        },
+        ring::Frame::Delta { frame, .. } => live_said(frame),
+        ring::Frame::Result { .. } => None,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "a peer is told of the steps that take time")]
+fn event_said(frame: &RunFrame) -> Option<(&'static str, String)> {
+    Some(match frame {
+        RunFrame::TaskStarted { task, .. } => ("RUNNING", format!("{} has begun", task.turn.agent_role)),
+        RunFrame::LlmIterationStarted { turn, model, .. } => ("RUNNING", format!("{} asks {model}", turn.agent_role)),
+        RunFrame::ModelRetried { call, .. } => ("RUNNING", format!("{} asks once more", call.turn.agent_role)),
+        RunFrame::ToolDispatched { turn, tool_name, .. } => {
+            ("RUNNING", format!("{} calls {tool_name}", turn.agent_role))
+        }
+        RunFrame::ToolCalled { turn, tool_name, .. } => {
+            ("RUNNING", format!("{} has called {tool_name}", turn.agent_role))
+        }
+        RunFrame::SubtaskStarted { turn, .. } => ("RUNNING", format!("{} has begun a subtask", turn.agent_role)),
+        RunFrame::DelegationStarted { delegation, .. } => {
+            let by = delegation.delegating_agent_role.as_deref().unwrap_or_default();
+            ("RUNNING", format!("{} works for {by}", delegation.worker_role))
+        }
+        RunFrame::ReviewRequested(_) => ("WAITING", "a person is asked".to_owned()),
+        RunFrame::ReviewDecided { .. } | RunFrame::ReviewTimedOut { .. } => {
+            ("RUNNING", "a person was asked".to_owned())
+        }
+        RunFrame::RunPaused { .. } => ("WAITING", "it is paused".to_owned()),
+        RunFrame::CancelRequested { .. } => ("STOPPING", "it is being stopped".to_owned()),
         _ => return None,
     })
+}
+
+fn live_said(frame: &LiveFrame) -> Option<(&'static str, String)> {
+    let LiveFrame::ToolProgress(progress) = frame else { return None };
+    let (ProgressPlace::Run { tool_name: tool, .. } | ProgressPlace::Chat { name: tool, .. }) = &progress.call;
+    Some(("RUNNING", format!("{tool}: {}", progress.message.as_deref().unwrap_or_default())))
 }

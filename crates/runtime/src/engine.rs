@@ -467,7 +467,7 @@ impl Engine {
     }
 
     /// At most `max` stored frames from `from` on.
-    pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Arc<str>>, Error> {
+    pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
         self.row(run).await?;
         Ok(self.0.damage.note(page(&*self.0.seams.log, run, from, max).await)?)
     }

@@ -5,12 +5,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::EventFrame;
 use consort_core::id::{Id, Millis};
-use consort_core::time::iso;
-use consort_core::voice::Voice;
+use consort_core::voice::{ChatVoice, Voice};
 use consort_log::Seq;
 use consort_tools::Progress;
-use serde_json::{Map, Value};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
@@ -21,6 +21,9 @@ use crate::speech::{Aloud, Place, Speech};
 /// start of a very wide run takes one; who is this far behind reads the log.
 const RING_MAX: usize = 256;
 
+/// The type of the frame that ends a run's frames.
+const RESULT: &str = "run_result";
+
 /// One thing a watcher sees.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
@@ -28,7 +31,9 @@ pub enum Frame {
     Event {
         /// Its place in the run, from 0.
         seq: Seq,
-        /// Its rendering.
+        /// The frame as a value.
+        frame: Arc<EventFrame>,
+        /// The frame as it is sent.
         text: Arc<str>,
     },
     /// Words of a model that is still talking, or how far a call is. Never
@@ -36,17 +41,40 @@ pub enum Frame {
     Delta {
         /// The stored event it follows.
         after: Seq,
-        /// Its rendering.
+        /// The frame as a value.
+        frame: Arc<LiveFrame>,
+        /// The frame as it is sent.
         text: Arc<str>,
     },
     /// What came of the run: the last frame of all, which has no number.
     Result {
-        /// Its rendering.
+        /// The frame as it is sent.
         text: Arc<str>,
     },
 }
 
 impl Frame {
+    /// The frame of a stored event, rendered once.
+    pub(crate) fn event(seq: Seq, frame: EventFrame) -> Frame {
+        let text = frame.text().into();
+        Frame::Event { seq, frame: Arc::new(frame), text }
+    }
+
+    /// A live frame that follows a stored event, rendered once.
+    pub(crate) fn live(after: Seq, frame: LiveFrame) -> Frame {
+        let text = frame.text().into();
+        Frame::Delta { after, frame: Arc::new(frame), text }
+    }
+
+    /// The type of the frame.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Frame::Event { frame, .. } => frame.kind(),
+            Frame::Delta { frame, .. } => frame.kind(),
+            Frame::Result { .. } => RESULT,
+        }
+    }
+
     /// The frame as JSON text.
     pub fn text(&self) -> &Arc<str> {
         match self {
@@ -169,40 +197,37 @@ impl Ring {
         self.send(slot);
     }
 
-    /// Shows words of a model. `voice` says whose they are.
+    /// Shows words of a model.
     pub(crate) fn delta(&self, turn: &Id, voice: &Voice, words: &str, at: Millis) {
-        match voice {
-            Voice::Run { frame } if self.is_watched() => {
-                let text = token(frame, words, at);
-                let state = lock(&self.state);
-                self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
-            }
-            Voice::Run { .. } => {}
-            Voice::Chat { .. } => self.speak(turn, voice, (Aloud::Said, words)),
+        if let Voice::Chat(voice) = voice {
+            return self.speak(turn, voice, (Aloud::Said, words));
+        }
+        if self.is_watched()
+            && let Some(frame) = voice.token(words, at)
+        {
+            let state = lock(&self.state);
+            self.send(Slot::Frames([Frame::live(state.last, frame)].into()));
         }
     }
 
-    /// Shows what a model of a chat thinks, which is never stored.
+    /// Shows thoughts of a chat's model, which are never stored.
     pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
-        self.speak(turn, voice, (Aloud::Thought, words));
+        if let Voice::Chat(voice) = voice {
+            self.speak(turn, voice, (Aloud::Thought, words));
+        }
     }
 
-    /// Shows how far a call is, which is never kept. `voice` says whose call it is.
+    /// Shows how far a call is, which is never kept.
     pub(crate) fn progress(&self, voice: &Voice, progress: &Progress, at: Millis) {
         if !self.is_watched() {
             return;
         }
         let state = lock(&self.state);
-        let (mut frame, place) = match voice {
-            Voice::Run { frame } => (frame.clone(), ("sentAt", iso(at).into())),
-            Voice::Chat { base, frame } => (frame.clone(), ("chat_seq", (base + state.last).into())),
-        };
-        let words = [("status", &progress.status), ("message", &progress.message)];
-        let words = words.into_iter().filter_map(|(name, word)| Some((name, word.clone()?.into())));
-        let percent = progress.percent.map(|percent| ("percentComplete", percent.into()));
-        frame.extend(words.chain(percent).chain([place]).map(|(name, value)| (name.to_owned(), value)));
-        let text = Value::Object(frame).to_string().into();
-        self.send(Slot::Frames([Frame::Delta { after: state.last, text }].into()));
+        let Some(mut frame) = voice.progress(at, state.last) else { return };
+        frame.status.clone_from(&progress.status);
+        frame.message.clone_from(&progress.message);
+        frame.percent_complete = progress.percent;
+        self.send(Slot::Frames([Frame::live(state.last, LiveFrame::ToolProgress(frame))].into()));
     }
 
     /// The model of this turn has stopped talking; what it had said.
@@ -212,11 +237,10 @@ impl Ring {
         state.speech.hush(turn, last)
     }
 
-    fn speak(&self, turn: &Id, voice: &Voice, words: (Aloud, &str)) {
-        let Voice::Chat { base, frame } = voice else { return };
+    fn speak(&self, turn: &Id, voice: &Arc<ChatVoice>, words: (Aloud, &str)) {
         let mut state = lock(&self.state);
         let after = state.last;
-        state.speech.add(turn, (*base, frame), words, after);
+        state.speech.add(turn, voice, words, after);
         self.said.send_replace(());
     }
 
@@ -232,11 +256,4 @@ impl Ring {
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn token(frame: &Map<String, Value>, words: &str, at: Millis) -> Arc<str> {
-    let mut frame = frame.clone();
-    frame.insert("token".to_owned(), words.into());
-    frame.insert("sentAt".to_owned(), iso(at).into());
-    Value::Object(frame).to_string().into()
 }

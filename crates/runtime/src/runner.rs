@@ -357,8 +357,7 @@ impl Runner {
         self.batch.rendered = watched && (self.batch.rendered || self.batch.records.is_empty());
         let asks = event.fact.is_of_review() && self.window.ring.asks();
         if self.batch.rendered || asks {
-            let text = self.run.frame(&self.id, seq, event).to_string().into();
-            let frame = Frame::Event { seq, text };
+            let frame = Frame::event(seq, self.run.frame(&self.id, seq, event));
             self.batch.questions.extend(asks.then(|| frame.clone()));
             self.batch.frames.extend(self.batch.rendered.then_some(frame));
         }

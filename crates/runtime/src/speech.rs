@@ -3,10 +3,12 @@
 //! gets fewer and longer chunks, and never a gap.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use consort_core::frame::live::LiveFrame;
 use consort_core::id::Id;
+use consort_core::voice::ChatVoice;
 use consort_log::Seq;
-use serde_json::{Map, Value};
 
 use crate::ring::Frame;
 
@@ -23,10 +25,7 @@ pub(crate) struct Speech {
 
 /// One model call.
 struct Call {
-    /// The number of the turn's first event in its thread.
-    base: u64,
-    /// What every chunk of it says beside its words: how its JSON begins.
-    head: String,
+    voice: Arc<ChatVoice>,
     said: String,
     thoughts: String,
     /// The event after which it had nothing more to say.
@@ -60,17 +59,12 @@ pub(crate) struct Place {
 
 impl Speech {
     /// A turn's model says something more, after this event.
-    pub(crate) fn add(
-        &mut self,
-        turn: &Id,
-        (base, frame): (u64, &Map<String, Value>),
-        (aloud, words): (Aloud, &str),
-        after: Seq,
-    ) {
+    pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (aloud, words): (Aloud, &str), after: Seq) {
         let call = match self.open.get(turn) {
             Some(call) => *call,
             None => {
-                self.calls.push(Call::new(base, frame));
+                let voice = voice.clone();
+                self.calls.push(Call { voice, said: String::new(), thoughts: String::new(), over: None });
                 self.open.insert(turn.clone(), self.calls.len() - 1);
                 self.calls.len() - 1
             }
@@ -122,43 +116,47 @@ impl Speech {
 }
 
 impl Call {
-    fn new(base: u64, frame: &Map<String, Value>) -> Call {
-        let mut head = Value::Object(frame.clone()).to_string();
-        head.pop();
-        if !frame.is_empty() {
-            head.push(',');
-        }
-        Call { base, head, said: String::new(), thoughts: String::new(), over: None }
-    }
-
     fn chunk(&self, piece: &Piece, start: usize) -> Frame {
-        let words = |text: &str| Value::from(text.get(start..piece.end).unwrap_or_default());
-        let (content, place) = match piece.aloud {
-            Aloud::Said => (words(&self.said), format!(r#""offset":{start}"#)),
-            Aloud::Thought => (words(&self.thoughts), r#""thinking":true"#.to_owned()),
+        let words = |text: &str| text.get(start..piece.end).unwrap_or_default().to_owned();
+        let (content, offset, thinking) = match piece.aloud {
+            Aloud::Said => (words(&self.said), Some(start), None),
+            Aloud::Thought => (words(&self.thoughts), None, Some(true)),
         };
-        let (head, seq) = (&self.head, self.base + piece.after);
-        let text = format!(r#"{head}"content":{content},{place},"chat_seq":{seq}}}"#);
-        Frame::Delta { after: piece.after, text: text.into() }
+        let ChatVoice { base, thread_id, turn_id, level, call_id } = &*self.voice;
+        let chunk = LiveFrame::Chunk {
+            thread_id: thread_id.clone(),
+            turn_id: turn_id.clone(),
+            level: level.clone(),
+            call_id: call_id.clone(),
+            content,
+            offset,
+            thinking,
+            chat_seq: base + piece.after,
+        };
+        Frame::live(piece.after, chunk)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use consort_core::frame::chat::Level;
+
     use super::*;
 
     fn read(speech: &Speech, place: &mut Place, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
         std::iter::from_fn(|| speech.read(place, from, next))
             .map(|frame| {
-                let value: Value = serde_json::from_str(frame.text()).unwrap();
-                let Frame::Delta { after, .. } = frame else { panic!("{value}") };
-                (after, format!("{}{}", value["offset"], value["content"].as_str().unwrap()))
+                let Frame::Delta { after, frame, .. } = frame else { panic!("{frame:?}") };
+                let LiveFrame::Chunk { offset: Some(offset), content, .. } = &*frame else { panic!("{frame:?}") };
+                (after, format!("{offset}{content}"))
             })
             .collect()
     }
 
     fn add(speech: &mut Speech, turn: usize, text: &str, after: Seq) {
-        speech.add(&Id::task(turn), (0, &Map::new()), (Aloud::Said, text), after);
+        let level = Level { parent_id: None, depth: 0 };
+        let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
+        speech.add(&Id::task(turn), &Arc::new(voice), (Aloud::Said, text), after);
     }
 
     #[test]

@@ -120,8 +120,7 @@ impl Watcher {
             let event = codec::decode(&record, (&self.id, self.read))?;
             self.run.apply(&event);
             if self.read >= self.next.max(self.from) {
-                let text = self.run.frame(&self.id, self.read, &event).to_string().into();
-                self.queue.push_back(Frame::Event { seq: self.read, text });
+                self.queue.push_back(Frame::event(self.read, self.run.frame(&self.id, self.read, &event)));
             } else if self.read >= self.next {
                 self.next = self.read + 1;
             }
@@ -229,7 +228,7 @@ pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error
 
 /// At most `max` frames from `from` on. Frames quote what came before, so
 /// everything up to them is folded.
-pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Arc<str>>, Error> {
+pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
     let (mut run, mut len, mut frames) = (Run::default(), 0, Vec::new());
     loop {
         let page = log.read(id, len, PAGE_MAX).await?;
@@ -238,7 +237,7 @@ pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Resu
             let event = codec::decode(&record, (id, len))?;
             run.apply(&event);
             if len >= from && frames.len() < max {
-                frames.push(run.frame(id, len, &event).to_string().into());
+                frames.push(Frame::event(len, run.frame(id, len, &event)));
             }
             len += 1;
         }

@@ -136,7 +136,7 @@ pub(crate) struct Site {
     /// The idempotency keys in use just now.
     pub(crate) keys: Keys,
     /// What every socket is told that concerns no run.
-    pub(crate) notices: broadcast::Sender<Arc<str>>,
+    pub(crate) notices: broadcast::Sender<ws::Notice>,
     /// What late clients are told about runs that have ended.
     pub(crate) traces: ws::Traces,
     /// Watched by every socket: they outlive the requests they began as.

@@ -74,17 +74,16 @@ pub(crate) fn chat_sse(
 }
 
 fn chat_event(frame: Result<Numbered, log::Error>, filter: &Filter) -> Option<Event> {
-    let (seq, text) = match frame {
+    let frame = match frame {
         Ok(numbered) => numbered,
         Err(error) => return Some(broken(&error)),
     };
-    let kind = kind(&text);
-    let event = Event::default().event(kind).data(&*text);
-    let event = match seq {
+    let event = Event::default().event(frame.kind).data(&*frame.text);
+    let event = match frame.seq {
         Some(seq) => event.id(seq.to_string()),
         None => event,
     };
-    filter.admits(kind).then_some(event)
+    filter.admits(frame.kind).then_some(event)
 }
 
 /// The code for why frames cannot be read from the log.
@@ -108,17 +107,11 @@ fn event(frame: Result<Frame, log::Error>, filter: &Filter) -> Option<Event> {
         Ok(frame) => frame,
         Err(error) => return Some(broken(&error)),
     };
-    let kind = kind(frame.text());
+    let kind = frame.kind();
     let event = Event::default().event(kind).data(frame.text());
     match &frame {
         Frame::Result { .. } => Some(event),
         Frame::Event { seq, .. } => filter.admits(kind).then(|| event.id(seq.to_string())),
         Frame::Delta { .. } => filter.admits(kind).then_some(event),
     }
-}
-
-/// A frame's type, which every frame begins with.
-pub(crate) fn kind(text: &str) -> &str {
-    let rest = text.strip_prefix(r#"{"type":""#).unwrap_or_default();
-    rest.split('"').next().filter(|kind| !kind.is_empty()).unwrap_or("message")
 }

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use consort_log::Seq;
-use consort_runtime::ring::Frame;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use reqwest::Response;
@@ -14,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::failure::innermost;
 use super::{CALL_MAX, Call, Client, Failure};
+use crate::client::received::Received;
 
 /// The wait before a connection is tried again, at first; it doubles.
 const WAIT_FIRST: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ const EVENT_MAX: usize = 64 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     /// Something happened.
-    Frame(Frame),
+    Frame(Received),
     /// The server cannot be heard any more, for this reason.
     Lost(String),
     /// It can be heard again.
@@ -138,18 +138,18 @@ impl Events {
     }
 
     /// The frame in an event, unless it came before.
-    fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Frame>, String> {
+    fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Received>, String> {
         let text = data.into();
         self.over = self.source.is_last(id, &kind);
         match (id, kind.as_str()) {
             (Some(seq), _) if self.last.is_some_and(|last| seq <= last) => Ok(None),
             (Some(seq), _) => {
                 self.last = Some(seq);
-                Ok(Some(Frame::Event { seq, text }))
+                Ok(Some(Received::Event { seq, text }))
             }
-            (None, "run_result") => Ok(Some(Frame::Result { text })),
+            (None, "run_result") => Ok(Some(Received::Result { text })),
             (None, "error") => Err("the server cannot read what was stored".to_owned()),
-            (None, _) => Ok(Some(Frame::Delta { after: self.last.unwrap_or_default(), text })),
+            (None, _) => Ok(Some(Received::Live { text })),
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn event(seq: Seq) -> Heard {
-        Heard::Frame(Frame::Event { seq, text: format!("{seq}").into() })
+        Heard::Frame(Received::Event { seq, text: format!("{seq}").into() })
     }
 
     #[tokio::test]
@@ -295,8 +295,8 @@ mod tests {
         let ((first, second), heard) = futures::join!(server, heard);
         assert!(!first.contains("last-event-id") && second.contains("last-event-id: 1\r\n"), "{first}{second}");
         let lost = Heard::Lost("the server ended the stream".to_owned());
-        let token = Heard::Frame(Frame::Delta { after: 1, text: "t".into() });
-        let result = Heard::Frame(Frame::Result { text: "r".into() });
+        let token = Heard::Frame(Received::Live { text: "t".into() });
+        let result = Heard::Frame(Received::Result { text: "r".into() });
         assert_eq!(heard, [event(0), event(1), lost, Heard::Back, token, event(2), result]);
     }
 

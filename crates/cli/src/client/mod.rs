@@ -4,6 +4,7 @@
 
 pub(crate) mod events;
 mod failure;
+pub(crate) mod received;
 mod target;
 
 use std::time::Duration;

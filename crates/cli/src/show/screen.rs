@@ -5,14 +5,13 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use consort_runtime::ring;
-
 use super::block::{self, Size};
 use super::frame::Frame;
 use super::paint::{Colour, Painter};
 use super::plain;
 use super::view::View;
 use super::words::span;
+use crate::client::received::Received;
 use crate::output::{Output, Stream};
 
 /// How a run is shown.
@@ -63,11 +62,11 @@ impl<'a> Screen<'a> {
     }
 
     /// When a frame came about: whoever joins late sees things happen when they did.
-    fn moment(&mut self, told: &ring::Frame, frame: &Frame) -> Duration {
+    fn moment(&mut self, told: &Received, frame: &Frame) -> Duration {
         match told {
-            ring::Frame::Delta { .. } => return self.now(),
+            Received::Live { .. } => return self.now(),
             // The result has no time of its own: it follows the last event.
-            ring::Frame::Event { .. } | ring::Frame::Result { .. } => {}
+            Received::Event { .. } | Received::Result { .. } => {}
         }
         if frame.is_inherited() {
             return Duration::ZERO;
@@ -84,11 +83,11 @@ impl<'a> Screen<'a> {
     }
 
     /// Shows a frame.
-    pub(crate) fn show(&mut self, told: &ring::Frame) -> io::Result<()> {
+    pub(crate) fn show(&mut self, told: &Received) -> io::Result<()> {
         if self.look == Look::Frames {
             self.output.out.json(told.text())?;
         }
-        if matches!(told, ring::Frame::Delta { .. }) && !self.is_drawn() {
+        if matches!(told, Received::Live { .. }) && !self.is_drawn() {
             return Ok(());
         }
         let frame = Frame::parse(told.text())?;

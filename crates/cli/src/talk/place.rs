@@ -6,7 +6,6 @@ use std::sync::Arc;
 use consort_chat::{self as chats, Chats};
 use consort_core::chat::{Answer, Mode, Say};
 use consort_runtime::engine::Engine;
-use consort_runtime::ring::Frame;
 use futures::{StreamExt, TryStreamExt};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -104,13 +103,8 @@ impl Place {
                 // Whoever says something here stops what ran before, so it never waits.
                 let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
                 let frames = chats.turn(&seat, &said.turn, base).await?;
-                let heard = |(seq, text): (Option<u64>, Arc<str>)| {
-                    Heard::Frame(seq.map_or_else(
-                        || Frame::Delta { after: 0, text: text.clone() },
-                        |seq| Frame::Event { seq, text: text.clone() },
-                    ))
-                };
-                Ok(Begun { turn: said.turn, hearing: frames.map_ok(heard).err_into().boxed() })
+                let heard = frames.map_ok(|frame| Heard::Frame(frame.into()));
+                Ok(Begun { turn: said.turn, hearing: heard.err_into().boxed() })
             }
             Place::There(client) => {
                 let call = match saying {

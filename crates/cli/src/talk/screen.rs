@@ -5,12 +5,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use consort_runtime::ring;
-
 use super::editor::Editor;
 use super::markdown::Markdown;
 use super::prompt::Rows;
 use super::story::{Role, Shown, Story};
+use crate::client::received::Received;
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
 use crate::show::drawing::{Code, Drawing};
@@ -70,7 +69,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Takes a frame into the story and shows what there is to show.
-    pub(super) fn hear(&mut self, told: &ring::Frame, story: &mut Story) -> io::Result<()> {
+    pub(super) fn hear(&mut self, told: &Received, story: &mut Story) -> io::Result<()> {
         let frame = Frame::parse(told.text())?;
         let shown = story.apply(&frame, self.now());
         if self.look == Look::Frames {

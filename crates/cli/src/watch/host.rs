@@ -37,7 +37,9 @@ impl Host<'_> {
     /// Everything that happens in the run, from its beginning.
     pub(super) async fn hear(self) -> anyhow::Result<Hearing<anyhow::Error>> {
         Ok(match self {
-            Host::Here(engine, run, _) => engine.tail(run, 0).await?.map_ok(Heard::Frame).err_into().boxed(),
+            Host::Here(engine, run, _) => {
+                engine.tail(run, 0).await?.map_ok(|frame| Heard::Frame(frame.into())).err_into().boxed()
+            }
             Host::There(client, run) => client.follow(run).await?.err_into().boxed(),
         })
     }

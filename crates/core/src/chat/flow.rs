@@ -10,6 +10,7 @@ use super::{Node, Order, Rules};
 use crate::compile::{Catalog, Compiled};
 use crate::draft::Ensemble;
 use crate::event::Fact;
+use crate::frame::chat::{ChatFrame, Level, TaskEvent};
 use crate::frame::merge;
 use crate::id::Id;
 use crate::message::Message;
@@ -154,14 +155,14 @@ impl Run {
         }
     }
 
-    /// What watchers see of a task of the workflow.
-    pub(super) fn step_fields(&self, turn: &Id, event: &str, more: Value) -> Value {
+    /// The frame of a task of the workflow.
+    pub(super) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
         let task = self.spec.tasks.get(turn.task_index());
         let names = |position: &usize| self.spec.tasks.get(*position).map(|task| task.name.as_str());
         let context: Vec<&str> = task.into_iter().flat_map(|task| &task.context).filter_map(names).collect();
         let mut shown = json!({ "name": task.map(|task| &task.name), "description": task.map(|task| &task.description),
             "tools": task.map(|task| &task.tools), "context": context });
         merge(&mut shown, more);
-        json!({ "parent_id": null, "depth": 0, "event": event, "task": shown })
+        ChatFrame::TaskUpdate { level: Level::default(), event, task: shown }
     }
 }

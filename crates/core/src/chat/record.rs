@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Presence, Turn};
+use crate::frame::chat::{MessageRow, RowCall};
+use crate::frame::field::Iso;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Message, Part, Reply, Stop};
 use crate::run::Run;
@@ -14,10 +17,11 @@ use crate::text::Text;
 use crate::time::iso;
 
 /// Who said something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The user.
+    #[default]
     User,
     /// The model.
     Assistant,
@@ -106,20 +110,46 @@ impl Row {
 
     /// The row as it is listed; `index` is its place in its turn.
     pub fn view(&self, turn: &str, index: usize) -> Value {
-        let calls: Vec<Value> = self
-            .reply
-            .iter()
-            .flat_map(|reply| reply.calls())
-            .zip(&self.calls)
-            .map(|(call, name)| {
-                let args = serde_json::from_str(call.args.as_str()).unwrap_or_else(|_| json!(call.args));
-                json!({ "id": name, "name": call.tool, "args": args })
-            })
-            .collect();
-        let error = (self.is_error && self.role == Role::Assistant).then_some(&self.content);
-        json!({ "id": Row::id(turn, index), "role": self.role, "content": self.shown(),
-            "tool_calls": (!calls.is_empty()).then_some(calls), "tool_call_id": self.answers.as_ref().map(|call| &call.name),
-            "is_error": self.is_error, "error": error, "truncated": self.truncated, "continues": self.continues, "turn_id": turn, "execution_tree": self.tree, "created_at": iso(self.at) })
+        let calls = self.asked_calls();
+        json!({ "id": Row::id(turn, index), "role": self.role, "content": self.shown(), "tool_calls": calls,
+            "tool_call_id": self.answers.as_ref().map(|call| &call.name), "is_error": self.is_error,
+            "error": self.error(), "truncated": self.truncated, "continues": self.continues, "turn_id": turn,
+            "execution_tree": self.tree, "created_at": iso(self.at) })
+    }
+
+    /// The row as it is announced.
+    pub(super) fn message(&self, turn: &str, index: usize) -> MessageRow {
+        MessageRow {
+            id: Row::id(turn, index),
+            role: self.role,
+            content: self.shown(),
+            tool_calls: self.asked_calls(),
+            tool_call_id: self.answers.as_ref().map(|call| call.name.clone()),
+            is_error: self.is_error,
+            error: self.error().cloned(),
+            truncated: self.truncated,
+            continues: self.continues.clone(),
+            execution_tree: self.tree.clone(),
+            created_at: Iso(self.at),
+            ..MessageRow::default()
+        }
+    }
+
+    /// The reason for a failed turn.
+    fn error(&self) -> Option<&Text> {
+        (self.is_error && self.role == Role::Assistant).then_some(&self.content)
+    }
+
+    /// The calls it asks for; none when there are none.
+    fn asked_calls(&self) -> Option<Vec<RowCall>> {
+        let calls = self.reply.iter().flat_map(|reply| reply.calls()).zip(&self.calls);
+        let call = |(call, name): (&Call, &String)| RowCall {
+            id: name.clone(),
+            name: call.tool.clone(),
+            args: serde_json::from_str(call.args.as_str()).unwrap_or_else(|_| json!(call.args)),
+        };
+        let calls: Vec<RowCall> = calls.map(call).collect();
+        (!calls.is_empty()).then_some(calls)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::described;
 use super::properties;
 use super::world::{World, catalog};
 use crate::budget::Limits;
@@ -53,7 +54,7 @@ pub(super) fn frames(world: &World) -> Vec<Value> {
     let mut run = Run::default();
     let frame = |(seq, event): (usize, &crate::event::Event)| {
         run.apply(event);
-        run.frame("turn-1", seq as u64, event)
+        described::json(&run.frame("turn-1", seq as u64, event))
     };
     world.log.iter().enumerate().map(frame).collect()
 }

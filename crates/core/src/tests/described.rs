@@ -6,6 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use crate::frame::numbered::EventFrame;
+
 /// Frames of one type that are looked at: there are thousands of histories,
 /// and their frames repeat.
 const LOOKS_MAX: usize = 500;
@@ -21,10 +23,13 @@ struct Seen {
 }
 
 /// Holds a frame against the description of its type.
-pub(super) fn check(frame: &Value) {
+pub(super) fn check(text: &str) {
+    let frame: Value = serde_json::from_str(text).unwrap();
+    let typed: EventFrame = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(typed.text(), text, "a frame that is read is the frame that was written");
     let Some(validator) = next(frame["type"].as_str().unwrap()) else { return };
     let wrong: Vec<String> =
-        validator.iter_errors(frame).map(|error| format!("{error} at {}", error.instance_path())).collect();
+        validator.iter_errors(&frame).map(|error| format!("{error} at {}", error.instance_path())).collect();
     assert!(wrong.is_empty(), "{}\n{frame:#}", wrong.join("\n"));
 }
 
@@ -41,4 +46,11 @@ fn compiled(kind: &str) -> Validator {
     assert!(FRAMES["$defs"].get(&name).is_some(), "nobody described frames of the type {kind}");
     let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": FRAMES["$defs"], "unevaluatedProperties": false });
     jsonschema::validator_for(&schema).unwrap()
+}
+
+/// A frame as clients read it.
+pub(super) fn json(frame: &EventFrame) -> Value {
+    let json: Value = serde_json::from_str(&frame.text()).unwrap();
+    assert_eq!(json, frame.json());
+    json
 }

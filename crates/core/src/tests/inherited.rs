@@ -50,7 +50,7 @@ fn frames(world: &World) -> Vec<Value> {
     let mut run = Run::default();
     let frame = |(seq, event): (usize, &Event)| {
         run.apply(event);
-        run.frame("run-1", seq as u64, event)
+        run.frame("run-1", seq as u64, event).json()
     };
     world.log.iter().enumerate().map(frame).collect()
 }

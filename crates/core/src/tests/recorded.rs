@@ -78,7 +78,7 @@ fn rendered<'a>(events: impl Iterator<Item = &'a str>) -> Vec<String> {
     let frame = |(seq, text): (usize, &str)| {
         let event: Event = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         run.apply(&event);
-        run.frame(RUN, seq as u64, &event).to_string()
+        run.frame(RUN, seq as u64, &event).text()
     };
     events.enumerate().map(frame).collect()
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::described;
 use super::world::{World, ensemble, task};
 use crate::agent::Agent;
 use crate::draft::{Draft, Ensemble};
@@ -43,7 +44,7 @@ fn a_peer_is_handed_work_with_its_own_model_and_its_answer_comes_back() {
         let mut run = crate::run::Run::default();
         world.log.iter().find_map(|event| {
             run.apply(event);
-            Some(run.frame("r", 0, event)).filter(|frame| frame["type"] == kind)
+            Some(described::json(&run.frame("r", 0, event))).filter(|frame| frame["type"] == kind)
         })
     };
     let started = frame("delegation_started").unwrap();
@@ -99,7 +100,7 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
     let mut run = crate::run::Run::default();
     for event in &world.log {
         run.apply(event);
-        let frame = run.frame("r", 0, event);
+        let frame = described::json(&run.frame("r", 0, event));
         match frame["type"].as_str().unwrap() {
             "ensemble_started" => assert_eq!(frame["totalTasks"], 2),
             "task_started" | "task_completed" => {

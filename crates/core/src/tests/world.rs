@@ -155,7 +155,7 @@ impl World {
         put_back(&mut stored, &event);
         self.stored.apply(&stored);
         assert_eq!(self.run, self.stored, "any prefix replays to the same state");
-        described::check(&self.run.frame("run-1", self.log.len() as u64, &event));
+        described::check(&self.run.frame("run-1", self.log.len() as u64, &event).text());
         self.log.push(event);
     }
 
@@ -293,7 +293,7 @@ impl World {
         let mut run = Run::default();
         let frame = |(seq, event): (usize, &Event)| {
             run.apply(event);
-            run.frame("run-1", seq as u64, event)["type"].as_str().unwrap().to_owned()
+            run.frame("run-1", seq as u64, event).kind().to_owned()
         };
         self.log.iter().enumerate().map(frame).skip(skip).collect()
     }

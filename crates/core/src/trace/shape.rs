@@ -65,7 +65,9 @@ impl Tracer {
         let kind = if reply.calls().next().is_none() { "FINAL_ANSWER" } else { "TOOL_CALLS" };
         let messages: Vec<Value> = match self.run.spec.options.capture {
             CaptureMode::Off => Vec::new(),
-            CaptureMode::Standard | CaptureMode::Full => round.messages.iter().map(quote).collect(),
+            CaptureMode::Standard | CaptureMode::Full => {
+                round.messages.iter().map(|message| json!(quote(message))).collect()
+            }
         };
         let calls: Vec<Value> = round.calls.iter().map(|called| self.called(called)).collect();
         let mut interaction = json!({

@@ -31,7 +31,8 @@ async fn events(
 ) -> Result<Response, Problem> {
     let from = first(&pairs, &headers)?;
     if let Some(limit) = page_wanted(&pairs, &headers)? {
-        return Ok(page(&site.engine().page(&run, from, limit).await?));
+        let frames = site.engine().page(&run, from, limit).await?;
+        return Ok(page(&frames.iter().map(|frame| frame.text().clone()).collect::<Vec<_>>()));
     }
     Ok(sse(&site, site.engine().tail(&run, from).await?, Filter::read(&pairs)))
 }

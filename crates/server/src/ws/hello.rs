@@ -107,8 +107,8 @@ fn head(site: &Site, traces: &[Arc<Trace>]) -> Map<String, Value> {
         "maxFrameBytes": server.sockets.max_frame_bytes });
     let mut head = Map::new();
     head.insert("type".to_owned(), "hello".into());
-    head.extend(id.map(|id| ("ensembleId".to_owned(), id)));
-    head.extend(started.map(|started| ("startedAt".to_owned(), started)));
+    head.extend(id.map(|id| ("ensembleId".to_owned(), id.into())));
+    head.extend(started.map(|started| ("startedAt".to_owned(), started.to_string().into())));
     if let Value::Object(told) = told {
         head.extend(told);
     }
@@ -152,7 +152,7 @@ fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
         all.push(frames);
     }
     let mut all: Vec<Told> = all.into_iter().rev().flatten().collect();
-    all.sort_by(|one, other| one.at.cmp(&other.at));
+    all.sort_by_key(Told::at);
     (all, cut)
 }
 
@@ -180,13 +180,13 @@ fn size(frames: &[Told]) -> usize {
 /// when it started: what was over by then is history.
 fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
     let newest = traces.iter().find(|trace| trace.started.is_some());
-    let began = newest.and_then(|trace| trace.started.as_ref()?.1.as_str());
+    let began = newest.and_then(|trace| Some(trace.started.as_ref()?.1));
     let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, began) {
-        (Some(ended), Some(began)) => ended.as_str() > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
+        (Some(ended), Some(began)) => *ended > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
         (None, _) | (_, None) => true,
     };
     let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();
-    calls.sort_by(|one, other| one.started.at.cmp(&other.started.at));
+    calls.sort_by_key(|call| call.started.at());
     calls
 }
 
@@ -196,11 +196,10 @@ fn fitted_calls(calls: &[&Iteration]) -> (String, bool) {
     let mut cut = false;
     let mut written: Vec<String> = Vec::new();
     for call in calls.iter().rev() {
-        let completed = call.completed.as_ref().map(|text| Told { at: String::new(), text: text.clone() });
-        let mut text = pair(&call.started, completed.as_ref());
+        let mut text = pair(&call.started, call.completed.as_ref());
         if text.len() > room {
             cut = true;
-            text = pair(&shortened(&call.started), completed.as_ref().map(shortened).as_ref());
+            text = pair(&shortened(&call.started), call.completed.as_ref().map(shortened).as_ref());
         }
         if text.len() > room {
             break;
@@ -219,34 +218,47 @@ fn pair(started: &Told, completed: Option<&Told>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use consort_core::frame::field::{Iso, TaskPlace, TurnPlace};
+    use consort_core::frame::numbered::{EventFrame, RunFrame};
+    use consort_core::frame::run::Frame;
+
     use super::*;
 
-    fn told(at: &str, bytes: usize) -> Told {
-        Told { at: at.to_owned(), text: json!({ "at": at, "x": "x".repeat(bytes) }).to_string().into() }
+    fn told(at: u64, bytes: usize) -> Told {
+        let task_description = "x".repeat(bytes);
+        let task = TaskPlace { turn: TurnPlace { task_description, ..TurnPlace::default() }, task_name: None };
+        let frame = Frame::ReflectionStarted { task };
+        Told::new(&Arc::new(EventFrame::Run(RunFrame {
+            run_id: "r".into(),
+            seq: 0,
+            frame,
+            inherited: false,
+            at: Iso(at),
+        })))
     }
 
     fn trace(frames: Vec<Told>) -> Arc<Trace> {
         Arc::new(Trace { kept: frames, ..Trace::default() })
     }
 
-    fn times(frames: &[Told]) -> Vec<&str> {
-        frames.iter().map(|told| told.at.as_str()).collect()
+    fn times(frames: &[Told]) -> Vec<u64> {
+        frames.iter().map(|told| told.at().0).collect()
     }
 
     #[test]
     fn runs_are_told_in_the_order_of_their_events_when_there_is_room() {
-        let traces = [trace(vec![told("2", 1), told("4", 1)]), trace(vec![told("1", 1), told("3", 1)])];
+        let traces = [trace(vec![told(2, 1), told(4, 1)]), trace(vec![told(1, 1), told(3, 1)])];
         let (all, cut) = fitted(&traces, 1_000);
-        assert_eq!((times(&all), cut), (vec!["1", "2", "3", "4"], false));
+        assert_eq!((times(&all), cut), (vec![1, 2, 3, 4], false));
     }
 
     #[test]
     fn newer_runs_are_kept_first_and_texts_are_cut_before_anything_is_left_out() {
-        let traces = [trace(vec![told("5", 5_000)]), trace(vec![told("3", 5_000)]), trace(vec![told("1", 5_000)])];
+        let traces = [trace(vec![told(5, 5_000)]), trace(vec![told(3, 5_000)]), trace(vec![told(1, 5_000)])];
         let (all, cut) = fitted(&traces, 6_500);
-        assert_eq!((times(&all), cut), (vec!["3", "5"], true));
+        assert_eq!((times(&all), cut), (vec![3, 5], true));
         assert!(all[0].text.contains("[truncated]") && !all[1].text.contains("[truncated]"));
-        let one = [trace(vec![told("1", 500), told("2", 500), told("3", 500)])];
-        assert_eq!(times(&fitted(&one, 1_300).0), ["1", "3"], "what it belongs to, and the newest");
+        let one = [trace(vec![told(1, 500), told(2, 500), told(3, 500)])];
+        assert_eq!(times(&fitted(&one, 1_300).0), [1, 3], "what it belongs to, and the newest");
     }
 }

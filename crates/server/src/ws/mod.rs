@@ -37,6 +37,15 @@ use crate::ws::session::{Hearing, Session};
 
 pub(crate) use trace::Traces;
 
+/// A frame for every socket that concerns no run.
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    /// Its type.
+    pub(crate) kind: &'static str,
+    /// The frame as it is sent.
+    pub(crate) text: Arc<str>,
+}
+
 /// Where sockets are opened.
 pub(crate) const PATH: &str = "/ws";
 /// The protocol a client may ask for.

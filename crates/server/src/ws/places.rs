@@ -119,14 +119,23 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use consort_core::frame::field::Iso;
+    use consort_core::frame::live::LiveFrame;
+    use consort_core::frame::numbered::{EventFrame, RunFrame};
+    use consort_core::frame::run;
+
     use super::*;
 
     fn event(seq: Seq) -> Frame {
-        Frame::Event { seq, text: "{}".into() }
+        let frame = run::Frame::RunPaused { by: String::new() };
+        let frame = EventFrame::Run(RunFrame { run_id: "r".into(), seq, frame, inherited: false, at: Iso(0) });
+        Frame::Event { seq, frame: Arc::new(frame), text: "{}".into() }
     }
 
     fn delta(after: Seq) -> Frame {
-        Frame::Delta { after, text: "{}".into() }
+        let (turn, token) = (Arc::default(), String::new());
+        let frame = LiveFrame::Token { run_id: "r".into(), turn, token, sent_at: Iso(0) };
+        Frame::Delta { after, frame: Arc::new(frame), text: "{}".into() }
     }
 
     fn news(frames: Vec<Frame>) -> News {

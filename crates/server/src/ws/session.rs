@@ -22,8 +22,7 @@ use tokio_tungstenite::tungstenite;
 use crate::Site;
 use crate::access::Pass;
 use crate::problem::Problem;
-use crate::sse::{kind, storage_code};
-use crate::ws::POLICY;
+use crate::sse::storage_code;
 use crate::ws::frames::{self, Said};
 use crate::ws::hello::Hello;
 use crate::ws::link::{self, Link};
@@ -32,6 +31,7 @@ use crate::ws::pace::{self, Pace};
 use crate::ws::places::{Meaning, Place, Places};
 use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
+use crate::ws::{Notice, POLICY};
 
 /// How often every client hears that the server is there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -65,7 +65,7 @@ pub(super) struct Session {
     questions: Feed,
     asked: HashMap<Arc<str>, Seq>,
     /// What concerns no run.
-    notices: broadcast::Receiver<Arc<str>>,
+    notices: broadcast::Receiver<Notice>,
     /// Runs it follows in the log.
     tails: SelectAll<Tail>,
     /// Threads it takes part in.
@@ -92,7 +92,7 @@ enum Wake {
     Said(Option<Result<Message, axum::Error>>),
     News(Result<News, Behind>),
     Question(Result<News, Behind>),
-    Notice(Option<Arc<str>>),
+    Notice(Option<Notice>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
     Talk(Option<Spoken>),
     Told(Option<String>),
@@ -328,7 +328,7 @@ impl Session {
     fn wants(&self, run: &Arc<str>, frame: &Frame) -> bool {
         match frame {
             Frame::Result { .. } => self.submitted.contains(run) || self.wanted.admits_result(run),
-            Frame::Event { text, .. } | Frame::Delta { text, .. } => self.wanted.admits(kind(text), Some(run)),
+            Frame::Event { .. } | Frame::Delta { .. } => self.wanted.admits(frame.kind(), Some(run)),
         }
     }
 
@@ -355,7 +355,7 @@ impl Session {
     /// A frame of a thread, which only those who take part in it are sent.
     fn show_spoken(&mut self, spoken: Option<Spoken>) {
         match spoken {
-            Some((_, Some(Ok((_, text))))) => self.outbox.push(vec![Item { text, position: None }]),
+            Some((_, Some(Ok(frame)))) => self.outbox.push(vec![Item { text: frame.text, position: None }]),
             Some((thread, Some(Err(error)))) => {
                 let (code, message) = (storage_code(&error), error.to_string());
                 self.tell(json!({ "type": "error", "code": code, "message": message, "thread_id": thread }));
@@ -365,10 +365,10 @@ impl Session {
     }
 
     /// Notices are rare: who misses one is far behind in everything.
-    fn show_notice(&mut self, notice: Option<Arc<str>>) {
+    fn show_notice(&mut self, notice: Option<Notice>) {
         match notice {
-            Some(text) if self.wanted.admits(kind(&text), None) => {
-                self.outbox.push(vec![Item { text, position: None }])
+            Some(Notice { kind, text }) if self.wanted.admits(kind, None) => {
+                self.outbox.push(vec![Item { text, position: None }]);
             }
             Some(_) => {}
             None => self.fall_behind(),

@@ -5,47 +5,50 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consort_core::frame::field::{Iso, TurnPlace};
+use consort_core::frame::numbered::EventFrame;
+use consort_core::frame::run::Frame;
 use consort_log::{self as log, Seq};
-use consort_runtime::engine;
+use consort_runtime::{engine, ring};
 use serde_json::Value;
 
 use crate::Site;
 use crate::ws::hello::HELLO_MAX;
 
-/// The types of frames worth keeping. Words, model calls and directives pass.
-const KEPT: [&str; 13] = [
-    "ensemble_started",
-    "ensemble_completed",
-    "task_started",
-    "task_input",
-    "task_completed",
-    "task_failed",
-    "task_skipped",
-    "tool_called",
-    "delegation_started",
-    "delegation_completed",
-    "delegation_failed",
-    "metrics_snapshot",
-    "file_changed",
-];
 /// Characters of a long text in a frame that is shortened.
 const SHORT_MAX: usize = 1000;
 
-/// A frame and when its event was decided, which orders frames of all runs.
+/// A frame as a value and as it is sent, perhaps with its long texts cut.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Told {
-    pub(super) at: String,
+    frame: Arc<EventFrame>,
     pub(super) text: Arc<str>,
+}
+
+impl Told {
+    /// A frame as it is sent.
+    #[cfg(test)]
+    pub(super) fn new(frame: &Arc<EventFrame>) -> Told {
+        Told { text: frame.text().into(), frame: frame.clone() }
+    }
+
+    /// When the event was decided, which orders frames of all runs.
+    pub(super) fn at(&self) -> Iso {
+        self.frame.at()
+    }
 }
 
 /// A model call: its beginning and, when it has one, its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Iteration {
-    key: (String, String),
-    index: Option<u64>,
+    key: Conversation,
+    index: Option<u32>,
     pub(super) started: Told,
-    pub(super) completed: Option<Arc<str>>,
+    pub(super) completed: Option<Told>,
 }
+
+/// The role and the task of a conversation.
+type Conversation = (String, String);
 
 /// One run, as a late client is told about it.
 #[derive(Debug, Default)]
@@ -53,9 +56,9 @@ pub(super) struct Trace {
     /// Events so far.
     pub(super) len: Seq,
     /// Its id as an ensemble and when it started, as `hello` quotes them.
-    pub(super) started: Option<(Value, Value)>,
+    pub(super) started: Option<(String, Iso)>,
     /// When it ended.
-    pub(super) ended_at: Option<String>,
+    pub(super) ended_at: Option<Iso>,
     pub(super) kept: Vec<Told>,
     pub(super) iterations: Vec<Iteration>,
     /// Open reviews, by their ids.
@@ -66,12 +69,14 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Folds a run's frames; of each conversation so many model calls are kept.
-    pub(super) fn of(frames: &[Arc<str>], iterations_max: usize) -> Trace {
+    pub(super) fn of(frames: &[ring::Frame], iterations_max: usize) -> Trace {
         let mut trace = Trace { len: frames.len() as Seq, ..Trace::default() };
-        for text in frames {
-            let frame: Value = serde_json::from_str(text).unwrap_or_default();
-            let told = Told { at: word(&frame, "at"), text: text.clone() };
-            trace.note(&frame, told, iterations_max);
+        for frame in frames {
+            if let ring::Frame::Event { frame, text, .. } = frame
+                && let EventFrame::Run(event) = &**frame
+            {
+                trace.note(&event.frame, Told { frame: frame.clone(), text: text.clone() }, iterations_max);
+            }
         }
         if trace.kept.iter().map(|told| told.text.len()).sum::<usize>() > HELLO_MAX {
             trace.shortened = true;
@@ -80,47 +85,44 @@ impl Trace {
         trace
     }
 
-    fn note(&mut self, frame: &Value, told: Told, iterations_max: usize) {
-        let kind = word(frame, "type");
-        match kind.as_str() {
-            "ensemble_started" => {
-                let field = |name| frame.get(name).cloned().unwrap_or_default();
-                self.started = Some((field("ensembleId"), field("startedAt")));
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame opens or closes anything")]
+    fn note(&mut self, frame: &Frame, told: Told, iterations_max: usize) {
+        match frame {
+            Frame::EnsembleStarted { ensemble_id, started_at, .. } => {
+                self.started = Some((ensemble_id.clone(), *started_at));
             }
-            // What comes before is another run's, and began when that did.
-            "run_forked" => {
-                let at = frame.get("at").cloned().unwrap_or_default();
-                self.started.iter_mut().for_each(|(_, started)| started.clone_from(&at));
+            // The events before are another run's, and began when that did.
+            Frame::RunForked { .. } => self.started.iter_mut().for_each(|(_, started)| *started = told.at()),
+            Frame::EnsembleCompleted { .. } => self.ended_at = Some(told.at()),
+            Frame::LlmIterationStarted { turn, iteration_index, .. } => {
+                self.begin(key(turn), Some(*iteration_index), &told);
             }
-            "ensemble_completed" => self.ended_at = Some(told.at.clone()),
-            "llm_iteration_started" => self.begin(frame, &told),
-            "llm_iteration_completed" => self.complete(frame, &told, iterations_max),
-            "task_completed" | "task_failed" => self.give_up(&key(frame)),
-            "review_requested" => self.reviews.push((word(frame, "reviewId"), told.clone())),
-            "review_decided" | "review_timed_out" | "review_closed" => {
-                let decided = word(frame, "reviewId");
-                self.reviews.retain(|(id, _)| *id != decided);
+            Frame::LlmIterationCompleted { turn, iteration_index, .. } => {
+                self.complete(&key(turn), *iteration_index, &told, iterations_max);
             }
+            Frame::TaskCompleted { task, .. } | Frame::TaskFailed { task, .. } => self.give_up(&key(&task.turn)),
+            Frame::ReviewRequested(review) => self.reviews.push((review.review_id.clone(), told.clone())),
+            Frame::ReviewDecided { review_id, .. }
+            | Frame::ReviewTimedOut { review_id, .. }
+            | Frame::ReviewClosed { review_id } => self.reviews.retain(|(id, _)| id != review_id),
             _ => {}
         }
-        if KEPT.contains(&kind.as_str()) {
+        if is_kept(frame) {
             self.kept.push(told);
         }
     }
 
     /// A call that begins again takes the place of the one that failed.
-    fn begin(&mut self, frame: &Value, told: &Told) {
-        let (key, index) = (key(frame), index(frame));
+    fn begin(&mut self, key: Conversation, index: Option<u32>, told: &Told) {
         self.iterations.retain(|old| old.completed.is_some() || old.key != key || old.index != index);
         self.iterations.push(Iteration { key, index, started: told.clone(), completed: None });
     }
 
-    fn complete(&mut self, frame: &Value, told: &Told, iterations_max: usize) {
-        let (key, index) = (key(frame), index(frame));
-        let pending = |old: &&mut Iteration| old.completed.is_none() && old.key == key && old.index == index;
+    fn complete(&mut self, key: &Conversation, index: Option<u32>, told: &Told, iterations_max: usize) {
+        let pending = |old: &&mut Iteration| old.completed.is_none() && old.key == *key && old.index == index;
         let Some(iteration) = self.iterations.iter_mut().find(pending) else { return };
-        iteration.completed = Some(told.text.clone());
-        let done = |old: &Iteration| old.completed.is_some() && old.key == key;
+        iteration.completed = Some(told.clone());
+        let done = |old: &Iteration| old.completed.is_some() && old.key == *key;
         let mut excess = self.iterations.iter().filter(|old| done(old)).count().saturating_sub(iterations_max);
         self.iterations.retain(|old| {
             let drops = excess > 0 && done(old);
@@ -129,16 +131,40 @@ impl Trace {
         });
     }
 
-    fn give_up(&mut self, key: &(String, String)) {
+    fn give_up(&mut self, key: &Conversation) {
         self.iterations.retain(|old| old.completed.is_some() || old.key != *key);
     }
 }
 
+/// Whether a frame is worth keeping. Words, model calls and directives pass.
+fn is_kept(frame: &Frame) -> bool {
+    matches!(
+        frame,
+        Frame::EnsembleStarted { .. }
+            | Frame::EnsembleCompleted { .. }
+            | Frame::TaskStarted { .. }
+            | Frame::TaskInput { .. }
+            | Frame::TaskCompleted { .. }
+            | Frame::TaskFailed { .. }
+            | Frame::TaskSkipped { .. }
+            | Frame::ToolCalled { .. }
+            | Frame::DelegationStarted { .. }
+            | Frame::DelegationCompleted { .. }
+            | Frame::DelegationFailed { .. }
+            | Frame::MetricsSnapshot { .. }
+            | Frame::FileChanged { .. }
+    )
+}
+
+fn key(turn: &TurnPlace) -> Conversation {
+    (turn.agent_role.clone(), turn.task_description.clone())
+}
+
 /// The same frame with its long texts cut.
 pub(super) fn shortened(told: &Told) -> Told {
-    let mut frame: Value = serde_json::from_str(&told.text).unwrap_or_default();
-    shorten(&mut frame);
-    Told { at: told.at.clone(), text: frame.to_string().into() }
+    let mut json = told.frame.json();
+    shorten(&mut json);
+    Told { frame: told.frame.clone(), text: json.to_string().into() }
 }
 
 fn shorten(value: &mut Value) {
@@ -153,19 +179,6 @@ fn shorten(value: &mut Value) {
         Value::Object(fields) => fields.values_mut().for_each(shorten),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-fn word(frame: &Value, name: &str) -> String {
-    frame.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// The conversation a frame belongs to.
-fn key(frame: &Value) -> (String, String) {
-    (word(frame, "agentRole"), word(frame, "taskDescription"))
-}
-
-fn index(frame: &Value) -> Option<u64> {
-    frame.get("iterationIndex").and_then(Value::as_u64)
 }
 
 /// The traces of runs that have ended, as many as are retained.
@@ -198,51 +211,90 @@ impl Traces {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use consort_core::event::Timing;
+    use consort_core::frame::field::{ResponseType, Review, TaskPlace};
+    use consort_core::frame::numbered::RunFrame;
 
     use super::*;
 
-    fn frames(frames: &[Value]) -> Vec<Arc<str>> {
-        frames.iter().map(|frame| frame.to_string().into()).collect()
+    fn frames(frames: Vec<Frame>) -> Vec<ring::Frame> {
+        let event = |(seq, frame): (usize, Frame)| {
+            let seq = seq as Seq;
+            let frame = EventFrame::Run(RunFrame { run_id: "run-1".into(), seq, frame, inherited: false, at: Iso(1) });
+            ring::Frame::Event { seq, text: frame.text().into(), frame: Arc::new(frame) }
+        };
+        frames.into_iter().enumerate().map(event).collect()
     }
 
-    fn call(kind: &str, role: &str, index: u64) -> Value {
-        let kind = format!("llm_iteration_{kind}");
-        json!({ "type": kind, "agentRole": role, "taskDescription": "t", "iterationIndex": index, "at": "1" })
+    fn turn(role: &str) -> TurnPlace {
+        TurnPlace { agent_role: role.to_owned(), task_description: "t".to_owned(), ..TurnPlace::default() }
     }
 
-    fn calls(trace: &Trace) -> Vec<(String, Option<u64>, bool)> {
-        trace.iterations.iter().map(|call| (call.key.0.clone(), call.index, call.completed.is_some())).collect()
+    fn started(role: &str, iteration_index: u32) -> Frame {
+        let (model, messages) = (String::new(), Vec::new());
+        Frame::LlmIterationStarted { turn: turn(role), iteration_index, model, messages, total_message_count: 0 }
+    }
+
+    fn completed(role: &str, index: u32) -> Frame {
+        Frame::LlmIterationCompleted {
+            turn: turn(role),
+            iteration_index: Some(index),
+            response_type: ResponseType::FinalAnswer,
+            response_text: None,
+            tool_requests: None,
+            truncated: None,
+            input_tokens: 0,
+            output_tokens: 0,
+            latency_ms: 0,
+        }
+    }
+
+    fn calls(trace: &Trace) -> Vec<(&str, Option<u32>, bool)> {
+        trace.iterations.iter().map(|call| (call.key.0.as_str(), call.index, call.completed.is_some())).collect()
     }
 
     #[test]
     fn of_each_conversation_the_newest_calls_are_kept_and_those_under_way() {
-        let started = [call("started", "a", 0), call("completed", "a", 0), call("started", "b", 0)];
-        let later = [call("started", "a", 1), call("completed", "a", 1), call("completed", "c", 0)];
-        let trace = Trace::of(&frames(&[started, later].concat()), 1);
-        assert_eq!(calls(&trace), [("b".to_owned(), Some(0), false), ("a".to_owned(), Some(1), true)]);
-        let again = [call("started", "a", 0), call("started", "a", 0)];
-        assert_eq!(calls(&Trace::of(&frames(&again), 5)), [("a".to_owned(), Some(0), false)]);
-        let failed = json!({ "type": "task_failed", "agentRole": "a", "taskDescription": "t" });
-        assert!(Trace::of(&frames(&[call("started", "a", 0), failed]), 5).iterations.is_empty());
-        let none = [call("started", "a", 0), call("completed", "a", 0)];
-        assert!(Trace::of(&frames(&none), 0).iterations.is_empty());
+        let all = vec![started("a", 0), completed("a", 0), started("b", 0), started("a", 1), completed("a", 1)];
+        let trace = Trace::of(&frames([all, vec![completed("c", 0)]].concat()), 1);
+        assert_eq!(calls(&trace), [("b", Some(0), false), ("a", Some(1), true)]);
+        let again = vec![started("a", 0), started("a", 0)];
+        assert_eq!(calls(&Trace::of(&frames(again), 5)), [("a", Some(0), false)]);
+        let task = TaskPlace { turn: turn("a"), task_name: None };
+        let failed =
+            Frame::TaskFailed { task, failed_at: Iso(1), reason: String::new(), cancelled: None, partial_output: None };
+        assert!(Trace::of(&frames(vec![started("a", 0), failed]), 5).iterations.is_empty());
+        assert!(Trace::of(&frames(vec![started("a", 0), completed("a", 0)]), 0).iterations.is_empty());
     }
 
     #[test]
     fn open_reviews_are_told_and_decided_ones_are_not() {
-        let review = |kind: &str, id: &str| json!({ "type": kind, "reviewId": id });
-        let all = [review("review_requested", "1"), review("review_requested", "2"), review("review_decided", "1")];
-        let trace = Trace::of(&frames(&all), 5);
+        let requested = |id: &str| {
+            Frame::ReviewRequested(Review {
+                task: TaskPlace::default(),
+                review_id: id.to_owned(),
+                task_output: Default::default(),
+                timing: Timing::AfterExecution,
+                timeout_ms: 0,
+                on_timeout: None,
+                created_at: Iso(1),
+                expires_at: None,
+                prompt: None,
+                options: None,
+            })
+        };
+        let closed = Frame::ReviewClosed { review_id: "1".to_owned() };
+        let trace = Trace::of(&frames(vec![requested("1"), requested("2"), closed]), 5);
         assert_eq!(trace.reviews.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["2"]);
         assert!(trace.kept.is_empty());
     }
 
     #[test]
     fn long_texts_are_cut_wherever_they_are() {
-        let long = json!({ "at": "1", "x": [{ "y": "é".repeat(SHORT_MAX + 1) }] });
-        let short = shortened(&Told { at: "1".to_owned(), text: long.to_string().into() });
-        let cut = format!("{}... [truncated]", "é".repeat(SHORT_MAX));
-        assert_eq!(serde_json::from_str::<Value>(&short.text).unwrap()["x"][0]["y"], cut);
+        let long = "é".repeat(SHORT_MAX + 1);
+        let frames = frames(vec![Frame::ReflectionStarted { task: TaskPlace { turn: turn(&long), task_name: None } }]);
+        let ring::Frame::Event { frame, .. } = &frames[0] else { panic!("{frames:?}") };
+        let short: Value = serde_json::from_str(&shortened(&Told::new(frame)).text).unwrap();
+        assert_eq!(short["agentRole"], format!("{}... [truncated]", "é".repeat(SHORT_MAX)));
     }
 }

@@ -251,7 +251,7 @@ fn offering(tools: &Value) -> Say {
 async fn until(server: &Server, thread: &str, kind: &str) -> Value {
     let mut frames = server.chats.follow(ME, thread, Start::Seq(0)).await.unwrap();
     while let Some(frame) = frames.next().await {
-        let frame: Value = serde_json::from_str(&frame.unwrap().1).unwrap();
+        let frame: Value = serde_json::from_str(&frame.unwrap().text).unwrap();
         if frame["type"] == kind {
             return frame;
         }

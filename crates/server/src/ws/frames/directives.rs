@@ -15,6 +15,7 @@ use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::routes::steer;
+use crate::ws::Notice;
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] =
@@ -129,10 +130,11 @@ async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) 
 
 /// A control directive is no event of a run: everybody is told beside them.
 fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
-    let mut frame = json!({ "type": "directive_active", "directiveId": id, "from": author.from,
+    let kind = "directive_active";
+    let mut frame = json!({ "type": kind, "directiveId": id, "from": author.from,
         "action": sent.0.get("action"), "value": sent.0.get("value") });
     if let (Value::Object(frame), Some(other)) = (&mut frame, &author.on_behalf_of) {
         frame.insert("onBehalfOf".to_owned(), other.as_str().into());
     }
-    let _nobody_listens = site.notices.send(frame.to_string().into());
+    let _nobody_listens = site.notices.send(Notice { kind, text: frame.to_string().into() });
 }
