@@ -1,17 +1,5 @@
 import { Menu } from '@mantine/core';
-import {
-  IconActivity,
-  IconAffiliate,
-  IconApi,
-  IconCpu,
-  IconDots,
-  IconMessageCircle,
-  IconPlayerPlay,
-  IconSchema,
-  IconTool,
-  IconUserCheck,
-  type Icon,
-} from '@tabler/icons-react';
+import { IconDots } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
 import { useApprovals } from '../api/queries';
@@ -19,6 +7,7 @@ import { useOpenReviews } from '../review/useHeld';
 import { HeldBar } from '../rooms/reviews/HeldBar';
 import { Connection } from './Connection';
 import { KeyPrompt } from './KeyPrompt';
+import { RAIL } from './pages';
 import css from './Shell.module.css';
 import { SchemeSwitch } from './SchemeSwitch';
 import { useWaitingTitle } from '../ui/Page';
@@ -27,20 +16,7 @@ import { useFeed } from './useFeed';
 
 const ReviewDialog = lazy(() => import('../rooms/reviews/ReviewDialog'));
 
-/** `isMinor`: on a narrow screen it is behind “More”. */
-const ROOMS: { to: string; name: string; icon: Icon; isMinor?: true }[] = [
-  { to: '/', name: 'Overview', icon: IconActivity },
-  { to: '/runs', name: 'Runs', icon: IconPlayerPlay },
-  { to: '/reviews', name: 'Reviews', icon: IconUserCheck },
-  { to: '/chat', name: 'Chat', icon: IconMessageCircle },
-  { to: '/workflows', name: 'Workflows', icon: IconSchema, isMinor: true },
-  { to: '/network', name: 'Network', icon: IconAffiliate, isMinor: true },
-  { to: '/tools', name: 'Tools', icon: IconTool, isMinor: true },
-  { to: '/models', name: 'Models', icon: IconCpu, isMinor: true },
-  { to: '/reference', name: 'API', icon: IconApi, isMinor: true },
-];
-
-/** The rail with every room, and the room. */
+/** The rail with its entries, and the page. */
 export function Shell() {
   useFeed();
   const review = useSearchParams()[0].get(REVIEW);
@@ -60,7 +36,7 @@ export function Shell() {
           <span>Consort</span>
         </NavLink>
         <nav aria-label="Rooms">
-          {ROOMS.map(({ to, name, icon: Icon, isMinor }) => (
+          {RAIL.map(({ to, name, icon: Icon, isMinor }) => (
             <NavLink key={to} to={to} end={to === '/'} className={css.item ?? ''} title={name} data-minor={isMinor}>
               <Icon size={18} stroke={1.8} aria-hidden />
               <span className={css.label}>{name}</span>
@@ -93,10 +69,10 @@ export function Shell() {
   );
 }
 
-/** The rooms a narrow screen has no place for. */
+/** The entries a narrow screen has no place for. */
 function More() {
   const { pathname } = useLocation();
-  const isHere = ROOMS.some(({ to, isMinor }) => isMinor && pathname.startsWith(to));
+  const isHere = RAIL.some(({ to, isMinor }) => isMinor && pathname.startsWith(to));
   return (
     <Menu position="top-end">
       <Menu.Target>
@@ -106,7 +82,7 @@ function More() {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        {ROOMS.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
+        {RAIL.filter(({ isMinor }) => isMinor).map(({ to, name, icon: Icon }) => (
           <Menu.Item key={to} component={Link} to={to} leftSection={<Icon size={16} stroke={1.8} />}>
             {name}
           </Menu.Item>
