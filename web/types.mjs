@@ -13,7 +13,7 @@ const FOLDER = resolve(import.meta.dirname, 'src/api/generated');
 /** Characters beyond which a union is one type to a line. */
 const WIDTH = 110;
 
-/** What limits a value without changing its type. */
+/** Keywords that limit a value without changing its type. */
 const LIMITS = [
   'format',
   'minimum',
@@ -127,7 +127,7 @@ const declarations = (schemas) =>
     .map(([name, schema]) => declaration(name, schema))
     .join('\n');
 
-/** What is in a request or an answer as JSON. @param {Schema | undefined} holder @returns {string | undefined} */
+/** The type of the JSON in a request or an answer. @param {Schema | undefined} holder @returns {string | undefined} */
 function json(holder) {
   const schema = holder?.content?.['application/json']?.schema;
   return schema ? typeOf(schema) : undefined;
@@ -148,7 +148,7 @@ function requests(paths) {
       ];
     }),
   );
-  return `/** What each request takes and answers, as JSON. */\nexport interface Requests {\n  ${indent(all.join('\n'))}\n}\n`;
+  return `/** The body and the answer of each request, as JSON. */\nexport interface Requests {\n  ${indent(all.join('\n'))}\n}\n`;
 }
 
 /** @param {string} path @returns {Schema} */

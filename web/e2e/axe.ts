@@ -1,4 +1,4 @@
-// What axe-core finds wrong with a page that keeps somebody from using it.
+// The barriers axe-core finds on a page that keep people from using it.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ interface Finding {
   nodes: { target: string[] }[];
 }
 
-/** What is serious or worse, with where it is. */
+/** The serious findings and worse, each with its place. */
 export async function barriers(page: Page): Promise<string[]> {
   // Evaluated over the debugging protocol, which the page's policy does not bind.
   await page.evaluate(AXE);

@@ -223,7 +223,7 @@ describe('a message that is not taken', () => {
     await page.goto(`${draining.url}/chat`);
     await say('[say Hello.] Hi');
     await talk().getByText('Hello.', { exact: true }).waitFor();
-    // What is under way keeps it from ending.
+    // The turn under way keeps it from ending.
     await draining.submit({ tasks: [{ name: 'story', description: '[words 5000] [pace 30] Go' }] });
     await draining.call('POST', '/api/lifecycle/drain');
     await isReturned('Are you there?', /^DRAINING/);

@@ -16,12 +16,12 @@ interface Message {
 
 export interface FakeModel {
   url: string;
-  /** What was asked, in order. */
+  /** The requests, in order. */
   asked: { model: string; messages: Message[] }[];
   close: () => Promise<void>;
 }
 
-/** What to do with a task, by words in its description. */
+/** The answers to tasks, by words in their descriptions. */
 export type Script = Record<string, string>;
 
 export async function fakeModel(script: Script = {}): Promise<FakeModel> {
@@ -46,7 +46,7 @@ interface Memory {
   script: Script;
 }
 
-/** What to do, and what has been done about it: a run's task without what it reads of others, or the last message. */
+/** The task to do with the results so far: a run's task without the outputs it reads, or the last message. */
 function wanted(messages: Message[], script: Script): { task: string; since: Message[] } {
   const prompt = messages
     .filter(({ role }) => role === 'user')

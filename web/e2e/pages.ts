@@ -42,7 +42,7 @@ const HARVEST = JSON.stringify({
   ],
 }).replaceAll('}]', '} ]');
 
-/** What the model does with each task. */
+/** The model's answer to each task. */
 export const SCRIPT: Script = {
   'how bees tell each other': '[say Foragers dance on the comb. The angle is the direction, the length the distance.]',
   'how long a flight takes':

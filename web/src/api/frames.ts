@@ -3,7 +3,7 @@
 import type { Problem } from './client';
 import { follow } from './sse';
 
-/** How long frames are collected before they are applied. */
+/** The time in which frames are collected before they are applied. */
 const BATCH_MS = 40;
 /** Frames collected at most. */
 const BATCH_MAX = 1_000;

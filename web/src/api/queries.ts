@@ -1,4 +1,4 @@
-// What pages ask the server for, and how often.
+// The queries of the pages, and how often they are repeated.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
@@ -8,7 +8,7 @@ import type { Answer, Capabilities, Network, RunDetail } from './types';
 const ACTIVE_MS = 2_000;
 const QUIET_MS = 10_000;
 
-/** How long until a list is asked for again: rarely while news come by themselves. */
+/** The time until a list is asked for again: long while the feed is live. */
 const pace = (activeMs: number): number => (feedIsLive() ? QUIET_MS : activeMs);
 
 export function useRuns(query: string) {
@@ -21,7 +21,7 @@ export function useRuns(query: string) {
   });
 }
 
-/** What the server's own fold says of a run that is still going on. */
+/** The server's own fold of a run, while it is active. */
 export function useRunDetail(runId: string, isActive: boolean) {
   return useQuery({
     queryKey: ['run', runId],
@@ -31,7 +31,7 @@ export function useRunDetail(runId: string, isActive: boolean) {
   });
 }
 
-/** What the newest turns of chats have used. */
+/** The newest turns of chats, with their usage. */
 export function useTurns(limit: number) {
   return useQuery({
     queryKey: ['turns', limit],
@@ -66,7 +66,7 @@ export function useCapabilities() {
   });
 }
 
-/** Links and load change without a frame of `/ws`, so whoever looks asks, often on the map; nobody does while the page is hidden. */
+/** Links and load change without a frame of `/ws`, so they are polled, often on the map and never on a hidden page. */
 export function useNetwork(interest: 'active' | 'quiet' = 'active') {
   return useQuery({
     queryKey: ['network'],

@@ -6,7 +6,7 @@ import { key } from './key';
 import { Reconnect } from './reconnect';
 
 export interface EventStream {
-  /** The address to connect to, asked for anew for every connection. */
+  /** The address to connect to, asked for before every connection. */
   url: () => string;
   /** Takes the data of one event; returns whether it was the last. */
   take: (data: string) => boolean;

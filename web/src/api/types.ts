@@ -1,4 +1,4 @@
-// What the server takes and sends, by the names this UI gives it. All of it comes from the server's own descriptions:
+// The server's types by the names this UI gives them. All of them come from the server's own descriptions:
 // `npm run types` makes `generated/`.
 
 import type * as api from './generated/api';
@@ -27,9 +27,9 @@ export type {
   WorkflowVersion as ListedVersion,
 } from './generated/api';
 
-/** What a request is answered with, such as `Answer<'GET /api/runs'>`. */
+/** The answer to a request, such as `Answer<'GET /api/runs'>`. */
 export type Answer<R extends keyof api.Requests> = api.Requests[R]['answer'];
-/** What a request sends. */
+/** The body of a request. */
 export type Body<R extends keyof api.Requests> = api.Requests[R] extends { body: infer B } ? B : never;
 
 export type RunRow = api.Run;
@@ -50,7 +50,7 @@ export type RunOptions = api.Options & { workflow?: Workflow };
 
 export type Mistake = NonNullable<api.Problem['mistakes']>[number];
 
-/** What a person says about an output; the server takes the same as one loose object. */
+/** A person's decision on a review; the server describes it as one loose object. */
 export type Decision =
   | { decision: 'CONTINUE' | 'EXIT_EARLY' }
   | { decision: 'EDIT'; revisedOutput: string }

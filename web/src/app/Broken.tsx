@@ -3,7 +3,7 @@ import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useRouteError } from 'react-router';
 import { Empty } from '../ui/Note';
 
-/** In place of a page whose parts could not be fetched, or that failed. */
+/** Shown in place of a page whose code could not be fetched, or that failed. */
 export function Broken() {
   const error = useRouteError();
   return (

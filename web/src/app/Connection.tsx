@@ -7,7 +7,7 @@ import { useStore } from '../store/store';
 import { useNow } from '../ui/useNow';
 import css from './Connection.module.css';
 
-/** Whether the server is there; when it is not, when it is tried again. */
+/** The state of the connection to the server, with the time of the next attempt. */
 export function Connection() {
   const connection = useStore(connections);
   const status = useServerStatus();

@@ -7,7 +7,7 @@ import { useServerStatus } from '../api/queries';
 /** Lists are asked for at most this often, however much happens. */
 const PAUSE_MS = 700;
 
-/** Keeps the lists up to date by what happens on the server. */
+/** Refreshes the lists when the server's news say that they changed. */
 export function useFeed(): void {
   const client = useQueryClient();
   // A server that asks for a key is not connected to before there is one.

@@ -124,7 +124,7 @@ const TURN = told(
   { type: 'chunk', done: true, content: '', status: 'COMPLETED' },
 );
 
-/** What a reader sees of a turn: words and calls, nested. */
+/** The texts and calls a reader sees of a turn, nested. */
 const outline = (items: Item[]): unknown[] =>
   items.flatMap((item): unknown[] => {
     if (item.kind === 'text') return item.text ? [item.text] : [];

@@ -69,7 +69,7 @@ const MODES: Record<Mode, string> = {
 function applyToTurn(turn: Turn, frame: StoredFrame): void {
   switch (frame.type) {
     case 'message':
-      // The error was told by its own frame, and the text before it stays.
+      // The error has a frame of its own, and the text before it stays.
       if (frame.is_error) return;
       settleText(turn, null, frame.call_id, frame.content, frame.id);
       if (frame.truncated) turn.isCut = true;

@@ -1,4 +1,4 @@
-// What a conversation has planned: graphs by what they are called, the plan under way, whether one was taken over.
+// The workflows planned in a thread: the graphs by reference, the plan under way, and whether one is on the canvas.
 
 import type { WorkflowDocument } from '../api/types';
 import type { Call, Item, Plan, ThreadState, Turn } from './state';
@@ -19,7 +19,7 @@ function referenceOf({ result }: Call): string | undefined {
   }
 }
 
-/** The graph of this name; turns name theirs alike, so the newest. */
+/** The newest graph with this reference; every turn counts its references from 1. */
 export function plannedGraph({ turns }: ThreadState, reference: string): WorkflowDocument | undefined {
   for (const { items } of turns.toReversed()) {
     const found = [...calls(items)].findLast((call) => call.plan?.graph && referenceOf(call) === reference);
@@ -28,19 +28,19 @@ export function plannedGraph({ turns }: ThreadState, reference: string): Workflo
   return undefined;
 }
 
-/** Whether something planned in a turn was put on the canvas. */
+/** Whether a plan of the turn was put on the canvas. */
 export function isPut({ items }: Turn): boolean {
   return [...calls(items)].some(({ name, isOver, isError }) => name === 'ui_paste' && isOver && !isError);
 }
 
-/** What is being planned now, until it is on the canvas. */
+/** The plan being made now, until it is on the canvas. */
 export function planUnderWay({ turns }: ThreadState): Plan | undefined {
   const turn = turns.at(-1);
   if (!turn || turn.isOver || isPut(turn)) return undefined;
   return [...calls(turn.items)].findLast(({ plan, isOver, isError }) => plan && !(isOver && isError))?.plan;
 }
 
-/** How far a plan is, in one line. */
+/** The progress of a plan, in one line. */
 export function planText({ objective, refusals, mistakes, isChecked, tasks }: Plan): string {
   if (tasks.length > 0)
     return `Planned ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${tasks.map(({ name }) => name).join(', ')}`;
@@ -48,7 +48,7 @@ export function planText({ objective, refusals, mistakes, isChecked, tasks }: Pl
   return refusals > 0 ? `Mends the plan: ${mistakes}` : `Plans: ${objective}`;
 }
 
-/** What a call of the editor comes to, in one line; other calls tell it by their arguments and results. */
+/** The result of an editor's call in one line; other calls show their arguments and results. */
 export function calledText({ name, plan, isOver, isError, result = '' }: Call): string | undefined {
   if (plan && !isError) return planText(plan);
   if (!name.startsWith('ui_') || !isOver) return undefined;

@@ -5,7 +5,7 @@ import { Problem, unreachable } from '../api/client';
 import type { ClientFrame, ServerFrame } from '../api/generated/frames';
 import { openSocket, type Socket } from '../api/socket';
 
-/** How long a message may wait for the server to take it. */
+/** The time a message may wait for the server to take it. */
 const ACK_TIMEOUT_MS = 15_000;
 
 type Sent<T extends ClientFrame['type']> = Extract<ClientFrame, { type: T }>;

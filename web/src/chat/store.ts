@@ -17,7 +17,7 @@ export interface OpenedThread {
   problem?: Problem;
 }
 
-/** Follows its thread while somebody watches. */
+/** Follows its thread while there are listeners. */
 export class ThreadStore extends Store<OpenedThread> {
   readonly #path: string;
   #stop: (() => void) | undefined;

@@ -1,10 +1,10 @@
-// Decisions on reviews, held here for a few seconds before the server is told, so that they can be taken back. Leaving
+// Decisions on reviews, held here for a few seconds before they are sent, so that they can be taken back. Leaving
 // the page sends nothing; the first decision that arrives at the server wins.
 
 import type { Decision, Review } from '../api/types';
 import { Store } from '../store/store';
 
-/** How long a decision can be taken back. */
+/** The time in which a decision can be taken back. */
 export const HOLD_MS = 5_000;
 /** A decision leaves this long before its review runs out, so that holding it never loses it. */
 const MARGIN_MS = 1_000;
@@ -14,7 +14,7 @@ const SENT_MAX = 1_000;
 export interface Held {
   review: Review;
   decision: Decision;
-  /** When the server is told, in milliseconds of the page's clock. */
+  /** The time it is sent, in milliseconds of the page's clock. */
   sendsAt: number;
 }
 
@@ -26,7 +26,7 @@ export interface HeldState {
 }
 
 export interface DecisionSender {
-  /** Tells the server. */
+  /** Sends the decision to the server. */
   send: (held: Held) => Promise<unknown>;
   /** The server did not take it; the review is open again here. */
   refused: (held: Held, error: Error) => void;
@@ -42,7 +42,7 @@ export class HeldDecisions extends Store<HeldState> {
     this.#sender = sender;
   }
 
-  /** When the latest decision was made. */
+  /** The time of the latest decision. */
   get latestAt(): number {
     return this.#latestAt;
   }
@@ -63,7 +63,7 @@ export class HeldDecisions extends Store<HeldState> {
     this.update({ held: [...this.snapshot().held, held] });
   }
 
-  /** Takes a decision back, unless the server is being told. */
+  /** Takes a decision back, unless it is being sent. */
   undo(reviewId: string): boolean {
     if (!this.#timers.has(reviewId)) return false;
     clearTimeout(this.#timers.get(reviewId));
@@ -72,7 +72,7 @@ export class HeldDecisions extends Store<HeldState> {
     return true;
   }
 
-  /** Takes back everything the server was not told. */
+  /** Takes back every decision that was not sent. */
   leave(): void {
     for (const reviewId of this.#timers.keys()) this.undo(reviewId);
   }

@@ -6,7 +6,7 @@ import { useStore } from '../store/store';
 import { forgetDraft } from '../ui/useDraft';
 import { HeldDecisions, type HeldState } from './held';
 
-/** After a decision the next review takes none for this long: no key or second click meant for the one before. */
+/** Time after a decision in which the next review takes none: a key or click may have been meant for the one before. */
 const SETTLE_MS = 500;
 
 /** One for the whole page: a decision is held while its review is no longer looked at. */

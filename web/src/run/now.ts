@@ -1,4 +1,4 @@
-// What a run is doing now, and why it waits, in one line.
+// The current step of a run, or the reason it waits, in one line.
 
 import type { RunDetail, WaitingFor } from '../api/types';
 import type { Conversation, RunState, Tone } from './state';
@@ -7,13 +7,13 @@ import { breachText, errorText, stopText } from './words';
 export interface Now {
   text: string;
   tone: Tone;
-  /** When it is over, or is tried again. */
+  /** The time of its end, or of the next attempt. */
   until?: string;
   reviewId?: string;
   taskIndex?: number;
 }
 
-/** What the server knows and events do not tell. */
+/** The reasons to wait that only the server knows. */
 const WAITS: Record<WaitingFor, string> = {
   queue: 'waits in the queue',
   resume: 'is paused',
@@ -60,7 +60,7 @@ export function now(run: RunState, detail?: RunDetail): Now {
   return { text: `${name} ${doing(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
 }
 
-/** What one conversation is doing. */
+/** The current step of a conversation. */
 export function doing(conversation: Conversation): string {
   const { phase } = conversation;
   switch (phase.kind) {

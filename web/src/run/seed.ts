@@ -37,8 +37,9 @@ export function emptyRun(runId: string): RunState {
 }
 
 /**
- * Where to start when a run is too long to be read from its beginning, or was made of another: the server's own fold,
- * and its first event for what the tasks read of each other. The events from `first` on are told again, which changes nothing they say.
+ * The state to start from when a run is too long to be read from its beginning, or was made of another: the server's own
+ * fold, with the links between tasks from the run's first event. The events from `first` on are folded again, which
+ * does not change what they say.
  */
 export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, first: number): RunState {
   const declared = accepted?.type === 'run_accepted' ? accepted.tasks : [];

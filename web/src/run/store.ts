@@ -26,7 +26,7 @@ export interface OpenedRun {
 
 export const UNOPENED: OpenedRun = { progress: 0, extending: false };
 
-/** Follows its run while somebody watches. */
+/** Follows its run while there are listeners. */
 export class RunStore extends Store<OpenedRun> {
   readonly #runId: string;
   readonly #path: string;
@@ -83,7 +83,7 @@ export class RunStore extends Store<OpenedRun> {
     let isCaughtUp = false;
     return followFrames<Frame>({
       url: () => {
-        // What was said between two connections is missing.
+        // The tokens between two connections are missing.
         if (isCaughtUp) run = interrupted(run);
         return `${this.#path}/events?from=${run.next}`;
       },

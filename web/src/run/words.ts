@@ -1,4 +1,4 @@
-// What facts are called when people read them.
+// The texts people read for the words of frames.
 
 import { duration } from '../ui/format';
 import type { Of } from './frame';
@@ -11,7 +11,7 @@ const CHORES: Record<string, string> = {
   remember: 'Remembers the output for later runs',
 };
 
-/** What becomes of a reply that ended at the output limit. */
+/** A reply that ended at the output limit, and what follows. */
 export function cutText(then: 'continue' | 'fail' | 'accept', inCall: boolean): string {
   const cut = inCall ? 'The reply was cut inside a tool call' : 'The answer was cut at the output limit';
   if (then === 'accept') return `${cut}; taken as it is`;
@@ -62,12 +62,12 @@ const RESOURCES: Record<string, string> = {
   subtasks: 'subtasks',
 };
 
-/** What of a budget is used up. */
+/** The limit of a budget that is used up. */
 export function breachText({ reason, limit, observed }: { reason: string; limit: number; observed: number }): string {
   if (reason === 'wall_clock') return `The budget is used up: ${duration(observed)} of ${duration(limit)}`;
   const amount = (value: number): string => (reason === 'cost' ? `$${value}` : value.toLocaleString('en'));
   const what = reason === 'cost' ? '' : ` ${RESOURCES[reason] ?? reason}`;
-  // What is observed is what the next step would have come to: it was not taken.
+  // `observed` is the amount after the next step, which was not taken.
   return `The budget is used up: ${amount(limit)}${what} allowed, and going on would make ${amount(observed)}`;
 }
 
@@ -76,7 +76,7 @@ export function errorText(error: string): string {
   return error === 'BUDGET_EXCEEDED' ? 'The budget is used up' : error;
 }
 
-/** How far something is that somebody else does. */
+/** The progress of a call that another program makes. */
 export function progressText({
   status,
   message,

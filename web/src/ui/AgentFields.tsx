@@ -1,6 +1,6 @@
 import { Stack, Switch, Textarea, TextInput } from '@mantine/core';
 
-/** Who does a task, as it is typed. Without a role the server derives somebody. */
+/** The fields of a task's agent. Without a role the server derives one from the task. */
 export interface AgentDraft {
   role: string;
   goal: string;

@@ -1,9 +1,9 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 
 interface ConfirmDeleteProps {
-  /** What is deleted: `this run`. */
+  /** The thing to delete, such as `this run`. */
   what: string;
-  /** What goes with it. */
+  /** The consequences. */
   means: string;
   opened: boolean;
   close: () => void;

@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import css from './Diff.module.css';
 import { type Line, lines } from './diff';
 
-/** What changed from one text to another. */
+/** The changes from one text to another. */
 export function Diff({ before, after }: { before: string; after: string }) {
   const found = useMemo(() => lines(before, after), [before, after]);
   if (before === after) return <div className={`${css.diff} ${css.same}`}>Nothing is changed yet.</div>;

@@ -13,7 +13,7 @@ export function Empty({ icon: Icon, title, children }: { icon: Icon; title: stri
   );
 }
 
-/** What went wrong, every mistake of it, and the request's id for the server's log. */
+/** An error with each of its mistakes, and the request's id for the server's log. */
 export function ProblemNote({ error, what }: { error: unknown; what: string }) {
   const problem = error instanceof Problem ? error : undefined;
   const mistakes = problem?.mistakes ?? [];

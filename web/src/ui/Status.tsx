@@ -12,9 +12,9 @@ import {
 import type { RunStatus, TaskStatus } from '../api/types';
 import css from './Status.module.css';
 
-export type Standing = RunStatus | TaskStatus | 'PAUSED' | 'STOPPING';
+export type ShownStatus = RunStatus | TaskStatus | 'PAUSED' | 'STOPPING';
 
-const LOOKS: Record<Standing, { word: string; tone: string; icon: Icon; spins?: true }> = {
+const LOOKS: Record<ShownStatus, { word: string; tone: string; icon: Icon; spins?: true }> = {
   ACCEPTED: { word: 'Queued', tone: 'warn', icon: IconHourglass },
   PENDING: { word: 'Pending', tone: 'idle', icon: IconCircleDashed },
   RUNNING: { word: 'Running', tone: 'running', icon: IconLoader2, spins: true },
@@ -28,10 +28,10 @@ const LOOKS: Record<Standing, { word: string; tone: string; icon: Icon; spins?: 
   SKIPPED: { word: 'Skipped', tone: 'idle', icon: IconPlayerTrackNext },
 };
 
-export const statusTone = (standing: Standing): string => LOOKS[standing].tone;
+export const statusTone = (status: ShownStatus): string => LOOKS[status].tone;
 
-export function StatusPill({ standing }: { standing: Standing }) {
-  const { word, tone, icon: Icon, spins } = LOOKS[standing];
+export function StatusPill({ status }: { status: ShownStatus }) {
+  const { word, tone, icon: Icon, spins } = LOOKS[status];
   return (
     <span className={`${css.pill} ${css[tone]}`}>
       <Icon size={13} stroke={2.2} aria-hidden className={spins ? css.spin : undefined} />
@@ -40,8 +40,8 @@ export function StatusPill({ standing }: { standing: Standing }) {
   );
 }
 
-export function StatusIcon({ standing, size = 16 }: { standing: Standing; size?: number }) {
-  const { word, tone, icon: Icon, spins } = LOOKS[standing];
+export function StatusIcon({ status, size = 16 }: { status: ShownStatus; size?: number }) {
+  const { word, tone, icon: Icon, spins } = LOOKS[status];
   return (
     <span className={`${css.icon} ${css[tone]}`} role="img" aria-label={word} title={word}>
       <Icon size={size} stroke={2} className={spins ? css.spin : undefined} />
@@ -49,13 +49,13 @@ export function StatusIcon({ standing, size = 16 }: { standing: Standing; size?:
   );
 }
 
-/** How a run stands, as a person would say it. */
-export function standingOf(run: {
+/** The status of a run as it is shown: paused, stopping and waiting runs have one of their own. */
+export function shownStatus(run: {
   status: RunStatus;
   paused?: boolean;
   cancelRequested?: boolean;
   waitingFor?: string | undefined;
-}): Standing {
+}): ShownStatus {
   if (run.status !== 'RUNNING' && run.status !== 'ACCEPTED') return run.status;
   if (run.cancelRequested) return 'STOPPING';
   if (run.paused) return 'PAUSED';

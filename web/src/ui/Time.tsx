@@ -12,8 +12,8 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** How long something took, or has been taking. */
-export function Took({ from, to }: { from: string; to?: string | undefined }) {
+/** The duration from one time to another, or until now. */
+export function Duration({ from, to }: { from: string; to?: string | undefined }) {
   return to === undefined ? <Since from={from} /> : <span>{duration(Date.parse(to) - Date.parse(from))}</span>;
 }
 

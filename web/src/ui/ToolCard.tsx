@@ -1,35 +1,37 @@
 import { IconArrowFork, IconChevronRight, IconTool } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { duration } from './format';
-import { type Standing, StatusIcon } from './Status';
-import { Took } from './Time';
+import { type ShownStatus, StatusIcon } from './Status';
+import { Duration } from './Time';
 import css from './ToolCard.module.css';
 
 interface ToolCardProps {
   name: string;
-  /** What it does or did, in one line. */
+  /** The call in one line. */
   line: string;
-  standing: Standing;
+  status: ShownStatus;
   isSubtask: boolean;
   startedAt?: string | undefined;
   durationMs?: number | undefined;
-  /** What is inside, made when it is opened. */
+  /** The details, rendered when the card is opened. */
   children: () => ReactNode;
 }
 
 /** A tool call: one line until it is opened. */
-export function ToolCard({ name, line, standing, isSubtask, startedAt, durationMs, children }: ToolCardProps) {
+export function ToolCard({ name, line, status, isSubtask, startedAt, durationMs, children }: ToolCardProps) {
   const [open, setOpen] = useState(false);
   const Icon = isSubtask ? IconArrowFork : IconTool;
   return (
-    <div className={css.call} data-outcome={standing === 'FAILED' ? 'FAILURE' : undefined}>
+    <div className={css.call} data-outcome={status === 'FAILED' ? 'FAILURE' : undefined}>
       <button type="button" className={css.callHead} aria-expanded={open} onClick={() => setOpen(!open)}>
         <IconChevronRight size={14} className={css.chevron} />
-        <StatusIcon standing={standing} size={14} />
+        <StatusIcon status={status} size={14} />
         <Icon size={14} aria-hidden />
         <strong>{name}</strong>
         <code>{line}</code>
-        <small>{durationMs === undefined ? startedAt ? <Took from={startedAt} /> : null : duration(durationMs)}</small>
+        <small>
+          {durationMs === undefined ? startedAt ? <Duration from={startedAt} /> : null : duration(durationMs)}
+        </small>
       </button>
       {open ? <div className={css.callBody}>{children()}</div> : null}
     </div>

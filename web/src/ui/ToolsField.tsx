@@ -5,7 +5,7 @@ import type { Network } from '../api/types';
 interface ToolsFieldProps {
   label: string;
   value: string[];
-  /** Tools it has anyway, and are not offered. */
+  /** Tools the task has anyway, which are not offered. */
   known?: string[];
   error?: string | undefined;
   onChange: (tools: string[]) => void;
@@ -32,7 +32,7 @@ export function ToolsField({ label, value, known, error, onChange }: ToolsFieldP
   );
 }
 
-/** What a task may list of the network: all of it, what has a tag, one by name. */
+/** The tools of the network a task may list: all of them, those with a tag, or one by name. */
 export function fromNetwork(network: Pick<Network, 'peers'> | undefined): string[] {
   const linked = network?.peers.filter(({ connected }) => connected) ?? [];
   if (linked.length === 0) return [];

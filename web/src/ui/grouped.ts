@@ -1,4 +1,4 @@
-/** What has the same key, together, in the order it came. */
+/** The values by key, each group in the order of the values. */
 export function grouped<K, T>(values: Iterable<T>, key: (value: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const value of values) {

@@ -1,4 +1,4 @@
-// A tool's JSON Schema as the fields of a form; what a form cannot say is left to JSON.
+// A tool's JSON Schema as the fields of a form; a type without a field of its own is typed as JSON.
 
 export interface Field {
   name: string;
@@ -6,7 +6,7 @@ export interface Field {
   isNeeded: boolean;
   about: string;
   choices: string[];
-  /** What it is when nothing is said. */
+  /** The default. */
   usual: string;
 }
 
@@ -50,7 +50,7 @@ function kindOf({ type, enum: choices, items }: Property): Field['kind'] {
   return word === 'boolean' ? 'flag' : 'json';
 }
 
-/** What was typed as arguments; a mistake in JSON is an error with the field's name. */
+/** The typed texts as arguments; a mistake in JSON is an error with the field's name. */
 export function toArguments(all: readonly Field[], typed: Readonly<Record<string, string>>): Record<string, unknown> {
   const entries = all.flatMap(({ name, kind }): [string, unknown][] => {
     const text = typed[name] ?? '';

@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 
-/** Something a person asks of the server: done once, failures told, what is shown refreshed. */
+/** A request a person makes: sent once, its failure shown, and every query refreshed after it. */
 export function useAction<T, V = void>(what: string, action: (value: V) => Promise<T>, done?: (answer: T) => void) {
   const client = useQueryClient();
   return useMutation({

@@ -4,11 +4,11 @@ import { useState } from 'react';
 const KEPT_MAX = 200;
 const kept = new Map<string, unknown>();
 
-/** What somebody is writing, kept under a name of its own while the page is open, however often its field comes and goes. */
+/** A text being written, kept under a name while the page is open, however often its field is unmounted. */
 export function useDraft<T>(name: string, initial: T): [T, (change: Partial<T>) => void] {
   const [draft, setDraft] = useState(() => newest(name, initial));
   const change = (part: Partial<T>): void => {
-    // Read anew: what changes it may have begun long before, when the draft was another.
+    // Read again: a change may come from an action that began when the draft was another.
     const next = { ...newest(name, initial), ...part };
     kept.delete(name);
     kept.set(name, next);
@@ -22,7 +22,7 @@ function newest<T>(name: string, initial: T): T {
   return kept.has(name) ? (kept.get(name) as T) : initial;
 }
 
-/** The draft as it is now, for what began before it was changed. */
+/** The draft as it is now, for an action that began before it was changed. */
 export function draftOf<T>(name: string): T | undefined {
   return kept.get(name) as T | undefined;
 }

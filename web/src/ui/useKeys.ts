@@ -1,7 +1,7 @@
 import { useHotkeys } from '@mantine/hooks';
 import type { RefObject } from 'react';
 
-/** What single keys do, by key. */
+/** The actions of single keys, by key. */
 export type Keys = Record<string, () => void>;
 
 /**

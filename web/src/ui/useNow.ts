@@ -2,7 +2,7 @@ import { Store, useStore } from '../store/store';
 
 const TICK_MS = 1_000;
 
-/** The time in milliseconds, once a second while somebody watches. */
+/** The time in milliseconds, once a second while there are listeners. */
 class Clock extends Store<number> {
   constructor() {
     super(Date.now());

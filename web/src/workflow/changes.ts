@@ -1,4 +1,4 @@
-// What is different between two versions, in words. Tasks are the same by their names.
+// The differences between two versions, in words. Tasks are matched by their names.
 
 import type { Graph, Task } from './graph';
 import { titleOf } from './graph';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changes } from './changes';
-import { check, merged, told } from './check';
+import { check, mergeIssues, toIssues } from './check';
 import { add, change, connect, EMPTY, remove } from './graph';
 import { drawn, READ, WRITE } from './fixture';
 
@@ -36,7 +36,7 @@ describe('checking', () => {
 
   it('puts what the server says on the task and the field', () => {
     const mistake = (place: string, error = 'BAD_REQUEST') => ({ place, error, message: 'no' });
-    const found = told(drawn(), [
+    const found = toIssues(drawn(), [
       mistake('tasks[1].tools[0]', 'INVALID_TOOL'),
       mistake('tasks[0].context'),
       mistake('tasks[0].agent.role'),
@@ -54,7 +54,7 @@ describe('checking', () => {
       [undefined, undefined],
     ]);
     expect(
-      merged([{ task: WRITE, field: 'tools', message: 'here' }], found)
+      mergeIssues([{ task: WRITE, field: 'tools', message: 'here' }], found)
         .filter(({ task }) => task === WRITE)
         .map(({ message }) => message),
     ).toEqual(['here']);

@@ -1,4 +1,4 @@
-// What is wrong with a graph: what can be seen here at once, and what the server said, each with the task and the field
+// The issues of a graph: those found here at once, and those the server found, each with the task and the field
 // it is about.
 
 import type { Mistake } from '../api/types';
@@ -19,21 +19,21 @@ export function check(graph: Graph): Issue[] {
   const names = grouped(graph.tasks, ({ name }) => name);
   const waiting = circular(graph);
   return [
-    ...wholly(graph),
+    ...workflowIssues(graph),
     ...graph.tasks.flatMap((task) =>
-      about(graph, task, { isShared: (names.get(task.name)?.length ?? 0) > 1, isCircular: waiting.has(task.id) }),
+      taskIssues(graph, task, { isShared: (names.get(task.name)?.length ?? 0) > 1, isCircular: waiting.has(task.id) }),
     ),
   ];
 }
 
-function wholly(graph: Graph): Issue[] {
+function workflowIssues(graph: Graph): Issue[] {
   const found: Issue[] = [];
   if (!graph.name.trim()) found.push({ field: 'name', message: 'Give the workflow a name' });
   if (graph.tasks.length === 0) found.push({ message: 'Add a task: a workflow has at least one' });
   return found;
 }
 
-function about(
+function taskIssues(
   graph: Graph,
   task: Task,
   { isShared, isCircular }: { isShared: boolean; isCircular: boolean },
@@ -42,7 +42,7 @@ function about(
   const say = (field: string, message: string): unknown => found.push({ task: task.id, field, message });
   if (!task.description.trim()) say('description', 'Say what to do');
   if (task.name && isShared) say('name', `Another task is called '${task.name}' too`);
-  if (isCircular) say('reads', `It waits for itself: ${circle(graph, task.id)}`);
+  if (isCircular) say('reads', `It waits for itself: ${circleText(graph, task.id)}`);
   if (task.maxIterations && !(Number(task.maxIterations) > 0)) say('maxIterations', 'A whole number above 0');
   const schema = parsedSchema(task.outputSchema);
   if (schema.problem) say('outputSchema', `This is not JSON: ${schema.problem}`);
@@ -51,23 +51,23 @@ function about(
 }
 
 /** The way from a task back to itself, in names. */
-function circle(graph: Graph, id: string): string {
-  const path = way(graph, id, id, new Set()) ?? [id];
+function circleText(graph: Graph, id: string): string {
+  const path = pathBack(graph, id, id, new Set()) ?? [id];
   return [...path, id].map((each) => titleOf(graph, each)).join(' ← ');
 }
 
-function way(graph: Graph, at: string, to: string, seen: Set<string>): string[] | undefined {
+function pathBack(graph: Graph, at: string, to: string, seen: Set<string>): string[] | undefined {
   seen.add(at);
   for (const before of graph.tasks.find(({ id }) => id === at)?.reads ?? []) {
     if (before === to) return [at];
-    const rest = seen.has(before) ? undefined : way(graph, before, to, seen);
+    const rest = seen.has(before) ? undefined : pathBack(graph, before, to, seen);
     if (rest) return [at, ...rest];
   }
   return undefined;
 }
 
-/** The server's mistakes, on the tasks they are about. Inputs may come with the run. */
-export function told(graph: Graph, mistakes: readonly Mistake[]): Issue[] {
+/** The server's mistakes as issues of their tasks. A missing input is none: it may come with the run. */
+export function toIssues(graph: Graph, mistakes: readonly Mistake[]): Issue[] {
   return mistakes
     .filter(({ error }) => error !== 'MISSING_INPUT')
     .map(({ place, message }) => {
@@ -82,8 +82,8 @@ export function told(graph: Graph, mistakes: readonly Mistake[]): Issue[] {
     });
 }
 
-/** What is said here goes before what the server says of the same field. */
-export function merged(here: readonly Issue[], there: readonly Issue[]): Issue[] {
+/** All issues; one found here replaces the server's of the same field. */
+export function mergeIssues(here: readonly Issue[], there: readonly Issue[]): Issue[] {
   return [
     ...here,
     ...there.filter(

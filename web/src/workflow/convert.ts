@@ -156,7 +156,7 @@ function agentOf({ role, goal, background, mayDelegate }: Task): TaskDocument['a
   };
 }
 
-/** How each task is referred to: by name where a name says which one, by position while it does not. */
+/** The reference to each task: its name where that is unique, else its position. */
 export function referencesOf({ tasks }: Graph): Map<string, string> {
   const names = grouped(tasks, ({ name }) => name);
   const isClear = (name: string): boolean => name.trim() !== '' && !/^\d+$/.test(name) && names.get(name)?.length === 1;
@@ -172,7 +172,7 @@ export function parsedSchema(text: string): { value?: unknown; problem?: string 
   }
 }
 
-/** Whether two graphs look alike to whoever saves them. */
+/** Whether two graphs are saved as the same document. */
 export function isSame(one: Graph, other: Graph): boolean {
   return one === other || fingerprint(one) === fingerprint(other);
 }

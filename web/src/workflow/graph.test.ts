@@ -14,7 +14,7 @@ import {
   insert,
   nextId,
   order,
-  refusal,
+  linkRefusal,
   remove,
   upstream,
   variables,
@@ -37,10 +37,10 @@ describe('an edit', () => {
 
   it('refuses links to itself, twice, or in a circle', () => {
     const graph = connect(add(drawn(), { name: 'x' }), WRITE, 't3');
-    expect(refusal(graph, READ, READ)).toContain('itself');
-    expect(refusal(graph, READ, WRITE)).toContain('already');
-    expect(refusal(graph, 't3', READ)).toContain('wait on each other');
-    expect(refusal(graph, READ, 't3')).toBeUndefined();
+    expect(linkRefusal(graph, READ, READ)).toContain('itself');
+    expect(linkRefusal(graph, READ, WRITE)).toContain('already');
+    expect(linkRefusal(graph, 't3', READ)).toContain('wait on each other');
+    expect(linkRefusal(graph, READ, 't3')).toBeUndefined();
     expect([...upstream(graph, 't3')]).toEqual([WRITE, READ]);
   });
 

@@ -1,4 +1,4 @@
-// A workflow as it is drawn: tasks told apart by ids that survive renaming, and the edits people and agents make. Every
+// A workflow on the canvas: tasks with ids that survive renaming, and the edits people and agents make. Every
 // edit gives a new graph and leaves the old one as it was, which is all that undoing needs.
 
 import type { RunOptions, Workflow } from '../api/types';
@@ -28,7 +28,7 @@ export interface Task {
   outputSchema: string;
   review: '' | 'required' | 'skip';
   at: Place;
-  /** What the document has besides. */
+  /** The fields of the document this page does not know. */
   rest: Record<string, unknown>;
 }
 
@@ -67,14 +67,14 @@ export const blank = (id: string): Task => ({ id, ...BLANK });
 
 export const find = (graph: Graph, id: string): Task | undefined => graph.tasks.find((task) => task.id === id);
 
-/** What a task is called where it must be called something. */
+/** The name of a task, or its position when it has none. */
 export function titleOf(graph: Graph, id: string): string {
   const position = graph.tasks.findIndex((task) => task.id === id);
   return graph.tasks[position]?.name || `Task ${position + 1}`;
 }
 
 /** The task of this name, in any spelling. */
-export function named(graph: Graph, name: string): Task | undefined {
+export function findByName(graph: Graph, name: string): Task | undefined {
   const wanted = name.trim().replace(/^\$/, '').toLowerCase();
   return (
     graph.tasks.find((task) => task.name === name) ??
@@ -117,8 +117,8 @@ export function remove(graph: Graph, ids: readonly string[]): Graph {
   };
 }
 
-/** Why `to` cannot read `from`, when it cannot. */
-export function refusal(graph: Graph, from: string, to: string): string | undefined {
+/** The reason `to` cannot read `from`, if there is one. */
+export function linkRefusal(graph: Graph, from: string, to: string): string | undefined {
   if (from === to) return `'${titleOf(graph, to)}' cannot read itself`;
   if (find(graph, to)?.reads.includes(from)) return `'${titleOf(graph, to)}' reads '${titleOf(graph, from)}' already`;
   if (upstream(graph, from).has(to))
@@ -128,21 +128,21 @@ export function refusal(graph: Graph, from: string, to: string): string | undefi
 
 /** Everything a task waits for, directly or not. */
 export function upstream(graph: Graph, id: string): Set<string> {
-  return before(new Map(graph.tasks.map((task) => [task.id, task.reads])), id);
+  return reachable(new Map(graph.tasks.map((task) => [task.id, task.reads])), id);
 }
 
 /** Everything that waits for a task, directly or not. */
 export function downstream(graph: Graph, id: string): Set<string> {
-  return before(leading(graph), id);
+  return reachable(readersOf(graph), id);
 }
 
 /** For each task, those that read it. */
-function leading(graph: Graph): Map<string, string[]> {
+function readersOf(graph: Graph): Map<string, string[]> {
   const links = graph.tasks.flatMap(({ id, reads }) => reads.map((from) => ({ from, id })));
   return new Map([...grouped(links, ({ from }) => from)].map(([from, all]) => [from, all.map(({ id }) => id)]));
 }
 
-function before(leads: ReadonlyMap<string, string[]>, id: string): Set<string> {
+function reachable(leads: ReadonlyMap<string, string[]>, id: string): Set<string> {
   const found = new Set<string>();
   const open = [id];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -158,10 +158,10 @@ function before(leads: ReadonlyMap<string, string[]>, id: string): Set<string> {
 
 /** The tasks that wait for themselves. */
 export function circular(graph: Graph): Set<string> {
-  const readers = leading(graph);
+  const readers = readersOf(graph);
   const unmet = new Map(graph.tasks.map(({ id, reads }) => [id, reads.length]));
   const open = graph.tasks.filter(({ reads }) => reads.length === 0).map(({ id }) => id);
-  // Whatever can be done is done; what is left waits for a circle or is part of one.
+  // Tasks are taken away in the order they could run; those left wait for a circle or are part of one.
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     unmet.delete(at);
     for (const reader of readers.get(at) ?? []) {
@@ -170,7 +170,7 @@ export function circular(graph: Graph): Set<string> {
     }
   }
   const left = new Map(graph.tasks.filter(({ id }) => unmet.has(id)).map(({ id, reads }) => [id, reads]));
-  return new Set([...left.keys()].filter((id) => before(left, id).has(id)));
+  return new Set([...left.keys()].filter((id) => reachable(left, id).has(id)));
 }
 
 export function connect(graph: Graph, from: string, to: string): Graph {

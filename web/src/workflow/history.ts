@@ -1,4 +1,4 @@
-// What can be undone: every graph there was, and what was done to get from one to the next.
+// The steps that can be undone: the graph before each, and a label for what it did.
 
 import type { Graph } from './graph';
 
@@ -17,7 +17,7 @@ export interface History {
   past: Step[];
   present: Graph;
   future: Step[];
-  /** What the last step changed, and when, while more of the same may join it. */
+  /** The key and time of the last step, while another edit may join it. */
   open?: { key: string; at: number } | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Where tasks stand on the canvas.
+// The places of tasks on the canvas.
 
 import { edges, layout, NODE_HEIGHT, NODE_WIDTH } from '../rooms/run/graph/layout';
 import { type Graph, move, order, type Place, type Task } from './graph';
@@ -6,7 +6,7 @@ import { type Graph, move, order, type Place, type Task } from './graph';
 const GAP_X = 64;
 const GAP_Y = 28;
 
-/** How a task looks to the layout: numbers from 1. */
+/** Tasks as the layout takes them: by numbers from 1. */
 function linked(tasks: readonly Task[]): { index: number; context: number[] }[] {
   const numbers = new Map(tasks.map(({ id }, position) => [id, position + 1]));
   return tasks.map(({ reads }, position) => ({
@@ -15,13 +15,13 @@ function linked(tasks: readonly Task[]): { index: number; context: number[] }[] 
   }));
 }
 
-/** What leads from one task to another, by id. */
+/** The links between tasks, by id. */
 export function links(graph: Graph): { from: string; to: string; kind: 'reads' | 'then' | 'asks' }[] {
   const id = (index: number): string => graph.tasks[index - 1]?.id ?? '';
   return edges(linked(graph.tasks), order(graph)).map(({ from, to, kind }) => ({ from: id(from), to: id(to), kind }));
 }
 
-/** The same graph, every task where a careful hand would put it. */
+/** The same graph, its tasks placed by the layout. */
 export function arranged(graph: Graph): Graph {
   const tasks = linked(graph.tasks);
   const places = layout(tasks, edges(tasks, order(graph)));

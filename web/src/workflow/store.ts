@@ -1,5 +1,5 @@
-// What is being edited: the graph with its history, what is selected, and which version it came from. Whoever changes it
-// goes through here, the person as well as the chat.
+// The workflow being edited: the graph with its history, the selected tasks, and the version it began from. Every change
+// goes through here, the person's as well as the chat's.
 
 import type { SavedWorkflow, WorkflowDocument } from '../api/types';
 import { Store } from '../store/store';
@@ -12,7 +12,7 @@ export interface Editing {
   history: History;
   /** The tasks that are selected. */
   selected: string[];
-  /** What the chat changed last. */
+  /** The tasks the chat changed last. */
   touched: string[];
   /** The version this began from; none when it was never saved. */
   base?: { version: number; graph: Graph };
@@ -30,28 +30,28 @@ export class EditorStore extends Store<Editing> {
     return this.snapshot().history.present;
   }
 
-  /** Begins anew from a saved version. */
+  /** Replaces everything by a saved version, without history. */
   open(saved: SavedWorkflow): void {
     const graph = toGraph(saved);
     this.#show({ history: began(graph), selected: [], touched: [], base: { version: saved.version, graph } });
   }
 
-  /** What is here was saved: the history goes on, and undoing leads away from what is saved. */
+  /** Takes this graph for the saved one. The history goes on, and undoing makes it dirty again. */
   saved({ version }: SavedWorkflow, graph: Graph): void {
     this.#show({ base: { version, graph } });
   }
 
-  /** Somebody else has saved this version; what is here is kept and counts as a change of it. */
+  /** Takes another author's version for the base; the graph here stays, as a change of it. */
   rebase(saved: SavedWorkflow): void {
     this.#show({ base: { version: saved.version, graph: toGraph(saved) } });
   }
 
-  /** What is here is kept elsewhere, or no longer wanted: nothing is lost by going away. */
+  /** Takes the graph for saved, because it is saved elsewhere or no longer wanted: nothing asks before leaving. */
   leave(): void {
     this.#show({ base: { version: this.snapshot().base?.version ?? 0, graph: this.graph } });
   }
 
-  /** Puts a saved version in the place of what is here, as a step that can be undone. */
+  /** Replaces the graph by a saved version, as a step that can be undone. */
   take(label: string, saved: SavedWorkflow): void {
     this.edit(label, () => toGraph(saved));
     this.#show({ base: { version: saved.version, graph: this.graph } });
@@ -68,7 +68,7 @@ export class EditorStore extends Store<Editing> {
       this.#show({ history, touched: [], selected: this.#alive(this.snapshot().selected, graph) });
   }
 
-  /** Whether a call was not made yet; from now on it was. */
+  /** Returns whether a call is new, and remembers it. */
   isNew(call: string): boolean {
     const isNew = !this.#made.has(call);
     this.#made.add(call);
@@ -82,7 +82,7 @@ export class EditorStore extends Store<Editing> {
     return answer;
   }
 
-  /** Puts what the chat has planned on the canvas. */
+  /** Puts a plan of the chat on the canvas. */
   put(plan: WorkflowDocument): void {
     this.#done('', put(this.graph, plan, false));
   }

@@ -15,9 +15,9 @@ import {
   freeName,
   type Graph,
   insert,
-  named,
+  findByName,
   nextId,
-  refusal,
+  linkRefusal,
   remove,
   titleOf,
 } from './graph';
@@ -25,7 +25,7 @@ import { arranged, below, freePlace } from './place';
 
 export interface Answer {
   graph: Graph;
-  /** What was done, for the list of what can be undone; none when nothing changed. */
+  /** The label of the change, for undoing; none when nothing changed. */
   label?: string;
   result: string;
   isError: boolean;
@@ -113,17 +113,17 @@ export function perform(graph: Graph, name: string, args: unknown, plans: Plans)
   try {
     switch (name) {
       case 'ui_get_graph':
-        return { graph, result: JSON.stringify(shown(graph)), isError: false, touched: [] };
+        return { graph, result: JSON.stringify(describeGraph(graph)), isError: false, touched: [] };
       case 'ui_add_node':
-        return added(graph, given);
+        return addNode(graph, given);
       case 'ui_connect_nodes':
-        return connected(graph, given);
+        return connectNodes(graph, given);
       case 'ui_update_node':
-        return updated(graph, given);
+        return updateNode(graph, given);
       case 'ui_delete':
-        return deleted(graph, given);
+        return deleteNodes(graph, given);
       case 'ui_paste':
-        return pasted(graph, given, plans);
+        return paste(graph, given, plans);
       default:
         throw new Error(`The canvas has no tool called '${name}'`);
     }
@@ -133,7 +133,7 @@ export function perform(graph: Graph, name: string, args: unknown, plans: Plans)
 }
 
 /** The graph as a model reads it: names instead of ids. */
-function shown(graph: Graph): object {
+function describeGraph(graph: Graph): object {
   const references = referencesOf(graph);
   const tasks = graph.tasks.map((task) => {
     const { position: _position, ...document } = toTaskDocument(references, task);
@@ -143,7 +143,7 @@ function shown(graph: Graph): object {
       ...(task.reads.length > 0 ? { context: task.reads.map((id) => titleOf(graph, id)) } : {}),
     };
   });
-  const problems = check(graph).map((issue) => worded(graph, issue));
+  const problems = check(graph).map((issue) => issueLine(graph, issue));
   return {
     name: graph.name,
     ...(graph.description ? { description: graph.description } : {}),
@@ -152,11 +152,11 @@ function shown(graph: Graph): object {
   };
 }
 
-const worded = (graph: Graph, { task, message }: Issue): string =>
+const issueLine = (graph: Graph, { task, message }: Issue): string =>
   task ? `${titleOf(graph, task)}: ${message}` : message;
 
 function idOf(graph: Graph, name: unknown): string {
-  const found = typeof name === 'string' ? named(graph, name) : undefined;
+  const found = typeof name === 'string' ? findByName(graph, name) : undefined;
   if (found) return found.id;
   const all = graph.tasks.map(({ id }) => `'${titleOf(graph, id)}'`).join(', ');
   throw new Error(`There is no task called '${String(name)}'. ${all ? `There are: ${all}` : 'The canvas is empty'}`);
@@ -166,7 +166,7 @@ function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What a call says about a task. */
+/** The fields of a task a call sets. */
 function fieldsOf(graph: Graph, args: Args): Fields {
   const [read] = toTasks([{ description: '', ...(args as Partial<TaskDocument>), context: [] }]);
   if (!read) return {};
@@ -190,27 +190,28 @@ function fieldsOf(graph: Graph, args: Args): Fields {
   return fields;
 }
 
-const quoted = (graph: Graph, ids: readonly string[]): string => ids.map((id) => `'${titleOf(graph, id)}'`).join(', ');
+const quotedTitles = (graph: Graph, ids: readonly string[]): string =>
+  ids.map((id) => `'${titleOf(graph, id)}'`).join(', ');
 
-function added(graph: Graph, args: Args): Answer {
+function addNode(graph: Graph, args: Args): Answer {
   const fields = fieldsOf(graph, args);
   const reads = fields.reads ?? [];
   const name = fields.name ? freeName(graph, fields.name) : '';
   const id = nextId(graph);
   const grown = add(graph, { ...fields, name, at: freePlace(graph, reads) });
-  const result = `Added '${titleOf(grown, id)}'${reads.length > 0 ? `, which reads ${quoted(grown, reads)}` : ''}.`;
+  const result = `Added '${titleOf(grown, id)}'${reads.length > 0 ? `, which reads ${quotedTitles(grown, reads)}` : ''}.`;
   return {
     graph: grown,
     label: `add '${titleOf(grown, id)}'`,
-    result: result + doubts(grown, [id]),
+    result: result + issueText(grown, [id]),
     isError: false,
     touched: [id],
   };
 }
 
-function connected(graph: Graph, args: Args): Answer {
+function connectNodes(graph: Graph, args: Args): Answer {
   const [from, to] = [idOf(graph, args['from']), idOf(graph, args['to'])];
-  const reason = refusal(graph, from, to);
+  const reason = linkRefusal(graph, from, to);
   if (reason) throw new Error(reason);
   const result = `'${titleOf(graph, to)}' now reads '${titleOf(graph, from)}'.`;
   return {
@@ -222,14 +223,14 @@ function connected(graph: Graph, args: Args): Answer {
   };
 }
 
-function updated(graph: Graph, { node, ...args }: Args): Answer {
+function updateNode(graph: Graph, { node, ...args }: Args): Answer {
   const id = idOf(graph, node);
   const fields = fieldsOf(graph, args);
   if (Object.keys(fields).length === 0) throw new Error('Say what is to be different');
   const taken = fields.name ? graph.tasks.find((task) => task.id !== id && task.name === fields.name) : undefined;
   if (taken) throw new Error(`Another task is called '${fields.name}' already`);
   const circle = fields.reads
-    ?.map((from) => (from === id ? refusal(graph, from, id) : refusal(disconnect(graph, from, id), from, id)))
+    ?.map((from) => (from === id ? linkRefusal(graph, from, id) : linkRefusal(disconnect(graph, from, id), from, id)))
     .find(Boolean);
   if (circle) throw new Error(circle);
   const changed = change(graph, id, fields);
@@ -239,13 +240,13 @@ function updated(graph: Graph, { node, ...args }: Args): Answer {
   return {
     graph: changed,
     label: `change '${titleOf(changed, id)}'`,
-    result: result + doubts(changed, [id]),
+    result: result + issueText(changed, [id]),
     isError: false,
     touched: [id],
   };
 }
 
-function deleted(graph: Graph, args: Args): Answer {
+function deleteNodes(graph: Graph, args: Args): Answer {
   const ids = list(args['nodes']).map((name) => idOf(graph, name));
   const pairs = list(args['connections']).map((link) => {
     const { from, to } = (link ?? {}) as Args;
@@ -256,10 +257,10 @@ function deleted(graph: Graph, args: Args): Answer {
   if (ids.length + pairs.length === 0) throw new Error('Name nodes or connections to remove');
   const parted = pairs.reduce((left, [from, to]) => disconnect(left, from, to), graph);
   const words = [
-    ...(ids.length > 0 ? [`Removed ${quoted(graph, ids)}.`] : []),
+    ...(ids.length > 0 ? [`Removed ${quotedTitles(graph, ids)}.`] : []),
     ...pairs.map(([from, to]) => `'${titleOf(graph, to)}' no longer reads '${titleOf(graph, from)}'.`),
   ];
-  const label = ids.length > 0 ? `remove ${quoted(graph, ids)}` : 'disconnect';
+  const label = ids.length > 0 ? `remove ${quotedTitles(graph, ids)}` : 'disconnect';
   return {
     graph: remove(parted, ids),
     label,
@@ -269,7 +270,7 @@ function deleted(graph: Graph, args: Args): Answer {
   };
 }
 
-function pasted(graph: Graph, args: Args, plans: Plans): Answer {
+function paste(graph: Graph, args: Args, plans: Plans): Answer {
   const reference = args['graph_ref'];
   const plan = typeof reference === 'string' ? plans(reference) : undefined;
   if (typeof reference === 'string' && !plan)
@@ -295,12 +296,18 @@ export function put(graph: Graph, plan: WorkflowDocument, replaces: boolean): An
     inputs: { ...textsOf(plan.inputs), ...grown.inputs },
   };
   const count = `${ids.length} ${ids.length === 1 ? 'task' : 'tasks'}`;
-  const result = `${replaces && graph.tasks.length > 0 ? 'Replaced the canvas with' : 'Put on the canvas:'} ${quoted(named, ids)}.`;
-  return { graph: named, label: `paste ${count}`, result: result + doubts(named, ids), isError: false, touched: ids };
+  const result = `${replaces && graph.tasks.length > 0 ? 'Replaced the canvas with' : 'Put on the canvas:'} ${quotedTitles(named, ids)}.`;
+  return {
+    graph: named,
+    label: `paste ${count}`,
+    result: result + issueText(named, ids),
+    isError: false,
+    touched: ids,
+  };
 }
 
-/** What is wrong with these tasks now, so that whoever changed them can mend it. */
-function doubts(graph: Graph, ids: readonly string[]): string {
+/** The issues of these tasks, so that the model can mend them. */
+function issueText(graph: Graph, ids: readonly string[]): string {
   const found = check(graph).filter(({ task }) => task !== undefined && ids.includes(task));
-  return found.length > 0 ? ` But: ${found.map((issue) => worded(graph, issue)).join('; ')}.` : '';
+  return found.length > 0 ? ` But: ${found.map((issue) => issueLine(graph, issue)).join('; ')}.` : '';
 }

@@ -852,7 +852,7 @@ export interface WorkflowRun {
   dryRun?: boolean | null;
 }
 
-/** What each request takes and answers, as JSON. */
+/** The body and the answer of each request, as JSON. */
 export interface Requests {
   /** Start a run */
   'POST /api/runs': {

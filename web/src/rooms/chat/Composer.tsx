@@ -22,22 +22,22 @@ export const MODES: { value: Mode; label: string }[] = [
 interface ComposerProps {
   isRunning: boolean;
   isSending: boolean;
-  /** The conversation it writes for: what is half written is kept with it. */
+  /** The thread it writes for, under which an unfinished message is kept. */
   thread: string;
   /** Fails with the reason when the message was not taken. */
   send: (message: Message) => Promise<unknown>;
   stop: () => void;
-  /** Changes what the turn under way may do. */
+  /** Changes the permission mode of the running turn. */
   setTurnMode?: (mode: Mode) => void;
 }
 
 interface Draft {
   content: string;
-  /** Why what it holds was not taken. */
+  /** The reason the message was not taken. */
   refusal?: unknown;
 }
 
-/** The one place to say something. While a turn runs, a message waits for its end or takes its place. */
+/** The field for messages. While a turn runs, a message waits for its end or interrupts it. */
 export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
   const name = `message to ${thread}`;
@@ -58,7 +58,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
     };
     setDraft({ content: '', refusal: undefined });
     send(message).catch((reason: unknown) => {
-      // It comes back before whatever was typed meanwhile.
+      // The refused message stands before the text typed meanwhile.
       const since = draftOf<Draft>(name)?.content;
       setDraft({ content: since ? `${content}\n\n${since}` : content, refusal: reason });
     });

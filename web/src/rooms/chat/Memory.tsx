@@ -14,12 +14,12 @@ import css from './Memory.module.css';
 const FACTS_MAX = 500;
 const PLACE = 'memory';
 
-/** Whether what is said here may be remembered; said with every message. */
+/** Whether messages may be remembered; sent with every message. */
 export function useRemembers() {
   return useLocalStorage({ key: 'consort.chat.memory', defaultValue: false });
 }
 
-/** Leads to what is remembered about whoever looks. It has an address of its own. */
+/** Opens the list of what is remembered about the user. It has an address of its own. */
 export function Memory() {
   const [params, setParams] = useSearchParams();
   const [remembers] = useRemembers();

@@ -1,27 +1,30 @@
 import { Skeleton } from '@mantine/core';
 import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
 import type { Said, Thread } from '../../api/types';
 import type { Mode } from '../../chat/frame';
+import type { Turn } from '../../chat/state';
 import { useThread } from '../../chat/useThread';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { Composer, type Message, MODES } from './Composer';
-import { Latest } from './Latest';
+import { JumpToLatest } from './JumpToLatest';
 import { useSending } from './useSending';
 import { TurnView } from './TurnView';
+import { Turns, useQueued } from './Turns';
 
 /** Turns shown before older ones are asked for. */
 const SHOWN = 30;
+const NO_TURNS: Turn[] = [];
 
-/** A conversation that does not exist yet: it begins with its first message. */
+/** A thread that does not exist yet: it begins with its first message. */
 export function NewThread() {
   const navigate = useNavigate();
-  // One that was begun and whose first message was refused takes the next.
+  // A thread whose first message was refused takes the next one.
   const begun = useRef<string>(undefined);
   const begin = useSending(async (message: Message) => {
     begun.current ??= (await post<Thread>('/api/threads')).id;
@@ -53,12 +56,12 @@ export function NewThread() {
 
 export function OneThread({ id }: { id: string }) {
   const { state, problem } = useThread(id);
-  const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
-  const [shown, setShown] = useState(SHOWN);
+  const turns = state?.turns ?? NO_TURNS;
+  const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const send = useSending(async (message: Message) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
-    setWaiting((old) => [...old, { turnId, content: message.content }]);
+    addQueued({ turnId, content: message.content });
     follow();
   });
   const goOn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
@@ -68,9 +71,7 @@ export function OneThread({ id }: { id: string }) {
     if (permissionMode && permissionMode !== wanted)
       throw new Error(`This server allows “${MODES.find(({ value }) => value === permissionMode)?.label}” at most.`);
   });
-  const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
-  const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
   if (problem) {
     return (
       <div className={css.thread}>
@@ -98,24 +99,13 @@ export function OneThread({ id }: { id: string }) {
       >
         <div className={css.inner} ref={inner}>
           {state ? null : <Skeleton height={120} />}
-          {turns.length > shown ? (
-            <button type="button" onClick={() => setShown(shown + SHOWN)}>
-              Show {Math.min(SHOWN, turns.length - shown)} earlier turns
-            </button>
-          ) : null}
-          {turns.slice(-shown).map((turn) => (
-            <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />
-          ))}
-          {queued.map(({ turnId, content }) => (
-            <div key={turnId} className={css.turn}>
-              <div className={css.said} data-waiting>
-                {content}
-              </div>
-              <div className={css.foot}>Waits for its turn</div>
-            </div>
-          ))}
+          <Turns turns={turns} queued={queued} step={SHOWN}>
+            {(turn) => (
+              <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />
+            )}
+          </Turns>
         </div>
-        <Latest isFollowing={isFollowing} follow={follow} />
+        <JumpToLatest isFollowing={isFollowing} follow={follow} />
       </div>
       <Composer
         isRunning={running !== undefined}

@@ -10,10 +10,10 @@ import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
 import { Cost } from './Cost';
 
-/** What puts a planned workflow on a canvas, where there is one that waits for it. */
+/** Puts a planned workflow on the canvas, where the thread is shown beside one. */
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
 
-/** What a person said and everything that came of it. */
+/** A person's message and everything that followed from it. */
 export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goOn?: (() => void) | undefined }) {
   const isQuiet =
     !turn.isOver &&
@@ -90,7 +90,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
       <ToolCard
         name={isSubtask ? (call.title ?? 'Subtask') : call.name}
         line={line}
-        standing={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'}
+        status={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'}
         isSubtask={isSubtask}
         startedAt={call.startedAt}
         durationMs={call.durationMs}
@@ -153,7 +153,7 @@ function PutButton({ plan }: { plan: WorkflowDocument }) {
   ) : null;
 }
 
-/** What goes on among these, in one line. */
+/** The call or thought under way among these items, in one line. */
 function status(items: Item[]): string | undefined {
   const open = items.filter((item): item is Call => item.kind === 'call' && !item.isOver);
   const last = open.at(-1);

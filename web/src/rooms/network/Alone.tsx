@@ -5,7 +5,7 @@ import css from './Network.module.css';
 
 const EXAMPLE = '[network.peers]\npantry = "ws://10.0.0.7:7329/ws"';
 
-/** Nobody else is known yet. */
+/** Shown while no other ensemble is known. */
 export function Alone() {
   return (
     <div className={`${shared.canvas} ${css.canvas}`}>

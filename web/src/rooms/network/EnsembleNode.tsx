@@ -1,6 +1,6 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import shared from '../../ui/Canvas.module.css';
-import { Ago, Took } from '../../ui/Time';
+import { Ago, Duration } from '../../ui/Time';
 import type { Ensemble } from './ensembles';
 import css from './Network.module.css';
 import { Load, PRESENCES } from './Presence';
@@ -45,7 +45,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
           {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
           {ensemble.since ? (
             <span title="Since when it is linked">
-              <Took from={ensemble.since} />
+              <Duration from={ensemble.since} />
             </span>
           ) : null}
         </span>

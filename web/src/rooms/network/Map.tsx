@@ -17,10 +17,10 @@ interface MapProps {
   choose: (id: string) => void;
 }
 
-/** Who is linked with whom, by realm. */
+/** The ensembles and the links between them, by realm. */
 export default function Map({ all, chosen, tag, choose }: MapProps) {
   const names = all.map(({ name, realm }) => `${name} ${realm}`).join();
-  // Load and links change all the time; the picture only when somebody comes or goes.
+  // Load and links change all the time; the places only when an ensemble comes or goes.
   const { places, realms } = useMemo(() => placed(all), [names]); // oxlint-disable-line react/exhaustive-deps
   const regions = realms.map(({ name, x, y, width, height }): Node<RealmNodeData> => ({
     id: `realm ${name}`,

@@ -1,7 +1,7 @@
 import { CloseButton } from '@mantine/core';
 import { progressText } from '../../run/words';
 import shared from '../../ui/Canvas.module.css';
-import { Ago, Took } from '../../ui/Time';
+import { Ago, Duration } from '../../ui/Time';
 import { CapabilityCard } from './CapabilityCard';
 import { type Ensemble, isAway, key, provided, tags } from './ensembles';
 import css from './Network.module.css';
@@ -40,7 +40,7 @@ export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: ()
           <>
             <dt>Linked for</dt>
             <dd>
-              <Took from={ensemble.since} />, {ensemble.isDialled ? 'from here' : 'from there'}
+              <Duration from={ensemble.since} />, {ensemble.isDialled ? 'from here' : 'from there'}
             </dd>
           </>
         ) : null}
@@ -95,7 +95,7 @@ interface EverythingProps {
   choose: (id: string) => void;
 }
 
-/** What there is on the network, by tag, and who went away. */
+/** The capabilities of the network by tag, and the ensembles that are gone. */
 export function Everything({ all, tag, setTag, choose }: EverythingProps) {
   const found = provided(all, tag);
   const gone = all

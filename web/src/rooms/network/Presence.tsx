@@ -10,7 +10,7 @@ export const PRESENCES: Record<Presence, { word: string; tone: string }> = {
   unreached: { word: 'not reached', tone: 'idle' },
 };
 
-/** How much of its room for others' work is taken. */
+/** The used part of its capacity for others' work. */
 export function Load({ load: { share, max } }: { load: NonNullable<Ensemble['load']> }) {
   const taken = Math.round(share * max);
   const text = max > 0 ? `${taken} of ${max} at work` : `${Math.round(100 * share)} % busy`;

@@ -6,9 +6,9 @@ import { grouped } from '../../ui/grouped';
 export type Presence = 'here' | 'available' | 'busy' | 'draining' | 'gone' | 'unreached';
 
 export interface Ensemble {
-  /** What it is called here; its tools are called `<name>.<capability>`. */
+  /** Its name here; its tools are called `<name>.<capability>`. */
   name: string;
-  /** What it calls itself, when that is something else. */
+  /** Its own name, when that is another. */
   alias?: string;
   presence: Presence;
   /** None, or not known of one that was never reached. */
@@ -19,10 +19,10 @@ export interface Ensemble {
   /** Since when there is a link. */
   since?: string;
   goneAt?: string;
-  /** Why there is no link. */
+  /** The reason there is no link. */
   error?: string;
   isDialled: boolean;
-  /** What it was asked for from here and has not answered. */
+  /** The number of requests from here it has not answered. */
   requests: Peer['requests'];
 }
 
@@ -84,7 +84,7 @@ export interface Provided {
   capability: Capability;
 }
 
-/** What can be used from here, of those with the tag when there is one. */
+/** The capabilities that can be used from here; with a tag, those that have it. */
 export function provided(all: readonly Ensemble[], tag: string | null): Provided[] {
   return all
     .filter((each) => each.presence !== 'here' && !isAway(each))
@@ -124,7 +124,7 @@ export interface Realm extends Place {
   height: number;
 }
 
-/** Where everything stands: this ensemble on the left, the others on the right, realm below realm. */
+/** The places on the map: this ensemble on the left, the others on the right, realm below realm. */
 export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; realms: Realm[] } {
   const [here, ...others] = all;
   const places = new Map<string, Place>();

@@ -5,7 +5,7 @@ import { NO_OVERRIDE, type Override } from './draft';
 import type { PartProps } from './New';
 import css from './New.module.css';
 
-/** What this run changes about the ensemble's tasks. */
+/** The changes of this run to the ensemble's tasks. */
 export function Overrides({ capabilities, draft, change }: PartProps) {
   const set = (name: string, changed: Partial<Override>): void =>
     change({ overrides: { ...draft.overrides, [name]: { ...NO_OVERRIDE, ...draft.overrides[name], ...changed } } });

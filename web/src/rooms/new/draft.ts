@@ -1,4 +1,4 @@
-// What is being composed, and the request it becomes. Empty fields are left out, so that the server's defaults hold.
+// The run being composed, and its request. Empty fields are left out, so that the server's defaults hold.
 
 import type { Capabilities, RunOptions, RunRequest, TaskDraft, TaskOverride, Workflow } from '../../api/types';
 import type { AgentDraft } from '../../ui/AgentFields';
@@ -27,7 +27,7 @@ export interface Override {
 }
 
 export interface OwnTask extends AgentDraft {
-  /** Told apart by this while names change. */
+  /** Its identity while names change. */
   id: number;
   name: string;
   description: string;

@@ -1,4 +1,4 @@
-// What was spent when: runs and turns of chats by the time they started, in equal steps up to now.
+// Usage over time: runs and turns of chats by the time they started, in equal steps up to now.
 
 import type { ListedTurn, RunRow } from '../../api/types';
 

@@ -66,14 +66,14 @@ export interface Operation {
 }
 
 export interface Field {
-  /** Where it is: `tasks[].name`. */
+  /** Its path, such as `tasks[].name`. */
   path: string;
   type: string;
   isNeeded: boolean;
   about: string;
 }
 
-/** How deep the fields of a schema are told. */
+/** The depth to which the fields of a schema are listed. */
 const DEPTH_MAX = 3;
 
 export function operations(description: Description): Operation[] {
@@ -97,7 +97,7 @@ export function operations(description: Description): Operation[] {
   );
 }
 
-/** What a reference stands for. */
+/** The schema a reference stands for. */
 export function looked<T extends { $ref?: string }>(description: Description, value: T): T {
   const [, , kind = '', name = ''] = value.$ref?.split('/') ?? [];
   return value.$ref ? ((description.components[kind]?.[name] as T | undefined) ?? value) : value;

@@ -6,7 +6,7 @@ import { Ending } from './Ending';
 import type { DecidingProps } from './OneReview';
 import css from './Reviews.module.css';
 
-/** A question a task asks a person: the answer is what the model is told. A letter is a part of it, never a command. */
+/** A question of a task to a person; the answer goes to the model. A letter is a part of it, never a shortcut. */
 export function Question({ review, send, writing }: DecidingProps) {
   const [{ text }, setDraft] = useDraft(review.reviewId, { text: '' });
   const [isEnding, setEnding] = useState(false);

@@ -20,7 +20,7 @@ import type { Accepted, CancelMode, RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { useAction } from '../../ui/useAction';
-import { Again } from './Again';
+import { RepeatDialog } from './RepeatDialog';
 import { Inject, SwitchModel } from './Dialogs';
 
 const MODES: { mode: CancelMode; title: string; means: string }[] = [
@@ -33,7 +33,7 @@ const MODES: { mode: CancelMode; title: string; means: string }[] = [
   { mode: 'now', title: 'At once', means: 'Streams are dropped and tools stopped' },
 ];
 
-/** What can be done about a run. */
+/** The actions on a run. */
 export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) {
   const path = `/api/runs/${run.runId}`;
   const active = !run.endedAt;
@@ -46,7 +46,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
   const resume = useAction('Resuming', () => post(`${path}/resume`));
   const open = ({ runId }: Accepted): void => void navigate(`/runs/${runId}/graph`);
   const retry = useAction('Retrying', () => post<Accepted>(`${path}/retry`), open);
-  const [again, setAgain] = useState<'retry' | 'fork'>();
+  const [repeating, setRepeating] = useState<'retry' | 'fork'>();
   const trace = useAction('Downloading', () => download(`${path}/trace`, `${run.runId}.trace.json`));
   const failed = !active && run.tasks.some((task) => task.status !== 'COMPLETED');
   const erase = useAction(
@@ -108,11 +108,11 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
               <Menu.Divider />
             </>
           ) : null}
-          <Menu.Item leftSection={<IconGitFork size={15} />} onClick={() => setAgain('fork')}>
+          <Menu.Item leftSection={<IconGitFork size={15} />} onClick={() => setRepeating('fork')}>
             Fork: a new run from here
           </Menu.Item>
           {failed ? (
-            <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => setAgain('retry')}>
+            <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => setRepeating('retry')}>
               Retry with changes
             </Menu.Item>
           ) : null}
@@ -131,7 +131,9 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
       </Menu>
       <Inject run={run} opened={injecting} close={inject.close} />
       <SwitchModel run={run} opened={switching} close={switchModel.close} />
-      {again ? <Again detail={detail} kind={again} opened close={() => setAgain(undefined)} /> : null}
+      {repeating ? (
+        <RepeatDialog detail={detail} kind={repeating} opened close={() => setRepeating(undefined)} />
+      ) : null}
       <ConfirmDelete
         what="this run"
         means="The run, its events and its outputs are erased."

@@ -4,12 +4,12 @@ import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
 import { count, money, shortId, tagText } from '../../ui/format';
 import { ReviewButton } from '../../ui/ReviewButton';
-import { standingOf, StatusPill } from '../../ui/Status';
-import { Ago, Countdown, Took } from '../../ui/Time';
+import { shownStatus, StatusPill } from '../../ui/Status';
+import { Ago, Countdown, Duration } from '../../ui/Time';
 import { Controls } from './Controls';
 import css from './Run.module.css';
 
-/** What the run is, what it does now, what it has used, and what can be done about it. */
+/** The name, current step and usage of the run, with its controls. */
 export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
   return (
     <header className={css.head} style={{ borderBottom: 0 }}>
@@ -20,7 +20,7 @@ export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
           <h1>{run.ensemble || 'Composed run'}</h1>
           <code title={run.runId}>{shortId(run.runId)}</code>
           <StatusPill
-            standing={standingOf({
+            status={shownStatus({
               ...run,
               cancelRequested: run.cancel !== undefined,
               waitingFor: isWaiting(run) ? 'review' : undefined,
@@ -87,7 +87,7 @@ function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
         {done} <small>of {declared.length}</small>
       </Stat>
       <Stat name={run.endedAt ? 'Took' : 'Running for'}>
-        <Took from={run.acceptedAt} to={run.endedAt} />
+        <Duration from={run.acceptedAt} to={run.endedAt} />
       </Stat>
       <Stat name="Tokens" used={tokens} limit={limits.maxTotalTokens}>
         {totals.unknownTokens ? '≥ ' : ''}

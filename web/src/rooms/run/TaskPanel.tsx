@@ -9,7 +9,7 @@ import { count, money } from '../../ui/format';
 import { Json } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
-import { TaskTook } from '../../ui/TaskTook';
+import { TaskDuration } from '../../ui/TaskDuration';
 import { Inject } from './Dialogs';
 import css from './TaskPanel.module.css';
 
@@ -25,7 +25,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
     <aside className={css.panel} aria-label={`Task ${task.name}`}>
       <div className={css.head}>
         <h2>{task.name}</h2>
-        <StatusPill standing={task.status} />
+        <StatusPill status={task.status} />
         <CloseButton aria-label="Close the task" onClick={close} />
       </div>
       <Group gap={6}>
@@ -63,7 +63,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
           <>
             <dt>Time</dt>
             <dd>
-              <TaskTook task={task} />
+              <TaskDuration task={task} />
             </dd>
           </>
         ) : null}

@@ -2,8 +2,8 @@ import { Link } from 'react-router';
 import type { RunRow, WaitingFor } from '../../api/types';
 import { errorText } from '../../run/words';
 import { count, duration, money, shortId, tagText } from '../../ui/format';
-import { standingOf, StatusPill, statusTone } from '../../ui/Status';
-import { Ago, Took } from '../../ui/Time';
+import { shownStatus, StatusPill, statusTone } from '../../ui/Status';
+import { Ago, Duration } from '../../ui/Time';
 import css from './Runs.module.css';
 
 /** Runs, one in a row, each a link to its page. */
@@ -44,7 +44,7 @@ function Row({ run }: { run: RunRow }) {
   return (
     <tr>
       <td>
-        <StatusPill standing={standingOf(run)} />
+        <StatusPill status={shownStatus(run)} />
       </td>
       <td>
         <Link className={css.name} to={`/runs/${run.runId}`}>
@@ -60,7 +60,7 @@ function Row({ run }: { run: RunRow }) {
         <Doing run={run} />
       </td>
       <td className={css.number}>
-        {run.durationMs === null ? <Took from={run.startedAt} /> : duration(run.durationMs)}
+        {run.durationMs === null ? <Duration from={run.startedAt} /> : duration(run.durationMs)}
       </td>
       <td className={css.number}>
         {run.totalTokens < 0 ? <span className={css.muted}>unknown</span> : count(run.totalTokens)}
@@ -99,7 +99,7 @@ function Progress({ run }: { run: RunRow }) {
   return (
     <div className={css.progress}>
       <div className={css.track} aria-hidden>
-        <div className={css.fill} data-tone={statusTone(standingOf(run))} style={{ width: `${share}%` }} />
+        <div className={css.fill} data-tone={statusTone(shownStatus(run))} style={{ width: `${share}%` }} />
       </div>
       <span>
         {run.completedTasks} of {run.taskCount}

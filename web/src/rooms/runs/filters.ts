@@ -1,4 +1,4 @@
-// The filters of the list of runs live in the address, so that a list can be sent to somebody.
+// The filters of the list of runs are in the address, so that a list can be shared.
 
 export const PAGE_SIZE = 50;
 

@@ -46,7 +46,7 @@ export function Bar() {
             store.edit('rename the workflow', (old) => ({ ...old, name: event.currentTarget.value }), 'about.name')
           }
         />
-        <span className={css.standing} data-dirty={isDirty || undefined} role="status">
+        <span className={css.version} data-dirty={isDirty || undefined} role="status">
           {version}
         </span>
       </div>

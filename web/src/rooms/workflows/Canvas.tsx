@@ -14,7 +14,7 @@ import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import type { RunState } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import type { Issue } from '../../workflow/check';
-import { type Graph, type Place, refusal } from '../../workflow/graph';
+import { type Graph, type Place, linkRefusal } from '../../workflow/graph';
 import css from './Canvas.module.css';
 import { Edge } from './Edge';
 import { drawnEdges } from './edges';
@@ -84,7 +84,7 @@ function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children
     setDragged(new Map());
   };
   const isValid = useCallback(
-    ({ source, target }: Connection | FlowEdge) => refusal(graph, source, target) === undefined,
+    ({ source, target }: Connection | FlowEdge) => linkRefusal(graph, source, target) === undefined,
     [graph],
   );
   const ended: OnConnectEnd = (event, state) => {

@@ -5,7 +5,7 @@ import css from './Canvas.module.css';
 
 export type EdgeData = { name: string; cut: (() => void) | undefined };
 
-/** What one task reads of another. The pointer can cut it here, the keyboard in the panel of the task. */
+/** The arrow from a task to one that reads it. A pointer can cut it here, the keyboard in the form of the task. */
 export const Edge = memo(function Edge({
   id,
   sourceX,

@@ -13,7 +13,7 @@ import { useSaving } from './useSaving';
 
 const NEW = 'new';
 
-/** What was drawn under `/workflows/new` goes on under the id it was given. */
+/** The store of a workflow saved under `/workflows/new`, which goes on under the id it was given. */
 let handedOver: { id: string; store: EditorStore } | undefined;
 
 /** One workflow, saved or not yet. */

@@ -1,22 +1,24 @@
 import { Button } from '@mantine/core';
 import { IconPencilPlus } from '@tabler/icons-react';
-import { useCallback, useState } from 'react';
+import { useCallback } from 'react';
 import { post } from '../../api/client';
 import type { WorkflowDocument } from '../../api/types';
 import { isPut } from '../../chat/plans';
+import type { Turn } from '../../chat/state';
 import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
-import chatCss from '../chat/Chat.module.css';
 import { Composer, type Message } from '../chat/Composer';
-import { Latest } from '../chat/Latest';
+import { JumpToLatest } from '../chat/JumpToLatest';
 import { useSending } from '../chat/useSending';
+import { Turns, useQueued } from '../chat/Turns';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
 
 /** Turns shown before older ones are asked for. */
 const SHOWN = 20;
+const NO_TURNS: Turn[] = [];
 
 const EMPTY_CANVAS = [
   'Build a workflow that researches tea, researches coffee, compares both and writes a report',
@@ -32,20 +34,18 @@ const DRAWN = [
 export function EditorChat() {
   const { store, graph, thread, forgetThread } = useEditor();
   const { id: threadId, state, problem } = thread;
-  const [waiting, setWaiting] = useState<{ turnId: string; content: string }[]>([]);
-  const [shown, setShown] = useState(SHOWN);
+  const turns = state?.turns ?? NO_TURNS;
+  const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
   const send = useSending(async (message: Message) => {
     const { turnId } = await thread.send(message);
-    setWaiting((old) => [...old.slice(-SHOWN), { turnId, content: message.content }]);
+    addQueued({ turnId, content: message.content });
     follow();
   });
   const suggest = useAction('Sending', (content: string) => send.mutateAsync({ content }));
   const stop = useAction('Stopping', () => post(`/api/threads/${threadId}/stop`));
   const putOnCanvas = useCallback((plan: WorkflowDocument) => store.put(plan), [store]);
-  const turns = state?.turns ?? [];
   const running = turns.findLast((turn) => !turn.isOver);
-  const queued = waiting.filter(({ turnId }) => turns.every((turn) => turn.id !== turnId));
   const examples = graph.tasks.length === 0 ? EMPTY_CANVAS : DRAWN;
   return (
     <div className={css.chat}>
@@ -67,11 +67,6 @@ export function EditorChat() {
       >
         <div className={css.turns} ref={inner}>
           {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
-          {turns.length > shown ? (
-            <button type="button" onClick={() => setShown(shown + SHOWN)}>
-              Show {Math.min(SHOWN, turns.length - shown)} earlier turns
-            </button>
-          ) : null}
           {turns.length === 0 && queued.length === 0 && !problem ? (
             <div className={css.invite}>
               <h3>Describe what you want</h3>
@@ -86,21 +81,15 @@ export function EditorChat() {
               ))}
             </div>
           ) : null}
-          {turns.slice(-shown).map((turn) => (
-            <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? putOnCanvas : undefined}>
-              <TurnView turn={turn} />
-            </PutPlan>
-          ))}
-          {queued.map(({ turnId, content }) => (
-            <div key={turnId} className={chatCss.turn}>
-              <div className={chatCss.said} data-waiting>
-                {content}
-              </div>
-              <div className={chatCss.foot}>Waits for its turn</div>
-            </div>
-          ))}
+          <Turns turns={turns} queued={queued} step={SHOWN}>
+            {(turn) => (
+              <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? putOnCanvas : undefined}>
+                <TurnView turn={turn} />
+              </PutPlan>
+            )}
+          </Turns>
         </div>
-        <Latest isFollowing={isFollowing} follow={follow} />
+        <JumpToLatest isFollowing={isFollowing} follow={follow} />
       </div>
       <Composer
         isRunning={running !== undefined}

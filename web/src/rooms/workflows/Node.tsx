@@ -5,14 +5,14 @@ import { doing } from '../../run/now';
 import type { Task as RunTask, Conversation } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
-import { TaskTook } from '../../ui/TaskTook';
+import { TaskDuration } from '../../ui/TaskDuration';
 import type { Place, Task } from '../../workflow/graph';
 import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import css from './Canvas.module.css';
 
 export interface NodeActions {
   choose: (id: string, isMore: boolean) => void;
-  /** A key pressed on a task; answers whether it meant something. */
+  /** Handles a key pressed on a task; returns whether it had a meaning. */
   pressed: (id: string, event: KeyboardEvent) => boolean;
 }
 
@@ -60,7 +60,7 @@ export function node(data: NodeData, at: Place, prefix = ''): NodeType {
   };
 }
 
-/** The node there was, when the new one looks the same. */
+/** The known node when the next one looks the same, else the next one. */
 export function kept(known: NodeType | undefined, next: NodeType): NodeType {
   const isSame =
     known &&
@@ -69,7 +69,7 @@ export function kept(known: NodeType | undefined, next: NodeType): NodeType {
   return known && isSame ? known : next;
 }
 
-/** A task as it is drawn; while it is watched, how it stands. */
+/** A task on the canvas, with its status while a run is watched. */
 export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeType>) {
   const { task, title, reads, issues, isSelected, isTouched, isGhost, isLinking, ran, actions } = data;
   const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : '']
@@ -111,7 +111,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
         <span className={`${shared.first} ${css.first}`}>
           {ran ? (
             <span className={css.icon} aria-hidden>
-              <StatusIcon standing={ran.status} size={15} />
+              <StatusIcon status={ran.status} size={15} />
             </span>
           ) : isGhost ? (
             <IconPencilQuestion size={15} aria-hidden />
@@ -127,7 +127,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
           ) : null}
           {ran?.startedAt ? (
             <small>
-              <TaskTook task={ran} />
+              <TaskDuration task={ran} />
             </small>
           ) : null}
         </span>
@@ -143,7 +143,7 @@ export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeTy
   );
 });
 
-/** What it does now or came to, what is wrong with it, or what there is to do. */
+/** The second line of a task: its progress or result, its issues, or its description. */
 function Line({ data: { task, issues, ran, conversation }, isLong }: { data: NodeData; isLong: boolean }) {
   if (ran?.error)
     return (

@@ -4,17 +4,17 @@ import { doing } from '../../run/now';
 import type { RunState, Task } from '../../run/state';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
-import { TaskTook } from '../../ui/TaskTook';
+import { TaskDuration } from '../../ui/TaskDuration';
 import css from './Editor.module.css';
 
-/** How the selected task stands in the run that is watched, and what came of it. */
+/** The status and the output of the selected task in the run that is watched. */
 export function RunTask({ run, task }: { run: RunState; task: Task }) {
   const conversation = run.conversations.get(String(task.index));
   return (
     <section className={css.ran} aria-label={`${task.name} in this run`}>
       <header>
-        <StatusPill standing={task.status} />
-        <TaskTook task={task} />
+        <StatusPill status={task.status} />
+        <TaskDuration task={task} />
         <Link to={`/runs/${run.runId}/conversation?turn=${task.index}`}>Conversation</Link>
       </header>
       {conversation && !isOver(task.status) ? (

@@ -20,7 +20,7 @@ interface TaskFormProps {
   graph: Graph;
   task: Task;
   issues: readonly Issue[];
-  /** Whether its name is to be typed at once. */
+  /** Whether it was just added, so that its name is asked for at once. */
   isNew: boolean;
   duplicate: () => void;
   remove: () => void;
@@ -43,7 +43,7 @@ export function TaskForm({ store, graph, task, issues, isNew, duplicate, remove,
       .map(({ message }) => message)
       .join('; ') || undefined;
   const others = issues.filter((issue) => issue.task === task.id && issue.field === undefined);
-  // What waits for this task cannot be read by it.
+  // A task that waits for this one cannot be read by it.
   const waiting = downstream(graph, task.id);
   const readable = graph.tasks.filter(({ id }) => id !== task.id && (task.reads.includes(id) || !waiting.has(id)));
   const readers = graph.tasks.filter(({ reads }) => reads.includes(task.id)).map(({ id }) => titleOf(graph, id));
@@ -185,7 +185,7 @@ function OutputFields({ task, set, wrong }: PartProps) {
   );
 }
 
-/** What there is to choose, and what was selected when it is no more there. */
+/** The aliases to choose from, with the chosen one when it is no longer configured. */
 function aliases(known: string[], selected: string): string[] {
   return selected && !known.includes(selected) ? [...known, selected] : known;
 }

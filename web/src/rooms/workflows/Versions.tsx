@@ -17,7 +17,7 @@ interface VersionsProps {
   look: (version: number | undefined) => void;
 }
 
-/** What was saved when and by whom. */
+/** The saved versions, with the time and the author of each. */
 export function Versions({ id, current, seen, look }: VersionsProps) {
   const [limit, setLimit] = useState(SHOWN);
   const { data, error } = useQuery({

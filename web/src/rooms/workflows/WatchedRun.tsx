@@ -7,7 +7,7 @@ import { now } from '../../run/now';
 import type { RunState } from '../../run/state';
 import { count, shortId } from '../../ui/format';
 import { ReviewButton } from '../../ui/ReviewButton';
-import { standingOf, StatusPill } from '../../ui/Status';
+import { shownStatus, StatusPill } from '../../ui/Status';
 import { Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Editor.module.css';
@@ -28,7 +28,7 @@ export function WatchedRun({ run, detail, version, close }: WatchedRunProps) {
   return (
     <div className={css.strip} data-tone="run">
       <StatusPill
-        standing={standingOf({
+        status={shownStatus({
           ...run,
           cancelRequested: run.cancel !== undefined,
           waitingFor: reviewId ? 'review' : undefined,

@@ -1,4 +1,4 @@
-// Where the keyboard is on the page of the editor.
+// The keyboard focus on the page of the editor.
 
 /** Moves the focus to a task on the canvas, once it is drawn. */
 export function focusTask(id: string | undefined): void {

@@ -8,7 +8,7 @@ import {
   move,
   nextId,
   type Place,
-  refusal,
+  linkRefusal,
   remove,
   type Task,
   titleOf,
@@ -59,7 +59,7 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
   );
   const join = useCallback(
     (one: string, other: string) => {
-      const reason = refusal(store.graph, one, other);
+      const reason = linkRefusal(store.graph, one, other);
       if (reason) notifications.show({ color: 'yellow', message: `${reason}.` });
       else
         store.edit(`connect '${titleOf(store.graph, one)}' to '${titleOf(store.graph, other)}'`, (graph) =>

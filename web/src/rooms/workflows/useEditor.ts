@@ -45,7 +45,7 @@ export interface Editor extends EditorProps {
   /** The run that is watched on the canvas. */
   watched: FollowedRun;
   shownVersion: ShownVersion | undefined;
-  /** Why the version that was asked for cannot be shown. */
+  /** The reason the wanted version cannot be shown. */
   versionError: Error | null;
   actions: WorkflowActions;
   dialog: Dialog | undefined;

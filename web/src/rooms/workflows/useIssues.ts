@@ -3,15 +3,15 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { post, Problem } from '../../api/client';
 import type { Mistake, Rehearsal } from '../../api/types';
-import { check, merged, told, type Issue } from '../../workflow/check';
+import { check, mergeIssues, toIssues, type Issue } from '../../workflow/check';
 import { toDocument } from '../../workflow/convert';
 import type { Graph } from '../../workflow/graph';
 
 /** Pause in the typing after which the server is asked. */
 const PAUSE_MS = 400;
 
-/** What the server would refuse. What cannot be asked just now is not wrong. */
-async function rehearsed(graph: Graph): Promise<Mistake[]> {
+/** The mistakes for which the server would refuse the graph. None while the server cannot be asked. */
+async function dryRunMistakes(graph: Graph): Promise<Mistake[]> {
   const { tasks, inputs, options } = toDocument(graph);
   const bare = tasks.map(({ position: _position, ...task }) => task);
   try {
@@ -29,18 +29,18 @@ async function rehearsed(graph: Graph): Promise<Mistake[]> {
   }
 }
 
-/** Everything wrong with the graph: what is seen at once, then what the server says. */
+/** The issues of the graph: those found here at once, then those of the server. */
 export function useIssues(graph: Graph): Issue[] {
   const here = useMemo(() => check(graph), [graph]);
   const [settled] = useDebouncedValue(graph, PAUSE_MS);
   const { data } = useQuery({
     queryKey: ['workflow-check', settled],
     queryKeyHashFn: () => JSON.stringify(['workflow-check', toDocument(settled)]),
-    queryFn: () => rehearsed(settled).then((mistakes) => told(settled, mistakes)),
+    queryFn: () => dryRunMistakes(settled).then((mistakes) => toIssues(settled, mistakes)),
     enabled: settled.tasks.length > 0,
     placeholderData: keepPreviousData,
     staleTime: 30_000,
     retry: false,
   });
-  return useMemo(() => merged(here, graph.tasks.length > 0 ? (data ?? []) : []), [here, data, graph.tasks.length]);
+  return useMemo(() => mergeIssues(here, graph.tasks.length > 0 ? (data ?? []) : []), [here, data, graph.tasks.length]);
 }

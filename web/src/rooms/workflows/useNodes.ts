@@ -7,7 +7,7 @@ import { kept, node, type NodeType } from './Node';
 
 type DrawnProps = Required<Pick<CanvasProps, 'selected' | 'touched' | 'issues'>> & Omit<CanvasProps, 'children'>;
 
-/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
+/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn again for one. */
 export function useNodes(
   { graph, selected, touched, issues, ghosts, run, linking, actions }: DrawnProps,
   dragged: ReadonlyMap<string, Place>,

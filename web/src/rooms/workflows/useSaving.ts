@@ -6,15 +6,15 @@ import type { SavedWorkflow } from '../../api/types';
 import { toDocument } from '../../workflow/convert';
 import type { Editing, EditorStore } from '../../workflow/store';
 
-/** How often is looked whether somebody else has saved. */
+/** Time between two looks for a newer version. */
 const LOOK_MS = 4_000;
 
 export interface Saving {
   /** The newest version there is. */
   newest: SavedWorkflow | undefined;
-  /** Somebody else's version, while what is here is changed too. */
+  /** A newer version of another author, while there are unsaved changes here. */
   theirs: SavedWorkflow | undefined;
-  /** Why the workflow cannot be shown or saved. */
+  /** The reason the workflow cannot be shown or saved. */
   error: Error | null;
   isGone: boolean;
   isSaving: boolean;
@@ -23,7 +23,7 @@ export interface Saving {
   keepMine: () => void;
 }
 
-/** The saved side of what is edited: opened, kept up to date, and never saved over what nobody has seen. */
+/** The saved versions of the edited workflow: opened, kept up to date, and never overwritten unseen. */
 export function useSaving(
   store: EditorStore,
   { history, base, isDirty }: Editing,
@@ -74,7 +74,7 @@ export function useSaving(
       if (problem instanceof Problem && problem.status === 412) void refetch();
     },
   });
-  // What was refused is another thing once it is changed.
+  // A linkRefusal does not hold for a changed graph.
   const { isError, reset } = saving;
   useEffect(() => {
     if (isError) reset();

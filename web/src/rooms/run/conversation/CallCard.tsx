@@ -19,7 +19,7 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
     <ToolCard
       name={call.tool}
       line={line}
-      standing={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'}
+      status={call.outcome === 'FAILURE' ? 'FAILED' : call.endedAt ? 'COMPLETED' : 'RUNNING'}
       isSubtask={call.isConversation}
       startedAt={call.startedAt}
       durationMs={call.durationMs}

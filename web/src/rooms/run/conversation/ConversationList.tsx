@@ -4,14 +4,14 @@ import { Link } from 'react-router';
 import type { Conversation, RunState } from '../../../run/state';
 import { count } from '../../../ui/format';
 import { grouped } from '../../../ui/grouped';
-import { type Standing, StatusIcon } from '../../../ui/Status';
+import { type ShownStatus, StatusIcon } from '../../../ui/Status';
 import css from './Conversation.module.css';
 
 interface Entry {
   id: string;
   name: string;
   depth: number;
-  standing: Standing;
+  status: ShownStatus;
   tokens: number;
 }
 
@@ -31,7 +31,7 @@ export function ConversationList({ run, chosen }: { run: RunState; chosen: strin
         {virtual.getVirtualItems().map(({ index, start }) => {
           const entry = entries[index];
           if (!entry) return null;
-          const { id, name, depth, standing, tokens } = entry;
+          const { id, name, depth, status, tokens } = entry;
           return (
             <Link
               key={id}
@@ -39,10 +39,10 @@ export function ConversationList({ run, chosen }: { run: RunState; chosen: strin
               replace
               className={css.entry}
               aria-current={id === chosen}
-              data-idle={standing === 'PENDING' || undefined}
+              data-idle={status === 'PENDING' || undefined}
               style={{ position: 'absolute', insetInline: 0, top: start, paddingLeft: 8 + 14 * depth }}
             >
-              <StatusIcon standing={standing} size={14} />
+              <StatusIcon status={status} size={14} />
               <span title={name}>{name}</span>
               {tokens > 0 ? <small>{count(tokens)}</small> : null}
             </Link>
@@ -61,7 +61,7 @@ function listed(run: RunState): Entry[] {
       ...nested(conversation.id, depth + 1),
     ]);
   return run.tasks.flatMap(({ index, name, status, tokens }) => [
-    { id: String(index), name, depth: 0, standing: status, tokens },
+    { id: String(index), name, depth: 0, status, tokens },
     ...nested(String(index), 1),
   ]);
 }
@@ -71,7 +71,7 @@ function entryOf({ id, title, phase, inputTokens, outputTokens }: Conversation, 
     id,
     name: title,
     depth,
-    standing: phase.kind === 'over' ? 'COMPLETED' : 'RUNNING',
+    status: phase.kind === 'over' ? 'COMPLETED' : 'RUNNING',
     tokens: inputTokens + outputTokens,
   };
 }

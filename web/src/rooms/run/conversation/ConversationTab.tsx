@@ -11,10 +11,10 @@ import css from './Conversation.module.css';
 import { ItemView } from './ItemView';
 import { ConversationList } from './ConversationList';
 
-/** How near the end counts as being there. */
+/** The distance from the end within which a reader is at the end. */
 const END_PX = 60;
 
-/** What each task's model was sent and answered. */
+/** The messages each task sent to its model, and the answers. */
 export default function ConversationTab({ run }: TabProps) {
   const [params] = useSearchParams();
   const wanted = params.get('turn') ?? params.get('task') ?? liveliest(run);

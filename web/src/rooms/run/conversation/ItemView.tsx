@@ -7,7 +7,7 @@ import { count, duration } from '../../../ui/format';
 import { Json, parsed } from '../../../ui/Json';
 import { Growing, Markdown } from '../../../ui/Markdown';
 import { ReviewButton } from '../../../ui/ReviewButton';
-import { Countdown, Took } from '../../../ui/Time';
+import { Countdown, Duration } from '../../../ui/Time';
 import { CallCard } from './CallCard';
 import css from './Conversation.module.css';
 
@@ -63,7 +63,11 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
           <strong>Round {round.index + 1}</strong>
           <span>{round.model}</span>
           <span>
-            {round.latencyMs === undefined ? <Took from={round.startedAt} to={endedAt} /> : duration(round.latencyMs)}
+            {round.latencyMs === undefined ? (
+              <Duration from={round.startedAt} to={endedAt} />
+            ) : (
+              duration(round.latencyMs)
+            )}
           </span>
           <span>{tokens}</span>
           <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title="The event of this round">

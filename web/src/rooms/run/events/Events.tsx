@@ -12,16 +12,16 @@ import type { RunState } from '../../../run/state';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
-import { Again } from '../Again';
+import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
 import { about, ownerText, toneOf } from './about';
 import css from './Events.module.css';
 
 const PAGE = 200;
-/** Pages that nobody looks at are forgotten after this, so that a long log does not pile up here. */
+/** Time after which pages out of sight are forgotten, so that a long log does not fill the memory. */
 const KEPT_MS = 20_000;
 
-/** The run's log as it is stored: any event is at hand, whatever its number, and has an address. */
+/** The run's log as it is stored. Every event can be scrolled to, and has an address. */
 export default function Events({ run, detail }: TabProps) {
   const [params] = useSearchParams();
   const chosen = params.has('event') ? Number(params.get('event')) : undefined;
@@ -139,7 +139,7 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
       {error ? <ProblemNote what="The event could not be read" error={error} /> : null}
       {data && !frame ? <p>There is no event {seq} yet.</p> : null}
       {frame ? <Json value={frame} openTo={3} /> : null}
-      <Again key={seq} detail={detail} kind="fork" seq={seq} opened={forking} close={fork.close} />
+      <RepeatDialog key={seq} detail={detail} kind="fork" seq={seq} opened={forking} close={fork.close} />
     </aside>
   );
 }

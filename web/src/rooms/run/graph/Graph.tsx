@@ -33,7 +33,7 @@ const FIT = {
 const MANY = 60;
 /** Tasks that the first look is at, of many. */
 const LOOKED_AT = 6;
-/** How near that look is: what is beside them is seen too. */
+/** The zoom of that view, at which the neighbours are seen too. */
 const AMONG_MANY = 0.75;
 const NARROW = '(max-width: 640px)';
 
@@ -110,7 +110,7 @@ const SIDES = {
   TB: { sourcePosition: Position.Bottom, targetPosition: Position.Top },
 };
 
-/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn anew for one. */
+/** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn again for one. */
 function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing): Node<TaskNodeData>[] {
   const [nodes, setNodes] = useState<Node<TaskNodeData>[]>([]);
   const next = run.tasks.map((task, position) => {
@@ -140,7 +140,7 @@ function useNodes(run: RunState, { places, direction, chosen, choose }: Drawing)
   return isSame ? nodes : next;
 }
 
-/** Where to look first, of many tasks: at what is chosen, what failed, what is under way, or the beginning. */
+/** The tasks a large graph opens at: the chosen one, those that failed or run, or the first. */
 function firstLook(tasks: readonly Task[], chosen: number): { nodes?: { id: string }[]; maxZoom?: number } {
   if (tasks.length <= MANY) return {};
   const of = (...statuses: Task['status'][]): Task[] =>

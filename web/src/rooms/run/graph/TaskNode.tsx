@@ -5,7 +5,7 @@ import type { Conversation, Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
 import { count } from '../../../ui/format';
 import { StatusIcon, statusTone } from '../../../ui/Status';
-import { TaskTook } from '../../../ui/TaskTook';
+import { TaskDuration } from '../../../ui/TaskDuration';
 import css from './Graph.module.css';
 
 export type TaskNodeData = {
@@ -34,11 +34,11 @@ export const TaskNode = memo(function TaskNode({
         onClick={() => choose(task.index)}
       >
         <span className={shared.first}>
-          <StatusIcon standing={task.status} size={15} />
+          <StatusIcon status={task.status} size={15} />
           <strong>{task.name}</strong>
           {task.startedAt ? (
             <small>
-              <TaskTook task={task} />
+              <TaskDuration task={task} />
             </small>
           ) : null}
         </span>

@@ -1,4 +1,4 @@
-// Where the tasks of a run stand, and what leads from one to another. It depends on the tasks' links alone, so a run
+// The places of the tasks of a run, and the arrows between them. They depend on the tasks' links alone, so a run
 // that changes state keeps its picture.
 
 import dagre from '@dagrejs/dagre';

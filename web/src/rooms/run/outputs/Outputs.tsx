@@ -8,14 +8,14 @@ import { Json } from '../../../ui/Json';
 import { Markdown } from '../../../ui/Markdown';
 import { Empty } from '../../../ui/Note';
 import { StatusPill } from '../../../ui/Status';
-import { TaskTook } from '../../../ui/TaskTook';
+import { TaskDuration } from '../../../ui/TaskDuration';
 import type { TabProps } from '../Run';
 import css from './Outputs.module.css';
 
 /** Outputs shown before more are asked for: they can be long, and there can be thousands. */
 const SHOWN = 25;
 
-/** What came of the tasks, the last one first. */
+/** The outputs of the tasks, the last one first. */
 export default function Outputs({ run }: TabProps) {
   const [shown, setShown] = useState(SHOWN);
   const over = run.tasks
@@ -55,13 +55,13 @@ function Output({ runId, task }: { runId: string; task: Task }) {
         <h2>
           <Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link>
         </h2>
-        {task.status === 'COMPLETED' ? null : <StatusPill standing={task.status} />}
+        {task.status === 'COMPLETED' ? null : <StatusPill status={task.status} />}
         <small>
           {task.model} · {count(task.tokens)} tokens
           {task.startedAt ? (
             <>
               {' '}
-              · <TaskTook task={task} />
+              · <TaskDuration task={task} />
             </>
           ) : null}
         </small>

@@ -40,7 +40,7 @@ export function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
             <IconChevronRight size={14} />
           </button>
         )}
-        {isPart ? null : <StatusIcon standing={row.standing} size={14} />}
+        {isPart ? null : <StatusIcon status={row.status} size={14} />}
         <Link
           to={`/runs/${runId}/conversation?turn=${row.conversation}${isPart ? `&seq=${row.spans[0]?.seq ?? 0}` : ''}`}
           title={row.name}

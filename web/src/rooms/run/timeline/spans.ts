@@ -1,7 +1,7 @@
 // A run as rows of time: tasks, the conversations below them, and within each what took how long.
 
 import type { Conversation, Round, RunState, Task } from '../../../run/state';
-import type { Standing } from '../../../ui/Status';
+import type { ShownStatus } from '../../../ui/Status';
 import { grouped } from '../../../ui/grouped';
 
 export type Kind = 'model' | 'tool' | 'review' | 'retry';
@@ -21,14 +21,14 @@ export interface Row {
   depth: number;
   name: string;
   note: string;
-  standing: Standing;
+  status: ShownStatus;
   /** Whether there are rows below it, and whether they are shown. */
   opens: 'no' | 'open' | 'closed';
   from?: number;
   to?: number;
-  /** What happened before this is not among the events read. */
+  /** The events before this time were not read. */
   readFrom?: number;
-  /** It began before the events read, nobody says when: it took at least as long as is shown. */
+  /** It began before the events that were read, at an unknown time: its duration is at least the shown one. */
   isCut?: true;
   spans: Span[];
   /** It was done in the run this one was made of. */
@@ -49,7 +49,7 @@ interface Shown {
   below: Map<string | undefined, Conversation[]>;
   open: ReadonlySet<string>;
   now: number;
-  /** When the run began; what it has of another run is not drawn. */
+  /** The start of the run; inherited events lie before it and are not drawn. */
   began: number;
 }
 
@@ -63,7 +63,7 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
     depth: 0,
     name: task.name,
     note: task.role,
-    standing: task.status,
+    status: task.status,
     opens: 'no',
     spans: [],
   };
@@ -75,7 +75,7 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   return [row];
 }
 
-/** A conversation and those below it. A task's own times are the server's, whatever part of its events was read. */
+/** A conversation and those below it. A task's own times come from the server, however few of its events were read. */
 function conversationRows(conversation: Conversation, task: Task | undefined, shown: Shown): Row[] {
   const depth = (conversation.id.split('.').length - 1) / 2;
   const spans = spansOf(conversation, shown.now).filter(({ from }) => from >= shown.began);
@@ -87,7 +87,7 @@ function conversationRows(conversation: Conversation, task: Task | undefined, sh
     depth,
     name: task?.name ?? conversation.title,
     note: conversation.role,
-    standing: task?.status ?? (conversation.endedAt ? 'COMPLETED' : 'RUNNING'),
+    status: task?.status ?? (conversation.endedAt ? 'COMPLETED' : 'RUNNING'),
     opens: spans.length === 0 ? 'no' : isOpen ? 'open' : 'closed',
     from: Math.max(Date.parse(began), shown.began),
     to: ended ? Date.parse(ended) : shown.now,
@@ -109,7 +109,7 @@ function partRow(conversation: string, depth: number, span: Span, position: numb
     depth,
     name: span.title,
     note: '',
-    standing: 'COMPLETED',
+    status: 'COMPLETED',
     opens: 'no',
     from: span.from,
     to: span.to,

@@ -6,7 +6,7 @@ import { useCapabilities } from '../../api/queries';
 import type { Accepted, Body, RunDetail } from '../../api/types';
 import { useAction } from '../../ui/useAction';
 
-interface AgainProps {
+interface RepeatDialogProps {
   detail: RunDetail;
   /** A retry keeps what was completed; a fork keeps the events before one, or all. */
   kind: 'retry' | 'fork';
@@ -16,7 +16,7 @@ interface AgainProps {
 }
 
 /** A new run from this one, with other inputs or another model if wanted. */
-export function Again({ detail, kind, seq, opened, close }: AgainProps) {
+export function RepeatDialog({ detail, kind, seq, opened, close }: RepeatDialogProps) {
   const navigate = useNavigate();
   const models = useCapabilities().data?.models ?? [];
   const [model, setModel] = useState<string | null>(null);
