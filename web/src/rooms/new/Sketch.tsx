@@ -1,5 +1,5 @@
 import '@xyflow/react/dist/style.css';
-import { MarkerType, ReactFlow } from '@xyflow/react';
+import { MarkerType, Position, ReactFlow } from '@xyflow/react';
 import type { Workflow } from '../../api/types';
 import { edges, layout, type Linked, NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import type { OwnTask } from './draft';
@@ -19,8 +19,8 @@ export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow
     position: places.get(position + 1) ?? { x: 0, y: 0 },
     width: NODE_WIDTH,
     height: NODE_HEIGHT,
-    sourcePosition: 'right' as const,
-    targetPosition: 'left' as const,
+    sourcePosition: Position.Right,
+    targetPosition: Position.Left,
     data: { label: task.name || `Task ${position + 1}` },
     style: {
       width: NODE_WIDTH,
@@ -43,7 +43,7 @@ export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow
   return (
     <ReactFlow
       key={JSON.stringify(links) + tasks.length}
-      nodes={nodes as never}
+      nodes={nodes}
       edges={drawn}
       fitView
       fitViewOptions={{ padding: 0.15, maxZoom: 0.8 }}

@@ -1,5 +1,5 @@
 import { Select, Textarea, TextInput } from '@mantine/core';
-import type { RunOptions, Workflow } from '../../api/types';
+import type { Workflow } from '../../api/types';
 import type { Issue } from '../../workflow/check';
 import { type Graph, order, variables } from '../../workflow/graph';
 import type { EditorStore } from '../../workflow/store';
@@ -21,7 +21,7 @@ const POLICIES = [
 export function AboutForm({ store, graph, issues }: { store: EditorStore; graph: Graph; issues: readonly Issue[] }) {
   const set = (label: string, fields: Partial<Graph>): void =>
     store.edit(label, (old) => ({ ...old, ...fields }), `about.${Object.keys(fields).join()}`);
-  const option = (changed: Partial<RunOptions>): void => {
+  const option = (changed: { workflow: string | null } | { reviewPolicy: string | null }): void => {
     const options = Object.fromEntries(
       Object.entries({ ...graph.options, ...changed }).filter(([, value]) => value !== undefined && value !== null),
     );
@@ -56,7 +56,7 @@ export function AboutForm({ store, graph, issues }: { store: EditorStore; graph:
         placeholder={`${WORDS[inferred]}, as it is drawn`}
         data={ORDERS}
         value={graph.options.workflow ?? null}
-        onChange={(value) => option({ workflow: (value ?? undefined) as never })}
+        onChange={(value) => option({ workflow: value })}
       />
       <Select
         label="Reviews"
@@ -64,7 +64,7 @@ export function AboutForm({ store, graph, issues }: { store: EditorStore; graph:
         placeholder="As the server is configured"
         data={POLICIES}
         value={graph.options.reviewPolicy ?? null}
-        onChange={(value) => option({ reviewPolicy: (value ?? undefined) as never })}
+        onChange={(value) => option({ reviewPolicy: value })}
       />
       {names.length > 0 ? <h3>Defaults for inputs</h3> : null}
       {names.map((name) => (

@@ -14,7 +14,7 @@ import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
 import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
-import { about, ownerText, toneOf } from './about';
+import { aboutText, ownerText, toneOf } from './about';
 import css from './Events.module.css';
 
 const PAGE = 200;
@@ -98,7 +98,7 @@ function Row({ run, seq, top, frame, isChosen }: RowProps) {
         {frame?.type ?? '…'}
       </span>
       <span className={css.task}>{frame ? ownerText(run, frame) : ''}</span>
-      <span className={css.about}>{frame ? about(frame) : ''}</span>
+      <span className={css.about}>{frame ? aboutText(frame) : ''}</span>
     </Link>
   );
 }

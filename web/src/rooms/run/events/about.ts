@@ -1,4 +1,4 @@
-// One line about an event, and how bad it is.
+// One line about an event, and the tone it is shown in.
 
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
@@ -14,7 +14,8 @@ export function ownerText(run: RunState, frame: StoredFrame): string {
   return conversation?.parent ? `${task} › ${conversation.title}` : task;
 }
 
-export function about(frame: StoredFrame): string {
+/** The most telling fields of an event, in one line. */
+export function aboutText(frame: StoredFrame): string {
   switch (frame.type) {
     case 'run_accepted':
       return `${frame.totalTasks} tasks, ${frame.workflow.toLowerCase()}`;
@@ -71,15 +72,80 @@ export function about(frame: StoredFrame): string {
       return frame.violations.join('; ');
     case 'ensemble_completed':
       return frame.error ?? frame.exitReason;
+    // Their type says it all.
+    case 'run_forked':
+    case 'ensemble_started':
+    case 'task_started':
+    case 'task_input':
+    case 'belt_composed':
+    case 'chore_started':
+    case 'reflection_started':
+    case 'history_dropped':
+    case 'last_round':
+    case 'finish_demanded':
+    case 'loop_noticed':
+    case 'delegation_completed':
+    case 'call_charged':
+    case 'review_timed_out':
+    case 'review_closed':
+    case 'directive_delivered':
+      return '';
     default:
+      // A frame of a newer server.
+      frame satisfies never;
       return '';
   }
 }
 
-export function toneOf({ type }: StoredFrame): string | undefined {
-  if (/failed|exceeded|rejected/.test(type)) return 'bad';
-  if (/review|cancel|paused|retried|skipped|dropped|noticed|last_round|answer_/.test(type)) return 'warn';
-  if (type.endsWith('_completed') && !type.startsWith('llm')) return 'good';
-  if (type.startsWith('tool')) return 'tool';
-  return type.startsWith('llm') ? 'running' : undefined;
+type EventTone = 'bad' | 'warn' | 'good' | 'tool' | 'running' | 'plain';
+
+const TONES: Record<StoredFrame['type'], EventTone> = {
+  run_accepted: 'plain',
+  run_forked: 'plain',
+  run_adopted: 'plain',
+  ensemble_started: 'plain',
+  task_started: 'plain',
+  task_input: 'plain',
+  belt_composed: 'plain',
+  chore_started: 'plain',
+  reflection_started: 'plain',
+  llm_iteration_started: 'running',
+  model_retried: 'warn',
+  llm_iteration_completed: 'running',
+  metrics_snapshot: 'plain',
+  model_failed: 'bad',
+  history_dropped: 'warn',
+  output_rejected: 'bad',
+  answer_truncated: 'warn',
+  answer_empty: 'warn',
+  last_round: 'warn',
+  finish_demanded: 'plain',
+  loop_noticed: 'warn',
+  tool_dispatched: 'tool',
+  subtask_started: 'plain',
+  delegation_started: 'plain',
+  delegation_completed: 'good',
+  delegation_failed: 'bad',
+  call_charged: 'plain',
+  tool_called: 'tool',
+  review_requested: 'warn',
+  review_decided: 'warn',
+  review_timed_out: 'warn',
+  review_closed: 'warn',
+  task_completed: 'good',
+  task_failed: 'bad',
+  task_skipped: 'warn',
+  directive_active: 'plain',
+  directive_delivered: 'plain',
+  model_switched: 'plain',
+  cancel_requested: 'warn',
+  run_paused: 'warn',
+  run_resumed: 'plain',
+  budget_exceeded: 'bad',
+  file_changed: 'plain',
+  ensemble_completed: 'good',
+};
+
+export function toneOf({ type }: StoredFrame): EventTone | undefined {
+  return TONES[type] === 'plain' ? undefined : TONES[type];
 }
