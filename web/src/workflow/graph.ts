@@ -3,11 +3,8 @@
 
 import type { RunOptions, Workflow } from '../api/types';
 import { grouped } from '../ui/grouped';
-
-export interface Place {
-  x: number;
-  y: number;
-}
+import type { Point } from '../ui/point';
+import { variablesIn } from './variables';
 
 export interface Task {
   id: string;
@@ -27,7 +24,7 @@ export interface Task {
   /** As it is typed. */
   outputSchema: string;
   review: '' | 'required' | 'skip';
-  at: Place;
+  at: Point;
   /** The fields of the document this page does not know. */
   rest: Record<string, unknown>;
 }
@@ -181,7 +178,7 @@ export function disconnect(graph: Graph, from: string, to: string): Graph {
   return change(graph, to, { reads: (find(graph, to)?.reads ?? []).filter((id) => id !== from) });
 }
 
-export function move(graph: Graph, places: ReadonlyMap<string, Place>): Graph {
+export function move(graph: Graph, places: ReadonlyMap<string, Point>): Graph {
   return { ...graph, tasks: graph.tasks.map((task) => ({ ...task, at: places.get(task.id) ?? task.at })) };
 }
 
@@ -209,7 +206,7 @@ export function order(graph: Graph): Workflow {
   return graph.options.workflow ?? (graph.tasks.some(({ reads }) => reads.length > 0) ? 'PARALLEL' : 'SEQUENTIAL');
 }
 
-/** The `{variables}` of the tasks' texts; `{{name}}` is no variable. */
+/** The `{variables}` of the tasks' texts. */
 export function variables({ tasks }: Graph): string[] {
   const texts = tasks.flatMap((task) => [
     task.description,
@@ -219,8 +216,5 @@ export function variables({ tasks }: Graph): string[] {
     task.goal,
     task.background,
   ]);
-  const found = texts.flatMap((text) =>
-    [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
-  );
-  return [...new Set(found)];
+  return variablesIn(texts);
 }

@@ -1,7 +1,8 @@
 // The places of tasks on the canvas.
 
 import { edges, layout, NODE_HEIGHT, NODE_WIDTH } from '../rooms/run/graph/layout';
-import { type Graph, move, order, type Place, type Task } from './graph';
+import { type Graph, move, order, type Task } from './graph';
+import type { Point } from '../ui/point';
 
 const GAP_X = 64;
 const GAP_Y = 28;
@@ -28,11 +29,11 @@ export function arranged(graph: Graph): Graph {
   return move(graph, new Map(graph.tasks.map(({ id, at }, position) => [id, places.get(position + 1) ?? at])));
 }
 
-const overlaps = (one: Place, other: Place): boolean =>
+const overlaps = (one: Point, other: Point): boolean =>
   Math.abs(one.x - other.x) < NODE_WIDTH + GAP_Y / 2 && Math.abs(one.y - other.y) < NODE_HEIGHT + GAP_Y / 2;
 
 /** A free place: right of what the task reads, else right of everything; lower until it is free. */
-export function freePlace(graph: Graph, reads: readonly string[]): Place {
+export function freePlace(graph: Graph, reads: readonly string[]): Point {
   const before = graph.tasks.filter(({ id }) => reads.includes(id));
   const beside = before.length > 0 ? before : graph.tasks;
   if (beside.length === 0) return { x: 0, y: 0 };

@@ -8,7 +8,7 @@ import { Load, PRESENCES } from './Presence';
 export type EnsembleNodeData = { ensemble: Ensemble; isDim: boolean; isChosen: boolean; choose: () => void };
 export type RealmNodeData = { name: string | null | undefined };
 
-/** An ensemble: whether it is there, how busy it is, how much it shares. */
+/** An ensemble on the map: its presence, its load and the number of its capabilities. */
 export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: NodeProps<Node<EnsembleNodeData>>) {
   const { tone, word } = PRESENCES[ensemble.presence];
   const tasks = ensemble.capabilities.filter(({ type }) => type === 'TASK').length;
@@ -41,7 +41,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
         </span>
         <span className={shared.last}>
           {' '}
-          <span>{ensemble.presence === 'unreached' ? 'nothing known of it' : shares(tools, tasks)}</span>{' '}
+          <span>{ensemble.presence === 'unreached' ? 'nothing known of it' : sharedText(tools, tasks)}</span>{' '}
           {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
           {ensemble.since ? (
             <span title="Since when it is linked">
@@ -55,7 +55,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
   );
 }
 
-function shares(tools: number, tasks: number): string {
+function sharedText(tools: number, tasks: number): string {
   const parts = [
     ...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool' : 'tools'}`] : []),
     ...(tasks > 0 ? [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`] : []),

@@ -3,7 +3,7 @@ import { Background, Controls, type Edge, MarkerType, type Node, ReactFlow } fro
 import { useMemo } from 'react';
 import shared from '../../ui/Canvas.module.css';
 import { EnsembleNode, type EnsembleNodeData, RealmNode, type RealmNodeData } from './EnsembleNode';
-import { type Ensemble, HERE, isAway, key, NODE_HEIGHT, NODE_WIDTH, placed } from './ensembles';
+import { type Ensemble, HERE, isAway, nodeId, NODE_HEIGHT, NODE_WIDTH, layoutMap } from './ensembles';
 import css from './Network.module.css';
 
 const TYPES = { ensemble: EnsembleNode, realm: RealmNode };
@@ -12,7 +12,7 @@ const ORIGIN = { x: 0, y: 0 };
 interface MapProps {
   all: Ensemble[];
   chosen: string | undefined;
-  /** The tag looked for: who shares nothing with it steps back. */
+  /** The tag looked for: ensembles that share nothing with it are dimmed. */
   tag: string | null;
   choose: (id: string) => void;
 }
@@ -21,7 +21,7 @@ interface MapProps {
 export default function Map({ all, chosen, tag, choose }: MapProps) {
   const names = all.map(({ name, realm }) => `${name} ${realm}`).join();
   // Load and links change all the time; the places only when an ensemble comes or goes.
-  const { places, realms } = useMemo(() => placed(all), [names]); // oxlint-disable-line react/exhaustive-deps
+  const { places, realms } = useMemo(() => layoutMap(all), [names]); // oxlint-disable-line react/exhaustive-deps
   const regions = realms.map(({ name, x, y, width, height }): Node<RealmNodeData> => ({
     id: `realm ${name}`,
     type: 'realm',
@@ -33,7 +33,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
     data: { name },
   }));
   const nodes = all.map((ensemble, position): Node<EnsembleNodeData> => {
-    const id = position === 0 ? HERE : key(ensemble.name);
+    const id = position === 0 ? HERE : nodeId(ensemble.name);
     const isDim = tag !== null && !ensemble.capabilities.some(({ tags }) => tags.includes(tag));
     return {
       id: id || 'here',
@@ -49,7 +49,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
       <ReactFlow<Node<EnsembleNodeData | RealmNodeData>>
         key={names}
         nodes={[...regions, ...nodes] as Node<EnsembleNodeData | RealmNodeData>[]}
-        edges={all.slice(1).map(drawn)}
+        edges={all.slice(1).map(edgeOf)}
         nodeTypes={TYPES}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -69,8 +69,8 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
   );
 }
 
-/** The arrow leads to who was called; a link that is gone is dashed. */
-function drawn(ensemble: Ensemble): Edge {
+/** The arrow to an ensemble, from the side that dialled; a link that is gone is dashed. */
+function edgeOf(ensemble: Ensemble): Edge {
   const color = isAway(ensemble)
     ? 'var(--line-strong)'
     : ensemble.presence === 'available'
@@ -80,7 +80,7 @@ function drawn(ensemble: Ensemble): Edge {
   return {
     id: ensemble.name,
     source: 'here',
-    target: key(ensemble.name),
+    target: nodeId(ensemble.name),
     style: { stroke: color, strokeWidth: 1.5, ...(isAway(ensemble) ? { strokeDasharray: '4 5' } : {}) },
     ...(isAway(ensemble) ? {} : ensemble.isDialled ? { markerEnd: marker } : { markerStart: marker }),
   };

@@ -4,14 +4,14 @@ import { useSearchParams } from 'react-router';
 import { useNetwork } from '../../api/queries';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
-import { type Ensemble, ensembles, HERE, isAway, key } from './ensembles';
+import { type Ensemble, ensembles, HERE, isAway, nodeId } from './ensembles';
 import { Alone } from './Alone';
 import css from './Network.module.css';
-import { Everything, OneEnsemble } from './Panel';
+import { SharedPanel, EnsemblePanel } from './Panel';
 
 const Map = lazy(() => import('./Map'));
 
-/** This ensemble and the others it knows: a map, what they share, and who went away. */
+/** The page with this ensemble and the others it knows: a map, and a panel with what they share. */
 export default function Network() {
   useTitle('Network');
   const { data, error } = useNetwork();
@@ -26,12 +26,16 @@ export default function Network() {
           <ProblemNote what="The network could not be read" error={error} />
         </div>
       ) : null}
-      {data ? <Shown all={ensembles(data)} /> : error ? null : <Skeleton m={20} w="calc(100% - 40px)" height={320} />}
+      {data ? (
+        <MapAndPanel all={ensembles(data)} />
+      ) : error ? null : (
+        <Skeleton m={20} w="calc(100% - 40px)" height={320} />
+      )}
     </div>
   );
 }
 
-function Shown({ all }: { all: Ensemble[] }) {
+function MapAndPanel({ all }: { all: Ensemble[] }) {
   const [params, setParams] = useSearchParams();
   const chosen = params.has('ensemble') ? (params.get('ensemble') ?? HERE) : undefined;
   const tag = params.get('tag');
@@ -45,7 +49,7 @@ function Shown({ all }: { all: Ensemble[] }) {
       { replace: true },
     );
   };
-  const ensemble = chosen === HERE ? all[0] : all.slice(1).find(({ name }) => key(name) === chosen);
+  const ensemble = chosen === HERE ? all[0] : all.slice(1).find(({ name }) => nodeId(name) === chosen);
   return (
     <div className={css.split}>
       {all.length > 1 ? (
@@ -56,9 +60,9 @@ function Shown({ all }: { all: Ensemble[] }) {
         <Alone />
       )}
       {ensemble ? (
-        <OneEnsemble key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />
+        <EnsemblePanel key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />
       ) : (
-        <Everything all={all} tag={tag} setTag={(value) => set('tag', value)} choose={(id) => set('ensemble', id)} />
+        <SharedPanel all={all} tag={tag} setTag={(value) => set('tag', value)} choose={(id) => set('ensemble', id)} />
       )}
     </div>
   );

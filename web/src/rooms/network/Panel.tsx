@@ -3,12 +3,12 @@ import { progressText } from '../../run/words';
 import shared from '../../ui/Canvas.module.css';
 import { Ago, Duration } from '../../ui/Time';
 import { CapabilityCard } from './CapabilityCard';
-import { type Ensemble, isAway, key, provided, tags } from './ensembles';
+import { type Ensemble, isAway, nodeId, usable, tags } from './ensembles';
 import css from './Network.module.css';
 import { Load, PRESENCES } from './Presence';
 
-/** One ensemble beside the map: how it stands and what it shares. */
-export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: () => void }) {
+/** One ensemble beside the map: its state and its capabilities. */
+export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: () => void }) {
   const { presence, capabilities } = ensemble;
   return (
     <aside className={css.panel} aria-label={`Ensemble ${ensemble.name}`}>
@@ -88,7 +88,7 @@ export function OneEnsemble({ ensemble, close }: { ensemble: Ensemble; close: ()
   );
 }
 
-interface EverythingProps {
+interface SharedPanelProps {
   all: Ensemble[];
   tag: string | null;
   setTag: (tag: string | null) => void;
@@ -96,8 +96,8 @@ interface EverythingProps {
 }
 
 /** The capabilities of the network by tag, and the ensembles that are gone. */
-export function Everything({ all, tag, setTag, choose }: EverythingProps) {
-  const found = provided(all, tag);
+export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
+  const found = usable(all, tag);
   const gone = all
     .filter(({ presence }) => presence === 'gone')
     .toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
@@ -133,7 +133,7 @@ export function Everything({ all, tag, setTag, choose }: EverythingProps) {
         <section className={css.section}>
           <h3>Went away</h3>
           {gone.map(({ name, goneAt, capabilities }) => (
-            <button key={name} type="button" className={css.gone} onClick={() => choose(key(name))}>
+            <button key={name} type="button" className={css.gone} onClick={() => choose(nodeId(name))}>
               <strong>{name}</strong>
               <span>
                 {goneAt ? <Ago at={goneAt} /> : null}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Capability, Network, Peer } from '../../api/types';
 import { fromNetwork } from '../../ui/ToolsField';
-import { ensembles, key, placed, provided, tags } from './ensembles';
+import { ensembles, nodeId, layoutMap, usable, tags } from './ensembles';
 
 describe('the network', () => {
   it('offers its tools to tasks by name, by tag and all together', () => {
@@ -81,11 +81,11 @@ describe('the network', () => {
       { tag: 'food', count: 2 },
       { tag: 'hot', count: 1 },
     ]);
-    expect(provided(all, null).map(({ capability }) => capability.name)).toEqual(['stock', 'cook']);
-    expect(provided(all, 'hot').map(({ ensemble, capability }) => `${ensemble.name}.${capability.name}`)).toEqual([
+    expect(usable(all, null).map(({ capability }) => capability.name)).toEqual(['stock', 'cook']);
+    expect(usable(all, 'hot').map(({ ensemble, capability }) => `${ensemble.name}.${capability.name}`)).toEqual([
       'kitchen.cook',
     ]);
-    expect(provided(all, 'drinks')).toEqual([]);
+    expect(usable(all, 'drinks')).toEqual([]);
   });
 
   it('places a hundred ensembles apart, each within its realm', () => {
@@ -98,10 +98,10 @@ describe('the network', () => {
       sharedCapabilities: [],
     }));
     const crowd = ensembles({ ...NETWORK, peers, gone: [] });
-    const { places, realms } = placed(crowd);
+    const { places, realms } = layoutMap(crowd);
     expect(new Set([...places.values()].map(({ x, y }) => `${x},${y}`)).size).toBe(101);
     for (const { name, realm } of crowd.slice(1)) {
-      const place = places.get(key(name));
+      const place = places.get(nodeId(name));
       const region = realms.find((each) => each.name === realm);
       expect(
         place &&

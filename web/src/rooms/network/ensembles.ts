@@ -2,6 +2,7 @@
 
 import type { Capability, Network, Peer } from '../../api/types';
 import { grouped } from '../../ui/grouped';
+import type { Point } from '../../ui/point';
 
 export type Presence = 'here' | 'available' | 'busy' | 'draining' | 'gone' | 'unreached';
 
@@ -22,7 +23,7 @@ export interface Ensemble {
   /** The reason there is no link. */
   error?: string;
   isDialled: boolean;
-  /** The number of requests from here it has not answered. */
+  /** Requests from here it has not answered. */
   requests: Peer['requests'];
 }
 
@@ -46,7 +47,7 @@ export function ensembles(network: Network): Ensemble[] {
     gone.delete(peer.name);
     return {
       name: peer.name,
-      ...named(peer.name, peer.ensemble ?? before?.ensemble),
+      ...aliasOf(peer.name, peer.ensemble ?? before?.ensemble),
       realm: peer.realm ?? before?.realm ?? (peer.connected || before ? null : undefined),
       presence: peer.connected ? (peer.status ?? 'available') : before ? 'gone' : 'unreached',
       capabilities: before?.sharedCapabilities ?? peer.sharedCapabilities,
@@ -61,9 +62,9 @@ export function ensembles(network: Network): Ensemble[] {
       ...(peer.error && !peer.connected ? { error: peer.error } : {}),
     };
   });
-  const strangers = [...gone.values()].map((each): Ensemble => ({
+  const onlyGone = [...gone.values()].map((each): Ensemble => ({
     name: each.name,
-    ...named(each.name, each.ensemble),
+    ...aliasOf(each.name, each.ensemble),
     presence: 'gone',
     realm: each.realm ?? null,
     capabilities: each.sharedCapabilities,
@@ -72,27 +73,27 @@ export function ensembles(network: Network): Ensemble[] {
     requests: [],
     ...(each.version ? { version: each.version } : {}),
   }));
-  const others = [...peers, ...strangers];
+  const others = [...peers, ...onlyGone];
   return [here, ...others.filter((each) => !isAway(each)), ...others.filter(isAway)];
 }
 
-const named = (name: string, itself: string | undefined): { alias?: string } =>
+const aliasOf = (name: string, itself: string | undefined): { alias?: string } =>
   itself && itself !== name ? { alias: itself } : {};
 
-export interface Provided {
+export interface UsableCapability {
   ensemble: Ensemble;
   capability: Capability;
 }
 
 /** The capabilities that can be used from here; with a tag, those that have it. */
-export function provided(all: readonly Ensemble[], tag: string | null): Provided[] {
+export function usable(all: readonly Ensemble[], tag: string | null): UsableCapability[] {
   return all
     .filter((each) => each.presence !== 'here' && !isAway(each))
     .flatMap((ensemble) => ensemble.capabilities.map((capability) => ({ ensemble, capability })))
     .filter(({ capability }) => tag === null || capability.tags.includes(tag));
 }
 
-/** Every tag of what is shared, with how much has it, the commonest first. */
+/** The tags of the shared capabilities with their number, the commonest first. */
 export function tags(all: readonly Ensemble[]): { tag: string; count: number }[] {
   const found = grouped(
     all.filter((each) => !isAway(each)).flatMap(({ capabilities }) => capabilities.flatMap((each) => each.tags)),
@@ -108,26 +109,21 @@ export const NODE_HEIGHT = 86;
 const GAP = 26;
 const MARGIN = 18;
 const LABEL = 26;
-/** Between this ensemble and the rest. */
+/** The distance between this ensemble and the rest. */
 const LINKS = 110;
 /** Ensembles above each other in a realm. */
 const ROWS_MAX = 6;
 
-export interface Place {
-  x: number;
-  y: number;
-}
-
-export interface Realm extends Place {
+export interface Realm extends Point {
   name: string | null | undefined;
   width: number;
   height: number;
 }
 
 /** The places on the map: this ensemble on the left, the others on the right, realm below realm. */
-export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; realms: Realm[] } {
+export function layoutMap(all: readonly Ensemble[]): { places: Map<string, Point>; realms: Realm[] } {
   const [here, ...others] = all;
-  const places = new Map<string, Place>();
+  const places = new Map<string, Point>();
   const realms: Realm[] = [];
   let y = 0;
   const order = [...grouped(others, ({ realm }) => realm)].sort(
@@ -136,7 +132,7 @@ export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; 
   for (const [name, members] of order) {
     const rows = Math.min(ROWS_MAX, Math.ceil(Math.sqrt(members.length * 2)));
     for (const [position, { name: member }] of members.entries()) {
-      places.set(key(member), {
+      places.set(nodeId(member), {
         x: NODE_WIDTH + LINKS + Math.floor(position / rows) * (NODE_WIDTH + GAP),
         y: y + LABEL + (position % rows) * (NODE_HEIGHT + GAP),
       });
@@ -156,9 +152,9 @@ export function placed(all: readonly Ensemble[]): { places: Map<string, Place>; 
   return { places, realms };
 }
 
-/** A peer may have this ensemble's name. */
+/** The id of this ensemble; a peer may have its name. */
 export const HERE = '';
-export const key = (name: string): string => `peer ${name}`;
+export const nodeId = (name: string): string => `peer ${name}`;
 
 function nearness(realm: Ensemble['realm'], here: Ensemble | undefined): number {
   if (realm === undefined) return 3;

@@ -2,6 +2,7 @@
 
 import type { Capabilities, RunOptions, RunRequest, TaskDraft, TaskOverride, Workflow } from '../../api/types';
 import type { AgentDraft } from '../../ui/AgentFields';
+import { variablesIn } from '../../workflow/variables';
 
 type AgentRequest = NonNullable<TaskDraft['agent']>;
 
@@ -83,7 +84,6 @@ export function variables({ source, tasks }: Draft, { preconfiguredTasks }: Capa
   return source === 'own' ? ownVariables(tasks) : [...new Set(preconfiguredTasks.flatMap((task) => task.variables))];
 }
 
-/** `{name}` is a variable, `{{name}}` is not. */
 function ownVariables(tasks: readonly OwnTask[]): string[] {
   const texts = tasks.flatMap(({ description, expectedOutput, role, goal, background }) => [
     description,
@@ -92,51 +92,47 @@ function ownVariables(tasks: readonly OwnTask[]): string[] {
     goal,
     background,
   ]);
-  return [
-    ...new Set(
-      texts.flatMap((text) =>
-        [...text.replaceAll(/\{\{\w+\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''),
-      ),
-    ),
-  ];
+  return variablesIn(texts);
 }
 
 export function toRequest(draft: Draft): RunRequest {
-  const overrides = Object.entries(draft.overrides).map(([name, override]) => [name, overriding(override)] as const);
+  const overrides = Object.entries(draft.overrides).map(
+    ([name, override]) => [name, overrideRequest(override)] as const,
+  );
   const changed = overrides.filter(([, override]) => Object.keys(override).length > 0);
-  const options = filled<RunOptions>({
+  const options = nonEmptyFields<RunOptions>({
     workflow: draft.workflow,
     reviewPolicy: draft.reviewPolicy,
     captureMode: draft.captureMode,
   });
-  return filled<RunRequest>({
-    inputs: filled(
+  return nonEmptyFields<RunRequest>({
+    inputs: nonEmptyFields(
       draft.source === 'ensemble'
         ? draft.inputs
         : Object.fromEntries(ownVariables(draft.tasks).map((name) => [name, draft.inputs[name] ?? ''])),
     ),
     taskOverrides: draft.source === 'ensemble' ? Object.fromEntries(changed) : {},
-    tasks: draft.source === 'own' ? draft.tasks.map((task) => own(task, draft.tasks)) : [],
-    tags: Object.fromEntries(draft.tags.map(tag)),
+    tasks: draft.source === 'own' ? draft.tasks.map((task) => taskRequest(task, draft.tasks)) : [],
+    tags: Object.fromEntries(draft.tags.map(tagEntry)),
     options,
   });
 }
 
-function tag(text: string): [string, string] {
+function tagEntry(text: string): [string, string] {
   const at = text.indexOf(':');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function overriding({ maxIterations, addTools, removeTools, ...texts }: Override): TaskOverride {
+function overrideRequest({ maxIterations, addTools, removeTools, ...texts }: Override): TaskOverride {
   const limit = Number(maxIterations);
-  return filled<TaskOverride>({
+  return nonEmptyFields<TaskOverride>({
     ...texts,
     maxIterations: limit > 0 ? limit : undefined,
-    tools: filled({ add: addTools, remove: removeTools }),
+    tools: nonEmptyFields({ add: addTools, remove: removeTools }),
   });
 }
 
-function own(
+function taskRequest(
   { id: _id, context, isReviewed, role, goal, background, mayDelegate, ...task }: OwnTask,
   all: readonly OwnTask[],
 ): TaskDraft {
@@ -145,8 +141,8 @@ function own(
     return `$${all[position]?.name || position}`;
   };
   // A goal without a role is sent as it is, so that the server says what is missing.
-  const agent = filled<AgentRequest>({ role, goal, background, allowDelegation: mayDelegate || undefined });
-  return filled<TaskDraft>({
+  const agent = nonEmptyFields<AgentRequest>({ role, goal, background, allowDelegation: mayDelegate || undefined });
+  return nonEmptyFields<TaskDraft>({
     ...task,
     description: task.description,
     agent,
@@ -155,8 +151,8 @@ function own(
   });
 }
 
-/** The same value without what is empty. */
-function filled<T extends object>(value: { [K in keyof T]: T[K] | '' | undefined }): T {
+/** The same fields without the empty ones. */
+function nonEmptyFields<T extends object>(value: { [K in keyof T]: T[K] | '' | undefined }): T {
   const isFull = (field: unknown): boolean =>
     field !== undefined &&
     field !== '' &&

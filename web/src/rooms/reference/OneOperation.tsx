@@ -27,12 +27,12 @@ export function OneOperation({ description, operation }: OperationProps) {
         <code>{path}</code>
         <span>{summary}</span>
       </button>
-      {open ? <Opened description={description} operation={operation} /> : null}
+      {open ? <Details description={description} operation={operation} /> : null}
     </div>
   );
 }
 
-function Opened({ description, operation }: OperationProps) {
+function Details({ description, operation }: OperationProps) {
   const { parameters, body, answers, about, scope, isTriable } = operation;
   const named: Field[] = parameters.map((each) => ({
     path: each.name,

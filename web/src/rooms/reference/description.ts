@@ -1,4 +1,4 @@
-// The API's description as rows to be read: operations by what they are about, schemas as fields.
+// The API's description as rows to read: its operations, and the fields of its schemas.
 
 export interface Schema {
   $ref?: string;
@@ -34,7 +34,7 @@ interface Response {
   content?: Record<string, Media>;
 }
 
-interface Described {
+interface OperationObject {
   summary?: string;
   description?: string;
   tags?: string[];
@@ -47,7 +47,7 @@ interface Described {
 export interface Description {
   info: { title: string; version: string; description?: string };
   tags?: { name: string; description?: string }[];
-  paths: Record<string, Record<string, Described>>;
+  paths: Record<string, Record<string, OperationObject>>;
   components: Record<string, Record<string, unknown>>;
 }
 
@@ -85,11 +85,11 @@ export function operations(description: Description): Operation[] {
       about: described.description ?? '',
       tag: described.tags?.[0] ?? 'other',
       scope: described['x-scope'],
-      parameters: (described.parameters ?? []).map((each) => looked(description, each)),
+      parameters: (described.parameters ?? []).map((each) => resolved(description, each)),
       isTriable: method === 'get' && 'application/json' in (described.responses?.['200']?.content ?? {}),
       body: described.requestBody?.content?.['application/json']?.schema,
       answers: Object.entries(described.responses ?? {}).map(([status, response]) => {
-        const { description: about = '', content = {} } = looked(description, response);
+        const { description: about = '', content = {} } = resolved(description, response);
         const media = content['application/json'] ?? Object.values(content)[0];
         return { status, about, schema: media?.schema, example: media?.example };
       }),
@@ -97,14 +97,14 @@ export function operations(description: Description): Operation[] {
   );
 }
 
-/** The schema a reference stands for. */
-export function looked<T extends { $ref?: string }>(description: Description, value: T): T {
+/** The value a reference stands for, or the value itself. */
+export function resolved<T extends { $ref?: string }>(description: Description, value: T): T {
   const [, , kind = '', name = ''] = value.$ref?.split('/') ?? [];
   return value.$ref ? ((description.components[kind]?.[name] as T | undefined) ?? value) : value;
 }
 
 export function fields(description: Description, schema: Schema, place = '', depth = 0): Field[] {
-  const whole = looked(description, schema);
+  const whole = resolved(description, schema);
   if (whole.allOf) return whole.allOf.flatMap((part) => fields(description, part, place, depth));
   if (whole.items && place !== '') return fields(description, whole.items, `${place}[]`, depth);
   return Object.entries(whole.properties ?? {}).flatMap(([name, field]): Field[] => {
@@ -113,7 +113,7 @@ export function fields(description: Description, schema: Schema, place = '', dep
       path,
       type: typeText(field),
       isNeeded: whole.required?.includes(name) ?? false,
-      about: field.description ?? looked(description, field).description ?? '',
+      about: field.description ?? resolved(description, field).description ?? '',
     };
     return depth + 1 < DEPTH_MAX ? [row, ...fields(description, field, path, depth + 1)] : [row];
   });

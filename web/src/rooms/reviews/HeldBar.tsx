@@ -36,7 +36,7 @@ export function HeldBar() {
         ))}
       </section>
       <span className={css.status} role="status">
-        {held.map((each) => `${deedText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}
+        {held.map((each) => `${heldText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}
       </span>
     </>
   );
@@ -48,7 +48,7 @@ function Entry({ held, isLast, undo }: { held: Held; isLast: boolean; undo: (rev
   return (
     <div className={css.entry}>
       <div>
-        <strong>{deedText(held)}</strong>
+        <strong>{heldText(held)}</strong>
         <span>
           run {shortId(runId)} · {seconds > 0 ? `sent in ${seconds} s` : 'is being sent'}
         </span>
@@ -74,7 +74,7 @@ function useUndo(): (reviewId: string) => void {
   };
 }
 
-function deedText({ review: { taskName, timing }, decision: { decision } }: Held): string {
+function heldText({ review: { taskName, timing }, decision: { decision } }: Held): string {
   const isQuestion = timing === 'DURING_EXECUTION';
   switch (decision) {
     case 'CONTINUE':

@@ -4,7 +4,7 @@ import { useOpenReviews } from '../../review/useHeld';
 import { ProblemNote } from '../../ui/Note';
 import { REVIEW } from '../../ui/ReviewButton';
 import { OneReview } from './OneReview';
-import { Nothing } from './Reviews';
+import { NoReview } from './Reviews';
 import css from './Reviews.module.css';
 
 /** A review decided where it was met, without leaving the page. */
@@ -27,7 +27,7 @@ export default function ReviewDialog({ id }: { id: string }) {
       {review ? (
         <OneReview key={id} review={review} decided={close} />
       ) : reviews ? (
-        <Nothing isGone />
+        <NoReview isGone />
       ) : error ? null : (
         <Skeleton height={160} />
       )}

@@ -95,7 +95,7 @@ export default function Reviews() {
         </Link>
         {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
         {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} writing={setWriting} /> : null}
-        {open && !chosen ? <Nothing isGone={reviewId !== undefined} /> : null}
+        {open && !chosen ? <NoReview isGone={reviewId !== undefined} /> : null}
       </div>
     </div>
   );
@@ -126,7 +126,7 @@ function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
   );
 }
 
-export function Nothing({ isGone }: { isGone: boolean }) {
+export function NoReview({ isGone }: { isGone: boolean }) {
   return isGone ? (
     <Empty icon={IconMailCheck} title="This review is decided">
       <p>

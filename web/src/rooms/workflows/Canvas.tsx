@@ -14,13 +14,14 @@ import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import type { RunState } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import type { Issue } from '../../workflow/check';
-import { type Graph, type Place, linkRefusal } from '../../workflow/graph';
+import { type Graph, linkRefusal } from '../../workflow/graph';
 import css from './Canvas.module.css';
 import { Edge } from './Edge';
 import { drawnEdges } from './edges';
 import { Node, type NodeActions } from './Node';
 import { FIT, useFitting } from './useFitting';
 import { useNodes } from './useNodes';
+import type { Point } from '../../ui/point';
 
 const NODES = { task: Node };
 const EDGES = { link: Edge };
@@ -46,11 +47,11 @@ export interface CanvasProps {
 }
 
 export interface CanvasActions extends NodeActions {
-  moved: (places: ReadonlyMap<string, Place>) => void;
+  moved: (places: ReadonlyMap<string, Point>) => void;
   connect: (from: string, to: string) => void;
   disconnect: (from: string, to: string) => void;
   /** A new task, at a place, reading a task or none. */
-  add: (at: Place, reads: string[]) => void;
+  add: (at: Point, reads: string[]) => void;
   clear: () => void;
 }
 
@@ -66,7 +67,7 @@ export function Canvas(props: CanvasProps) {
 function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children, ...props }: CanvasProps) {
   const { graph, ghosts, run, linking, actions } = props;
   const flow = useReactFlow();
-  const [dragged, setDragged] = useState<ReadonlyMap<string, Place>>(new Map());
+  const [dragged, setDragged] = useState<ReadonlyMap<string, Point>>(new Map());
   const nodes = useNodes({ ...props, selected, touched, issues }, dragged);
   const edges = useMemo(
     () => [...drawnEdges(graph, actions, run), ...(ghosts ? drawnEdges(ghosts, undefined, undefined, 'ghost-') : [])],

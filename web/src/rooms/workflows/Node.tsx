@@ -6,9 +6,10 @@ import type { Task as RunTask, Conversation } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
-import type { Place, Task } from '../../workflow/graph';
+import type { Task } from '../../workflow/graph';
 import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import css from './Canvas.module.css';
+import type { Point } from '../../ui/point';
 
 export interface NodeActions {
   choose: (id: string, isMore: boolean) => void;
@@ -46,7 +47,7 @@ const HANDLES = [
 ];
 const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
 
-export function node(data: NodeData, at: Place, prefix = ''): NodeType {
+export function node(data: NodeData, at: Point, prefix = ''): NodeType {
   return {
     id: prefix + data.task.id,
     type: 'task',

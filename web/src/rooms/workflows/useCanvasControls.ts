@@ -7,7 +7,6 @@ import {
   insert,
   move,
   nextId,
-  type Place,
   linkRefusal,
   remove,
   type Task,
@@ -18,10 +17,11 @@ import type { EditorStore } from '../../workflow/store';
 import type { CanvasActions } from './Canvas';
 import { focusTask } from './focus';
 import { useClipboard } from './useClipboard';
+import type { Point } from '../../ui/point';
 
 const STEP = 22;
 const SMALL_STEP = 4;
-const ARROWS: Record<string, Place> = {
+const ARROWS: Record<string, Point> = {
   ArrowLeft: { x: -1, y: 0 },
   ArrowRight: { x: 1, y: 0 },
   ArrowUp: { x: 0, y: -1 },
@@ -32,7 +32,7 @@ export interface CanvasControls {
   linking: string | undefined;
   /** The task added last: its name is asked for at once. */
   added: string | undefined;
-  addTask: (reads: string[], at?: Place) => void;
+  addTask: (reads: string[], at?: Point) => void;
   link: (from: string | undefined) => void;
   removeTasks: (ids: string[]) => void;
   duplicate: (ids: string[]) => void;
@@ -48,7 +48,7 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
     from.current = linking;
   }, [linking]);
   const addTask = useCallback(
-    (reads: string[], at?: Place) => {
+    (reads: string[], at?: Point) => {
       const id = nextId(store.graph);
       store.edit('add a task', (graph) => add(graph, { reads, at: at ?? freePlace(graph, reads) }));
       store.select([id]);

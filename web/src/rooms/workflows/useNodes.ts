@@ -1,16 +1,17 @@
 import { useMemo, useState } from 'react';
 import { grouped } from '../../ui/grouped';
 import { givenNames } from '../../workflow/convert';
-import { type Place, titleOf } from '../../workflow/graph';
+import { titleOf } from '../../workflow/graph';
 import type { CanvasProps } from './Canvas';
 import { kept, node, type NodeType } from './Node';
+import type { Point } from '../../ui/point';
 
 type DrawnProps = Required<Pick<CanvasProps, 'selected' | 'touched' | 'issues'>> & Omit<CanvasProps, 'children'>;
 
 /** The nodes, each the same object as long as it looks the same: a thousand of them are not drawn again for one. */
 export function useNodes(
   { graph, selected, touched, issues, ghosts, run, linking, actions }: DrawnProps,
-  dragged: ReadonlyMap<string, Place>,
+  dragged: ReadonlyMap<string, Point>,
 ): NodeType[] {
   const [known, setKnown] = useState<NodeType[]>([]);
   const next = useMemo(() => {

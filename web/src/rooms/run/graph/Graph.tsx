@@ -19,7 +19,7 @@ import { statusTone } from '../../../ui/Status';
 import type { TabProps } from '../Run';
 import { TaskPanel } from '../TaskPanel';
 import css from './Graph.module.css';
-import { CAREFUL_MAX, type Direction, type Edge, edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
+import { DAGRE_MAX, type Direction, type Edge, edges, layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
 import { TaskNode, type TaskNodeData } from './TaskNode';
 
 const TYPES = { task: TaskNode };
@@ -54,7 +54,7 @@ export default function Graph({ run }: TabProps) {
   // oxlint-disable-next-line react/exhaustive-deps
   const places = useMemo(() => layout(run.tasks, links, direction), [links, direction]);
   const nodes = useNodes(run, { places, direction, chosen, choose });
-  const isCrowded = run.tasks.length > CAREFUL_MAX;
+  const isCrowded = run.tasks.length > DAGRE_MAX;
   const drawn = useMemo(
     () =>
       links.filter((link) => !isCrowded || isNear(link, chosen, run.tasks)).map((link) => drawnEdge(link, run.tasks)),

@@ -5,13 +5,14 @@ import dagre from '@dagrejs/dagre';
 import type { Workflow } from '../../../api/types';
 import type { Task } from '../../../run/state';
 import { grouped } from '../../../ui/grouped';
+import type { Point } from '../../../ui/point';
 
 export const NODE_WIDTH = 232;
 export const NODE_HEIGHT = 82;
 const GAP_X = 64;
 const GAP_Y = 22;
-/** Beyond this a simple grid by depth is drawn: the careful layout takes too long to wait for. */
-export const CAREFUL_MAX = 300;
+/** Tasks above which a grid by depth is drawn: the layout of dagre would take too long. */
+export const DAGRE_MAX = 300;
 /** Tasks above each other in a grid. */
 const COLUMN_MAX = 24;
 
@@ -20,11 +21,6 @@ export interface Edge {
   to: number;
   /** Read: the output goes into the prompt. Then: only the order. Asks: a manager hands it out. */
   kind: 'reads' | 'then' | 'asks';
-}
-
-export interface Position {
-  x: number;
-  y: number;
 }
 
 export type Linked = Pick<Task, 'index' | 'context' | 'isManager'>;
@@ -55,12 +51,12 @@ export function layout(
   tasks: readonly Linked[],
   links: readonly Edge[],
   direction: Direction = 'LR',
-): Map<number, Position> {
+): Map<number, Point> {
   const isWide = links.length === 0 && tasks.length > 8;
-  return tasks.length > CAREFUL_MAX || isWide ? grid(tasks, links) : careful(tasks, links, direction);
+  return tasks.length > DAGRE_MAX || isWide ? grid(tasks, links) : dagreLayout(tasks, links, direction);
 }
 
-function careful(tasks: readonly Linked[], links: readonly Edge[], rankdir: Direction): Map<number, Position> {
+function dagreLayout(tasks: readonly Linked[], links: readonly Edge[], rankdir: Direction): Map<number, Point> {
   const ranksep = rankdir === 'LR' ? GAP_X : 2 * GAP_Y;
   const graph = new dagre.graphlib.Graph()
     .setGraph({ rankdir, nodesep: GAP_Y, ranksep })
@@ -68,7 +64,7 @@ function careful(tasks: readonly Linked[], links: readonly Edge[], rankdir: Dire
   for (const { index } of tasks) graph.setNode(String(index), { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const { from, to } of links) graph.setEdge(String(from), String(to));
   dagre.layout(graph);
-  const place = ({ index }: Linked): [number, Position] => {
+  const place = ({ index }: Linked): [number, Point] => {
     const { x = 0, y = 0 } = graph.node(String(index)) ?? {};
     return [index, { x: x - NODE_WIDTH / 2, y: y - NODE_HEIGHT / 2 }];
   };
@@ -76,10 +72,10 @@ function careful(tasks: readonly Linked[], links: readonly Edge[], rankdir: Dire
 }
 
 /** Columns by depth; a column that is too long goes on beside itself. */
-function grid(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Position> {
+function grid(tasks: readonly Linked[], links: readonly Edge[]): Map<number, Point> {
   const columns: number[][] = [];
   for (const [index, depth] of depths(tasks, links)) (columns[depth] ??= []).push(index);
-  const places = new Map<number, Position>();
+  const places = new Map<number, Point>();
   let x = 0;
   for (const column of columns.filter(Boolean)) {
     const rows = Math.min(column.length, Math.max(COLUMN_MAX, Math.ceil(Math.sqrt(column.length))));

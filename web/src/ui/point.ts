@@ -1,0 +1,5 @@
+/** A place on a canvas, in pixels. */
+export interface Point {
+  x: number;
+  y: number;
+}
