@@ -1,4 +1,4 @@
-"""Puts answers the tests got into openapi.json as its examples; the longest short one of each kind."""
+"""Puts answers the tests got into the examples of the API; the longest short one of each kind."""
 
 import json
 import pathlib
@@ -19,13 +19,13 @@ def written(value, indent=0):
     return "[\n" + ",\n".join(pad + written(item, indent + 2) for item in value) + "\n" + end + "]"
 
 
-def main(description, recorded):
-    path = pathlib.Path(description)
+def main(examples, recorded):
+    path = pathlib.Path(examples)
     document = json.loads(path.read_text())
-    for file in pathlib.Path(recorded).glob("*.json"):
+    for file in sorted(pathlib.Path(recorded).glob("*.json")):
         answer = json.loads(file.read_text())
-        operation = document["paths"][answer["path"]][answer["method"]]
-        operation["responses"][answer["status"]]["content"]["application/json"]["example"] = answer["body"]
+        request = f"{answer['method'].upper()} {answer['path']}"
+        document.setdefault(request, {})[answer["status"]] = answer["body"]
     path.write_text(written(document) + "\n")
 
 

@@ -122,7 +122,7 @@ async fn attend(chats: &Chats, thread: &str, seen: &mut Vec<Value>) {
     let from = seen.last().map_or(0, |frame| frame["chat_seq"].as_u64().unwrap() + 1);
     let mut frames = chats.follow("me", thread, Start::Seq(from)).await.unwrap();
     if let Some(open) = chats.approvals("me").await.unwrap().first() {
-        allow(chats, open).await;
+        allow(chats, &serde_json::json!(open)).await;
     }
     while !seen.last().is_some_and(|frame| frame["done"] == true) {
         let frame = timeout(PATIENCE, frames.next()).await.expect("the turn waits for nothing").unwrap().unwrap();
@@ -194,7 +194,7 @@ async fn check_memory(chats: &Chats, thread: &str, log: &MemoryLog) {
     let facts: Vec<String> = chats.facts().list("me").await.unwrap().into_iter().map(|fact| fact.text).collect();
     assert_eq!(facts, [FACT]);
     let mined = chats.thread("me", thread).await.unwrap().mined.unwrap();
-    assert_eq!((mined.status.as_str(), mined.facts), ("COMPLETED", 1));
+    assert_eq!((mined.status, mined.facts), (consort_chat::MinedStatus::Completed, 1));
     let mut commits = log.commits();
     let minings = Query { kind: Some(Kind::Mining.word().to_owned()), ..Query::default() };
     while log.list(minings.clone()).await.unwrap().total > 0 {
@@ -339,7 +339,7 @@ async fn a_turn_that_needs_somebody_stops_after_a_restart_unless_somebody_comes_
     let came_back = chats.follow("me", &left[2], Start::Now).await.unwrap();
     let forsaken = chats.running(&left[1]).await.unwrap().expect("it went on").turn;
     timeout(2 * PATIENCE, engine.finished(&forsaken)).await.expect("it is stopped");
-    assert_eq!(chats.last(&left[1]).await.unwrap().unwrap().status, "CANCELLED");
+    assert_eq!(chats.last(&left[1]).await.unwrap().unwrap().status.word(), "CANCELLED");
     assert!(chats.running(&left[0]).await.unwrap().is_some(), "nobody had to stay");
     assert!(chats.running(&left[2]).await.unwrap().is_some(), "somebody came back");
     drop(came_back);

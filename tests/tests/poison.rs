@@ -61,7 +61,7 @@ async fn a_stored_schema_that_explodes_fails_its_run_in_words_after_a_restart() 
         engine.recover().await.unwrap();
         let result = ended(&engine, &run).await;
         assert_eq!(result["status"], "FAILED", "{result}");
-        let detail = engine.run(&run).await.unwrap().detail(&run).to_string();
+        let detail = json!(engine.run(&run).await.unwrap().detail(&run)).to_string();
         assert!(detail.contains("the schema itself cannot be used"), "{detail}");
     }
 }

@@ -4,16 +4,15 @@
 use consort_core::chat::Stored;
 use consort_log as log;
 use consort_runtime::engine;
-use serde_json::Value;
 
-use super::thread::{Found, damaged_view};
+use super::thread::{Found, ThreadView};
 use super::{Chats, Error, Thread};
 
 impl Chats {
     /// The owner's threads as clients see them, the one with the newest event
     /// first, damaged ones included; those that mention `words`, in lower
     /// case, where some are given.
-    pub async fn views(&self, owner: &str, words: Option<&str>) -> Result<Vec<Value>, Error> {
+    pub async fn views(&self, owner: &str, words: Option<&str>) -> Result<Vec<ThreadView>, Error> {
         let mut views = Vec::new();
         for found in Thread::list(self.log(), Some(owner)).await? {
             match found {
@@ -26,7 +25,7 @@ impl Chats {
     }
 
     /// One thread of the owner as clients see it, damaged or not.
-    pub async fn view_of(&self, owner: &str, id: &str) -> Result<Value, Error> {
+    pub async fn view_of(&self, owner: &str, id: &str) -> Result<ThreadView, Error> {
         match Thread::find(self.log(), id, owner).await? {
             None => Err(Error::NotFound(id.to_owned())),
             Some(Ok(thread)) => self.view(&thread).await,
@@ -36,16 +35,16 @@ impl Chats {
 
     /// A thread as clients see it, with what its turns add; where they cannot
     /// be read, with why.
-    pub async fn view(&self, thread: &Thread) -> Result<Value, Error> {
+    pub async fn view(&self, thread: &Thread) -> Result<ThreadView, Error> {
         let last = match self.last(&thread.id).await {
             Ok(last) => last,
-            Err(error) => return Ok(damaged_view(thread.view(None, None), &reason(error)?)),
+            Err(error) => return Ok(thread.view(None, None).damaged(&reason(error)?)),
         };
         let last_seq = last.as_ref().and_then(|turn| turn.next.checked_sub(1));
         let running = last.filter(|turn| !consort_runtime::past::is_over(turn)).map(|turn| turn.turn);
         match running.as_deref().and_then(|turn| self.0.engine.damage(turn)) {
             // Nobody goes on with it, so it does not run.
-            Some(reason) => Ok(damaged_view(thread.view(None, last_seq), &reason)),
+            Some(reason) => Ok(thread.view(None, last_seq).damaged(&reason)),
             None => Ok(thread.view(running.as_deref(), last_seq)),
         }
     }

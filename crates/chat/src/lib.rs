@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::chat::{self, Answer, Entry, Mode, Order, Row, Rules, Say, Stored};
+use consort_core::chat::{self, Answer, Entry, Mode, Order, PendingApproval, Row, Rules, Say, Stored};
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
@@ -30,13 +30,12 @@ use consort_runtime::engine::{self, Engine, fresh_id};
 use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
 use consort_tools::collections::{self, Collections, Hit};
 use consort_tools::{Hidden, Workspace};
-use serde_json::Value;
 use tokio::task::JoinSet;
 
 pub use follow::{Numbered, Start};
 pub use live::Seat;
 pub use spent::Spent;
-pub use thread::{DamagedThread, Mined, Thread, Waiting};
+pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting};
 
 use damaged::unless_damaged;
 use line::QUEUE_MAX;
@@ -312,7 +311,7 @@ impl Chats {
     }
 
     /// The owner's questions for permission that nobody has answered.
-    pub async fn approvals(&self, owner: &str) -> Result<Vec<Value>, Error> {
+    pub async fn approvals(&self, owner: &str) -> Result<Vec<PendingApproval>, Error> {
         let mut open = Vec::new();
         for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
             if open_approvals == 0 || !matches!(Thread::find(self.log(), &thread, owner).await?, Some(Ok(_))) {
@@ -353,7 +352,7 @@ impl Chats {
         match self.0.engine.command(turn, Command::Chat(command)).await {
             // An ended turn has answered all of its questions.
             Err(engine::Error::Refused(Refused::Ended { .. })) => {
-                Err(Error::Engine(Refused::Answered { answer: "closed" }.into()))
+                Err(Error::Engine(Refused::Answered { answer: Answer::Closed }.into()))
             }
             other => other.map(drop).map_err(Error::from),
         }

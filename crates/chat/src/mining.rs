@@ -13,7 +13,7 @@ use consort_log::{Query, Row};
 use consort_runtime::engine;
 
 use super::damaged::unless_damaged;
-use super::thread::{Fact, Mined};
+use super::thread::{Fact, Mined, MinedStatus};
 use super::{Chats, Error, Thread};
 use crate::facts::{Facts, Source};
 
@@ -94,11 +94,11 @@ impl Chats {
         let ended = match unless_damaged(self.stored_run(&turn).await)? {
             Some(Some(ended)) => ended,
             Some(None) => {
-                let never = Mined::without(&turn, "SKIPPED", "the turn never began");
+                let never = Mined::without(&turn, MinedStatus::Skipped, "the turn never began");
                 return self.cross_out(&mut thread, never).await;
             }
             None => {
-                let lost = Mined::without(&turn, "SKIPPED", "the turn cannot be read");
+                let lost = Mined::without(&turn, MinedStatus::Skipped, "the turn cannot be read");
                 return self.cross_out(&mut thread, lost).await;
             }
         };
@@ -127,7 +127,7 @@ impl Chats {
                     Ok(Vein::Waits(mining))
                 }
                 Err(reason @ (Unmined::Unwanted | Unmined::Unanswered | Unmined::Spent)) => {
-                    self.cross_out(&mut thread, Mined::without(&turn, "SKIPPED", &reason.to_string())).await
+                    self.cross_out(&mut thread, Mined::without(&turn, MinedStatus::Skipped, &reason.to_string())).await
                 }
             },
         }
@@ -172,7 +172,9 @@ impl Chats {
             }
             match self.stored_run(&mining_id(&turn)).await? {
                 Some(_) => self.cancel(&mining_id(&turn), by).await?,
-                None => drop(self.cross_out(thread, Mined::without(&turn, "CANCELLED", "it was stopped")).await?),
+                None => {
+                    drop(self.cross_out(thread, Mined::without(&turn, MinedStatus::Cancelled, "it was stopped")).await?)
+                }
             }
             stopped = Some(turn);
         }

@@ -4,6 +4,7 @@
 use consort_core::chat::Stored;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
+use consort_core::status::Status;
 use consort_log::Query;
 use consort_runtime::past::stored;
 
@@ -42,7 +43,11 @@ impl Chats {
             let thread = row.tags.get("thread").cloned().unwrap_or_default();
             let turn = unless_damaged(stored(self.log(), &id, &row).await.map_err(Error::from))?;
             // Of a turn that cannot be read only its row's own columns are told.
-            let unread = || Stored { turn: id.to_string(), status: row.status.to_string(), ..Stored::default() };
+            let unread = || Stored {
+                turn: id.to_string(),
+                status: Status::parse(&row.status).unwrap_or_default(),
+                ..Stored::default()
+            };
             let turn = turn.unwrap_or_else(unread);
             turns.push(Spent { thread, started_at: row.started_at, ended_at: row.ended_at, turn });
         }

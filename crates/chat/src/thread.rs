@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use consort_core::chat::{Mode, Say};
+use consort_core::chat::{MiningCost, Mode, Say};
+use consort_core::event::End;
+use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
 use consort_core::run::Run;
-use consort_core::time::iso;
+use consort_core::view::Damage;
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -83,35 +86,101 @@ pub struct Mined {
     /// The turn.
     pub turn: String,
     /// How the looking ended.
-    pub status: String,
+    pub status: MinedStatus,
     /// Why nothing is remembered, if nothing could be.
     pub reason: Option<String>,
     /// Facts that are from it.
     pub facts: usize,
     /// What it took, which is not part of what the turn took.
-    pub cost: Value,
+    pub cost: MiningCost,
+}
+
+/// The end of looking through a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum MinedStatus {
+    /// It was looked through.
+    Completed,
+    /// The model could not be asked, or said something else.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+    /// There was nothing to look through.
+    Skipped,
+}
+
+/// What came of looking through a turn for what is worth remembering.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Mined")]
+struct MinedView {
+    turn_id: String,
+    status: MinedStatus,
+    /// Why nothing could be remembered.
+    reason: Option<String>,
+    /// Facts that are from this turn.
+    facts: usize,
+    cost: MiningCost,
+}
+
+/// A conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Thread")]
+pub struct ThreadView {
+    id: String,
+    title: String,
+    model: Option<String>,
+    created_at: Iso,
+    updated_at: Iso,
+    running: bool,
+    /// The turn that runs.
+    turn_id: Option<String>,
+    /// The number of its last frame.
+    chat_seq: Option<u64>,
+    /// Messages that wait.
+    queued: usize,
+    memory: ThreadMemory,
+    /// What its turns may do without asking, where a message does not say and it was changed.
+    permission_mode: Option<Mode>,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// What was kept of turns whose messages asked for it with `memory_enabled`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct ThreadMemory {
+    /// Turns that are yet to be looked through.
+    pending: Vec<String>,
+    last: Option<MinedView>,
+}
+
+impl ThreadView {
+    /// The same with why the thread cannot be read.
+    pub(super) fn damaged(self, reason: &str) -> ThreadView {
+        ThreadView { damage: Damage::of(Some(reason.to_owned())), ..self }
+    }
 }
 
 impl Mined {
     /// Nothing was looked for.
-    pub(super) fn without(turn: &str, status: &str, reason: &str) -> Mined {
+    pub(super) fn without(turn: &str, status: MinedStatus, reason: &str) -> Mined {
         let cost = Run::default().mining_cost();
-        Mined { turn: turn.to_owned(), status: status.to_owned(), reason: Some(reason.to_owned()), facts: 0, cost }
+        Mined { turn: turn.to_owned(), status, reason: Some(reason.to_owned()), facts: 0, cost }
     }
 
     pub(super) fn of(turn: &str, run: &Run, facts: usize) -> Mined {
-        let status = run.status();
-        let reason = match run.error() {
-            Some(error) => Some(error.to_owned()),
-            None if status == "CANCELLED" => Some("it was stopped".to_owned()),
-            None => None,
+        let (status, reason) = match run.end() {
+            Some(End::Failed { error }) => (MinedStatus::Failed, Some(error.clone())),
+            Some(End::Cancelled) => (MinedStatus::Cancelled, Some("it was stopped".to_owned())),
+            Some(End::Completed { .. }) | None => (MinedStatus::Completed, None),
         };
-        Mined { turn: turn.to_owned(), status: status.to_owned(), reason, facts, cost: run.mining_cost() }
+        Mined { turn: turn.to_owned(), status, reason, facts, cost: run.mining_cost() }
     }
 
-    fn view(&self) -> Value {
-        json!({ "turnId": self.turn, "status": self.status, "reason": self.reason, "facts": self.facts,
-            "cost": self.cost })
+    fn view(&self) -> MinedView {
+        let Mined { turn, status, reason, facts, cost } = self.clone();
+        MinedView { turn_id: turn, status, reason, facts, cost }
     }
 }
 
@@ -144,12 +213,21 @@ impl Thread {
     }
 
     /// The thread as clients see it, with what its turns add.
-    pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> Value {
-        let memory = json!({ "pending": self.unmined, "last": self.mined.as_ref().map(Mined::view) });
-        json!({ "id": self.id, "title": self.title, "model": self.model, "createdAt": iso(self.created_at),
-            "updatedAt": iso(self.updated_at), "running": running.is_some(), "turnId": running,
-            "chatSeq": chat_seq, "queued": self.queue.len(), "memory": memory,
-            "permissionMode": self.mode.map(Mode::word) })
+    pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> ThreadView {
+        ThreadView {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            model: self.model.clone(),
+            created_at: Iso(self.created_at),
+            updated_at: Iso(self.updated_at),
+            running: running.is_some(),
+            turn_id: running.map(str::to_owned),
+            chat_seq,
+            queued: self.queue.len(),
+            memory: ThreadMemory { pending: self.unmined.clone(), last: self.mined.as_ref().map(Mined::view) },
+            permission_mode: self.mode,
+            damage: Damage::default(),
+        }
     }
 
     /// Stores what happened, and with it where the thread stands.
@@ -227,9 +305,9 @@ pub struct DamagedThread {
 
 impl DamagedThread {
     /// The thread as clients see it.
-    pub fn view(&self) -> Value {
+    pub fn view(&self) -> ThreadView {
         let thread = Thread { id: self.id.clone(), ..Thread::new(&self.owner, Some(&self.title), self.updated_at) };
-        damaged_view(thread.view(None, None), &self.reason)
+        thread.view(None, None).damaged(&self.reason)
     }
 }
 
@@ -237,15 +315,6 @@ impl From<DamagedThread> for Error {
     fn from(damaged: DamagedThread) -> Error {
         Error::Damaged { stream: damaged.id, seq: 0, reason: damaged.reason }
     }
-}
-
-/// A thread as clients see it, with why it cannot be read.
-pub(super) fn damaged_view(mut view: Value, reason: &str) -> Value {
-    if let Value::Object(view) = &mut view {
-        view.insert("damaged".to_owned(), true.into());
-        view.insert("damagedReason".to_owned(), reason.into());
-    }
-    view
 }
 
 fn parse(id: &Arc<str>, row: &Row) -> Found {

@@ -7,6 +7,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
 use consort_core::own_tool::{Audience, OwnTool};
+use consort_core::spec::Kind;
 use consort_log::Query;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -114,7 +115,12 @@ impl Ensemble {
     /// # }
     /// ```
     pub async fn resume_unfinished(&self) -> Result<Resumed, Error> {
-        let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: usize::MAX, ..Query::default() };
+        let query = Query {
+            kind: Some(Kind::Run.word().to_owned()),
+            ended: Some(false),
+            limit: usize::MAX,
+            ..Query::default()
+        };
         let unfinished = self.engine.list(query).await?;
         let damaged = self.engine.recover().await?.damaged;
         let goes_on = |id: &Arc<str>| !damaged.iter().any(|(other, _)| **other == **id);

@@ -97,7 +97,7 @@ struct Cost {
 impl Outcome {
     /// The outcome of a run that has ended.
     pub(crate) fn of(id: &str, run: &run::Run) -> Result<Outcome, Error> {
-        let view = View::deserialize(run.detail(id))?;
+        let view = View::deserialize(serde_json::to_value(run.detail(id))?)?;
         Ok(Outcome {
             status: view.status,
             tasks: view.tasks,

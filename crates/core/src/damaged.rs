@@ -34,7 +34,7 @@ impl DamagedRun<'_> {
 
     /// The run's detail: nothing is known of its tasks.
     pub fn detail(&self) -> Value {
-        self.over(Run::default().detail(self.run))
+        self.over(json!(Run::default().detail(self.run)))
     }
 
     /// What is known of it over what is said of a run of which nothing is.

@@ -7,13 +7,16 @@ use crate::budget::Claim;
 use crate::calls::Slot;
 use crate::catalog::ModelInfo;
 use crate::chat;
+use crate::chat::Answer;
 use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, Fact, FileChange, Timing};
+use crate::gate::ReviewOutcome;
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::mistake::listed;
 use crate::next::Grants;
 use crate::output;
 use crate::run::Run;
+use crate::status::Status;
 use crate::text::Text;
 use crate::turn::{Phase, Turn};
 
@@ -76,7 +79,7 @@ pub enum Refused {
     #[error("the run has ended: {status}")]
     Ended {
         /// How.
-        status: &'static str,
+        status: Status,
     },
     /// There never was such a review.
     #[error("there is no such review")]
@@ -85,7 +88,7 @@ pub enum Refused {
     #[error("the review has been decided: {verdict}")]
     Decided {
         /// What was decided.
-        verdict: &'static str,
+        verdict: ReviewOutcome,
     },
     /// It was sent back often enough.
     #[error("the task has been rejected {REJECTIONS_MAX} times; approve it, edit it or end the run")]
@@ -111,7 +114,7 @@ pub enum Refused {
     #[error("the question has been answered: {answer}")]
     Answered {
         /// What was answered.
-        answer: &'static str,
+        answer: Answer,
     },
     /// Nobody is waiting for this.
     #[error("no such call is under way")]

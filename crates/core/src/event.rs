@@ -16,6 +16,7 @@ use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, Outcome, Part, Reply, Spent, Usage};
 use crate::schema::Schema;
 use crate::spec::{OnTimeout, Spec};
+use crate::status::Status;
 use crate::text::Text;
 
 /// A fact and when it was decided. `at` never decreases within a run.
@@ -399,12 +400,8 @@ pub enum Exit {
 
 impl End {
     /// The run's status.
-    pub fn status(&self) -> &'static str {
-        match self {
-            End::Completed { .. } => "COMPLETED",
-            End::Failed { .. } => "FAILED",
-            End::Cancelled => "CANCELLED",
-        }
+    pub fn status(&self) -> Status {
+        self.into()
     }
 
     /// Why it ended, in the words of `ensemble_completed`.

@@ -1,6 +1,8 @@
 //! Reviews, as the fold sees them: a turn stops at a gate, and goes on, starts
 //! over or ends there by the first word of a person or of the clock.
 
+use std::fmt;
+
 use crate::calls::Slot;
 use crate::event::{CancelMode, Decision, End, Exit, Fact, Timing};
 use crate::human;
@@ -20,7 +22,7 @@ pub(crate) struct ReviewState {
     pub(crate) due: Option<Millis>,
     pub(crate) on_timeout: Option<OnTimeout>,
     /// The word that holds; absent while open.
-    pub(crate) verdict: Option<&'static str>,
+    pub(crate) verdict: Option<ReviewOutcome>,
 }
 
 impl ReviewState {
@@ -63,8 +65,56 @@ pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(
 pub enum Standing {
     /// Nobody has decided.
     Open,
-    /// This word holds.
-    Decided(&'static str),
+    /// It ended like this.
+    Decided(ReviewOutcome),
+}
+
+/// The end of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewOutcome {
+    /// The run goes on.
+    Continue,
+    /// The run goes on with another output.
+    Edit,
+    /// The run ends here.
+    ExitEarly,
+    /// The task is done again.
+    Reject,
+    /// Nobody decided in time.
+    TimedOut,
+    /// There was nothing to decide any more.
+    Closed,
+}
+
+impl ReviewOutcome {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReviewOutcome::Continue => "CONTINUE",
+            ReviewOutcome::Edit => "EDIT",
+            ReviewOutcome::ExitEarly => "EXIT_EARLY",
+            ReviewOutcome::Reject => "REJECT",
+            ReviewOutcome::TimedOut => "TIMED_OUT",
+            ReviewOutcome::Closed => "CLOSED",
+        }
+    }
+}
+
+impl fmt::Display for ReviewOutcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+impl From<&Decision> for ReviewOutcome {
+    fn from(decision: &Decision) -> ReviewOutcome {
+        match decision {
+            Decision::Continue => ReviewOutcome::Continue,
+            Decision::Edit { .. } => ReviewOutcome::Edit,
+            Decision::ExitEarly => ReviewOutcome::ExitEarly,
+            Decision::Reject { .. } => ReviewOutcome::Reject,
+        }
+    }
 }
 
 impl Fact {
@@ -179,7 +229,7 @@ impl Run {
     }
 
     /// Takes a review off the list; the turn or call and the output it was about.
-    fn settle_review(&mut self, review: u32, verdict: &'static str) -> Option<(Id, Timing, Text)> {
+    fn settle_review(&mut self, review: u32, verdict: ReviewOutcome) -> Option<(Id, Timing, Text)> {
         let state = self.reviews.get_mut(review as usize)?;
         state.verdict = Some(verdict);
         if let Some(due) = state.due {
@@ -192,7 +242,7 @@ impl Run {
     }
 
     pub(crate) fn decided(&mut self, review: u32, decision: &Decision) {
-        let Some((id, timing, output)) = self.settle_review(review, decision.word()) else { return };
+        let Some((id, timing, output)) = self.settle_review(review, decision.into()) else { return };
         if timing == Timing::DuringExecution {
             return match human::heard(decision) {
                 Some(outcome) => self.set(&id, Slot::Heard(outcome)),
@@ -219,7 +269,7 @@ impl Run {
     }
 
     pub(crate) fn timed_out(&mut self, review: u32, action: OnTimeout) {
-        let Some((id, timing, output)) = self.settle_review(review, "TIMED_OUT") else { return };
+        let Some((id, timing, output)) = self.settle_review(review, ReviewOutcome::TimedOut) else { return };
         if timing == Timing::DuringExecution {
             return self.unheard(&id, action);
         }
@@ -248,7 +298,7 @@ impl Run {
     }
 
     pub(crate) fn closed(&mut self, review: u32) {
-        let Some((id, timing, _)) = self.settle_review(review, "CLOSED") else { return };
+        let Some((id, timing, _)) = self.settle_review(review, ReviewOutcome::Closed) else { return };
         if timing == Timing::DuringExecution {
             return self.set(&id, Slot::Heard(Outcome::failed("the run was stopped before anybody answered")));
         }

@@ -37,6 +37,7 @@ mod call;
 mod calls;
 pub mod catalog;
 pub mod chat;
+pub mod choice;
 pub mod chore;
 pub mod compile;
 pub mod dag;

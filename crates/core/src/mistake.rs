@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
@@ -15,7 +18,9 @@ pub struct Mistake {
 }
 
 /// Kinds of mistakes, with the names they have on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(rename = "MistakeCode")]
 pub enum Code {
     /// Anything without a code of its own.
     BadRequest,
@@ -36,6 +41,7 @@ pub enum Code {
     /// Nothing to run, or nothing to run it with.
     NotConfigured,
     /// A chat message wants an image, a sound or a film.
+    #[serde(rename = "media_generation_unavailable")]
     MediaGenerationUnavailable,
 }
 

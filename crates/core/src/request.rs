@@ -1,6 +1,8 @@
 //! A request as JSON, read field by field. Every wrong type is reported with
 //! its path; fields nobody knows are ignored, but named.
 
+pub mod shape;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -15,6 +17,8 @@ use crate::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule,
 
 /// Tasks in one request; more would only be a mistake or an attack.
 const TASKS_MAX: usize = 20_000;
+/// The fields of the frame a request may come in.
+const ENVELOPE: [&str; 2] = ["type", "requestId"];
 /// Entries of any other list or map.
 const ENTRIES_MAX: usize = 1_000;
 
@@ -66,7 +70,8 @@ fn request(fields: &mut Fields<'_>) -> Request {
     if request.overrides.as_ref().is_some_and(Vec::is_empty) {
         fields.mistake("taskOverrides", "must name at least one task");
     }
-    fields.ignore(&["dryRun", "type", "requestId"]);
+    fields.ignore(&["dryRun"]);
+    fields.ignore(&ENVELOPE);
     fields.finish();
     request
 }
@@ -419,6 +424,8 @@ fn kind(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::json;
 
     use super::*;
@@ -486,5 +493,34 @@ mod tests {
         for bad in [json!([]), json!("x"), json!({ "tasks": [] }), json!({ "taskOverrides": {} })] {
             assert!(parse(&bad).is_err(), "{bad}");
         }
+    }
+
+    /// The fields a shape describes.
+    fn described<T: schemars::JsonSchema>() -> BTreeSet<String> {
+        let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+        schema["properties"].as_object().unwrap().keys().cloned().collect()
+    }
+
+    /// The fields that a reader asks for, known or not.
+    fn asked_for<T>(read: fn(&mut Fields<'_>) -> T) -> BTreeSet<String> {
+        let (nothing, mut notes) = (json!({}), Notes::default());
+        let mut fields = Fields::of(&nothing, "", &mut notes).unwrap();
+        read(&mut fields);
+        fields.known.into_iter().filter(|name| !ENVELOPE.contains(name)).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_field_that_is_read_is_described_and_no_other() {
+        assert_eq!(asked_for(task), described::<shape::TaskRequest>());
+        assert_eq!(asked_for(agent), described::<shape::AgentRequest>());
+        assert_eq!(asked_for(overriding), described::<shape::Override>());
+        assert_eq!(asked_for(tool_changes), described::<shape::ToolChanges>());
+        assert_eq!(asked_for(model_options), described::<shape::ModelOptions>());
+        assert_eq!(asked_for(options), described::<shape::Options>());
+        assert_eq!(asked_for(request), described::<shape::RunRequest>());
+        let mut edited = described::<shape::Edits>();
+        // They are named only to be refused, or mean nothing here.
+        edited.extend(["tasks", "dryRun"].map(str::to_owned));
+        assert_eq!(asked_for(edits), edited);
     }
 }

@@ -231,7 +231,7 @@ impl Run {
             .with("gen_ai.operation.name", "invoke_workflow")
             .with("gen_ai.workflow.name", self.spec.name.as_str())
             .with("consort.run.kind", self.spec.kind.word())
-            .with("consort.run.status", end.status());
+            .with("consort.run.status", end.status().word());
         if !self.spec.tags.is_empty() {
             span.attributes.push(("consort.run.tags", Attribute::Texts(tags)));
         }

@@ -213,6 +213,7 @@ pub struct Template {
 /// In which order tasks run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(inline)]
 pub enum Workflow {
     /// One after the other, as declared.
     #[default]
@@ -289,7 +290,7 @@ pub enum ReviewRule {
 }
 
 /// What becomes of an answer that is cut at the output limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTruncated {
     /// The model is asked to go on, a few times; then the task fails.
@@ -340,7 +341,7 @@ impl Default for Options {
 }
 
 /// What an exported trace holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CaptureMode {
     /// Prompts, timings and tool calls.

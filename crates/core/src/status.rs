@@ -1,15 +1,20 @@
 //! Where a run stands, in one word.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::choice::Choice;
 use crate::event::End;
 
 /// The status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(inline)]
 pub enum Status {
     /// It is stored and waits for its turn.
+    #[default]
     Accepted,
     /// It works.
     Running,
@@ -23,7 +28,23 @@ pub enum Status {
     Rejected,
 }
 
+impl fmt::Display for Status {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
 impl Status {
+    /// The status with this word.
+    pub fn parse(word: &str) -> Option<Status> {
+        Status::WORDS.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
+    }
+
+    /// Whether nothing more will happen.
+    pub fn is_over(self) -> bool {
+        !matches!(self, Status::Accepted | Status::Running)
+    }
+
     /// The word on the wire.
     pub fn word(self) -> &'static str {
         match self {

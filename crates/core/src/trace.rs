@@ -4,11 +4,12 @@
 
 mod shape;
 
+pub use shape::Trace;
 pub(crate) use shape::agent;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::event::{Event, Fact};
 use crate::id::{Id, Millis};
@@ -21,7 +22,7 @@ use crate::turn::Used;
 pub fn trace(events: &[Event]) -> Value {
     let mut tracer = Tracer::default();
     events.iter().for_each(|event| tracer.take(event));
-    tracer.shape()
+    json!(tracer.shape())
 }
 
 #[derive(Default)]

@@ -1,28 +1,36 @@
 //! A run as others see it: a row of a list, the whole of it, its result.
 
+mod detail;
+mod review;
+
+pub use detail::RunDetail;
+pub use review::Review;
+
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::budget::Limits;
 use crate::catalog::{NanoUsd, Price};
 use crate::chat;
 use crate::event::{End, Origin};
+use crate::frame::field::Iso;
 use crate::frame::{merge, review_id};
-use crate::id::{Id, Millis};
+use crate::id::Millis;
 use crate::run::{Ended, How, Run, Timer};
 use crate::spec::Workflow;
-use crate::time::iso;
-use crate::turn::{Phase, Turn, Used};
+use crate::status::Status;
+use crate::text::Text;
+use crate::turn::Used;
 
 const NANOS_PER_USD: u64 = 1_000_000_000;
 
 /// What a log keeps beside a stream so that lists need not read it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary<'a> {
-    /// The run's status word.
-    pub status: &'static str,
+    /// Where the run stands.
+    pub status: Status,
     /// When it was submitted.
     pub started_at: Millis,
     /// When it ended.
@@ -43,68 +51,131 @@ pub enum Listed<'a> {
     Turn(Box<chat::Listed<'a>>),
 }
 
-/// A run in a list, without what depends on the time of asking. It is written
-/// with every append, so it borrows what it can.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A run in a list. It is written with every append, so it borrows what it
+/// can; what depends on the time of asking is added to what was stored.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Run", description = "A run in a list.")]
 pub struct Row<'a> {
     run_id: &'a str,
     ensemble: &'a str,
-    status: &'static str,
-    started_at: String,
+    status: Status,
+    /// When it was submitted.
+    started_at: Iso,
+    /// Null until it has ended.
     duration_ms: Option<Millis>,
+    /// How long it waited for its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     queued_ms: Option<Millis>,
     #[serde(flatten)]
     descent: Descent<'a>,
     task_count: usize,
     completed_tasks: usize,
-    workflow: &'static str,
+    workflow: Workflow,
     tags: &'a BTreeMap<String, String>,
     paused: bool,
     cancel_requested: bool,
+    /// -1 when some model did not say.
     total_tokens: i64,
+    /// The first task under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     current_task: Option<CurrentTask<'a>>,
+    /// Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) waiting_for: Option<&'static str>,
+    pub(crate) waiting_for: Option<WaitingFor>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_estimate: Option<Cost>,
+    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+    /// An output was cut at the output limit and taken all the same.
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
+    /// Reviews that wait for a person.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     open_reviews: Vec<String>,
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+/// What is said of a run beside its row, when it is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// How many go before it, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<usize>,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// Whether something stored cannot be read, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Damage {
+    /// True where it cannot be read: then only its row is told.
+    #[serde(skip_serializing_if = "is_false")]
+    damaged: bool,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged_reason: Option<String>,
+}
+
+impl Damage {
+    /// The damage with its reason, if there is any.
+    pub fn of(reason: Option<String>) -> Damage {
+        Damage { damaged: reason.is_some(), damaged_reason: reason }
+    }
+}
+
+/// The reason for which nothing happens in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFor {
+    /// A slot.
+    Queue,
+    /// Somebody who resumes it.
+    Resume,
+    /// A slot of a model.
+    Model,
+    /// A tool's lock.
+    Lock,
+    /// The time of a retry.
+    Retry,
+    /// A person's decision.
+    Review,
+    /// A person's permission.
+    Approval,
 }
 
 /// The run whose record a run began with, if there is one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Descent<'a> {
+    /// The run it retries.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_of: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<ForkedFrom<'a>>,
 }
 
-/// A run and the first of its events that was not taken.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The run it was forked from, and the first event it did not take.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ForkedFrom<'a> {
     run_id: &'a str,
     seq: u64,
 }
 
-/// The first task that is under way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A task that is under way.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct CurrentTask<'a> {
     name: &'a str,
     index: usize,
 }
 
 /// Money, in dollars.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     input_cost: f64,
@@ -112,12 +183,12 @@ struct Cost {
 }
 
 impl Run {
-    /// The run's status word.
-    pub fn status(&self) -> &'static str {
+    /// Where the run stands.
+    pub fn status(&self) -> Status {
         match &self.end {
             Some(end) => end.status(),
-            None if self.started_at.is_some() && self.epoch > 0 => "RUNNING",
-            None => "ACCEPTED",
+            None if self.started_at.is_some() && self.epoch > 0 => Status::Running,
+            None => Status::Accepted,
         }
     }
 
@@ -147,13 +218,13 @@ impl Run {
             run_id: run,
             ensemble: &self.spec.name,
             status: self.status(),
-            started_at: iso(self.accepted_at),
+            started_at: Iso(self.accepted_at),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),
             queued_ms: self.began_at.map(|at| self.duration_ms(at)),
             descent: self.descent(),
             task_count: self.spec.team().len(),
             completed_tasks: self.completed_tasks(),
-            workflow: self.spec.workflow.word(),
+            workflow: self.spec.workflow,
             tags: &self.spec.tags,
             paused: self.paused,
             cancel_requested: self.cancel.is_some(),
@@ -164,6 +235,7 @@ impl Run {
             error: self.error(),
             truncated: self.tasks.values().any(|task| task.truncated),
             open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
+            asked: Asked::default(),
         }
     }
 
@@ -184,33 +256,10 @@ impl Run {
         self.spec.tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
     }
 
-    /// Everything about the run that fits one answer.
-    pub fn detail(&self, run: &str) -> Value {
-        let ended_at = self.end.as_ref().map(|_| self.at);
-        let mut detail = json!(self.row(run));
-        let tasks: Vec<Value> = (0..self.spec.team().len()).map(|index| self.task_view(index)).collect();
-        if let Value::Object(detail) = &mut detail {
-            detail.insert("inputs".to_owned(), json!(self.spec.inputs));
-            detail.insert("model".to_owned(), json!(self.switched.as_ref().unwrap_or(&self.spec.model)));
-            detail.insert("tasks".to_owned(), tasks.into());
-            detail.insert("eventCount".to_owned(), self.events.into());
-            detail.insert("limits".to_owned(), self.spec.limits.view());
-            detail.insert("metrics".to_owned(), self.metrics());
-            detail.insert("pendingReviews".to_owned(), self.pending_reviews(run).into());
-            detail.extend(self.final_output());
-            detail.extend(ended_at.map(|at| ("completedAt".to_owned(), iso(at).into())));
-        }
-        detail
-    }
-
     /// The reviews that wait for a person.
-    pub fn pending_reviews(&self, run: &str) -> Vec<Value> {
-        let view = |review: &u32| {
-            let mut view = json!(self.review_view(run, *review));
-            crate::frame::merge(&mut view, json!({ "runId": run }));
-            view
-        };
-        self.open_reviews.iter().map(view).collect()
+    pub fn pending_reviews(&self, run: &str) -> Vec<Review> {
+        let view = |review: &u32| self.review_view(run, *review).map(|view| Review::of(run, view));
+        self.open_reviews.iter().filter_map(view).collect()
     }
 
     /// The frame that follows the last event: what came of the run.
@@ -230,23 +279,23 @@ impl Run {
         let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
             "durationMs": self.duration_ms(self.at), "metrics": self.metrics() });
         if let Value::Object(result) = &mut result {
-            result.extend(self.final_output());
+            let (output, parsed) = self.final_output();
+            result.insert("output".to_owned(), json!(output));
+            result.extend(parsed.map(|parsed| ("parsedOutput".to_owned(), parsed.clone())));
             result.extend(self.error().map(|error| ("error".to_owned(), error.into())));
         }
         result
     }
 
-    /// The fields for what came out of the run as a whole: `output`, null unless
-    /// the run completed, and `parsedOutput` where that has a schema.
-    fn final_output(&self) -> impl Iterator<Item = (String, Value)> {
+    /// What came out of the run as a whole: its output, none unless the run
+    /// completed, and that as data where it has a schema.
+    fn final_output(&self) -> (Option<&Text>, Option<&Value>) {
         let completed = matches!(self.end, Some(End::Completed { .. }));
         let last = self.outputs.last().and_then(|task| self.tasks.get(task)).filter(|_| completed);
-        let (output, parsed) = match last.map(|ended| &ended.how) {
-            Some(How::Completed { output, parsed }) => (json!(output), parsed.clone()),
-            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (Value::Null, None),
-        };
-        let parsed = parsed.map(|parsed| ("parsedOutput".to_owned(), parsed));
-        std::iter::once(("output".to_owned(), output)).chain(parsed)
+        match last.map(|ended| &ended.how) {
+            Some(How::Completed { output, parsed }) => (Some(output), parsed.as_ref()),
+            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (None, None),
+        }
     }
 
     /// The output of the task that completed last.
@@ -287,21 +336,6 @@ impl Run {
         at.saturating_sub(self.accepted_at)
     }
 
-    fn metrics(&self) -> Value {
-        let used = &self.totals;
-        let mut metrics = json!({ "totalTokens": used.tokens(), "totalToolCalls": used.tool_calls,
-            "inputTokens": used.usage.input, "outputTokens": used.usage.output, "cachedInputTokens": used.usage.cached_input,
-            "reasoningTokens": used.usage.reasoning, "llmCalls": used.llm_calls, "subtasks": self.budget.subtasks(),
-            "llmLatencyMs": used.llm_ms, "toolExecutionTimeMs": used.tool_ms });
-        if let Value::Object(metrics) = &mut metrics {
-            metrics.extend(self.cost().map(|cost| ("costEstimate".to_owned(), json!(cost))));
-            if !self.unpriced.is_empty() {
-                metrics.insert("unpriced".to_owned(), json!(self.unpriced));
-            }
-        }
-        metrics
-    }
-
     /// What the run has cost, when every model it asked has a price.
     fn cost(&self) -> Option<Cost> {
         let known = self.unpriced.is_empty() && !self.totals.unknown && self.totals.llm_calls > 0;
@@ -317,40 +351,22 @@ impl Run {
     }
 
     /// Why nothing happens just now.
-    pub(crate) fn waiting_for(&self) -> Option<&'static str> {
+    pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
         if self.ended() || self.in_flight > 0 {
             return None;
         }
         let retrying = self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
         let reasons = [
-            (self.epoch == 0, "queue"),
-            (self.paused, "resume"),
-            (self.parked && !self.waits_for_reviews(), "queue"),
-            (!self.wants.models.is_empty(), "model"),
-            (!self.wants.locks.is_empty(), "lock"),
-            (retrying, "retry"),
-            (!self.open_reviews.is_empty(), "review"),
-            (!self.chat.open.is_empty(), "approval"),
+            (self.epoch == 0, WaitingFor::Queue),
+            (self.paused, WaitingFor::Resume),
+            (self.parked && !self.waits_for_reviews(), WaitingFor::Queue),
+            (!self.wants.models.is_empty(), WaitingFor::Model),
+            (!self.wants.locks.is_empty(), WaitingFor::Lock),
+            (retrying, WaitingFor::Retry),
+            (!self.open_reviews.is_empty(), WaitingFor::Review),
+            (!self.chat.open.is_empty(), WaitingFor::Approval),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
-    }
-
-    fn task_view(&self, index: usize) -> Value {
-        let Some(task) = self.spec.tasks.get(index) else { return Value::Null };
-        let turn = self.turns.get(&Id::task(index));
-        let mut view = json!({ "name": task.name, "description": task.description, "taskDescription": task.description,
-            "agentRole": task.agent.role, "status": self.task_status(turn, self.tasks.get(&index)) });
-        self.mark(index, &mut view);
-        let fields = match (self.tasks.get(&index), turn) {
-            (Some(ended), _) => ended.fields(),
-            (None, Some(turn)) => json!({ "model": turn.model, "tokenCount": turn.used.tokens(),
-                "toolCallCount": turn.used.tool_calls, "startedAt": iso(turn.used.started_at), "subtasks": self.subtasks(&Id::task(index)) }),
-            (None, None) => json!({}),
-        };
-        if let (Value::Object(view), Value::Object(fields)) = (&mut view, fields) {
-            view.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
-        }
-        view
     }
 
     /// Marks what is said about a task that ended in the run this one goes on from.
@@ -359,71 +375,28 @@ impl Run {
             merge(view, json!({ "inherited": true }));
         }
     }
-
-    /// The subtasks under way below a turn.
-    fn subtasks(&self, parent: &Id) -> Value {
-        let prefix = format!("{parent}.");
-        let below = self.turns.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
-        let view = |(id, turn): (&Id, &Turn)| json!({ "id": id, "title": turn.title, "depth": id.depth(), "tokenCount": turn.used.tokens(), "toolCallCount": turn.used.tool_calls });
-        let views: Vec<Value> = below.map(view).collect();
-        if views.is_empty() { Value::Null } else { views.into() }
-    }
-
-    fn task_status(&self, turn: Option<&Turn>, ended: Option<&Ended>) -> &'static str {
-        match (ended.map(|ended| &ended.how), turn.map(|turn| &turn.phase), &self.end) {
-            (Some(How::Completed { .. }), _, _) => "COMPLETED",
-            (Some(How::Failed { .. }), _, _) => "FAILED",
-            (Some(How::Cancelled), _, _) | (None, None, Some(End::Cancelled)) => "CANCELLED",
-            (Some(How::Skipped { .. }), _, _) | (None, None, Some(_)) => "SKIPPED",
-            (None, Some(Phase::Reviewing { .. }), _) => "WAITING",
-            (None, Some(_), _) => "RUNNING",
-            (None, None, None) => "PENDING",
-        }
-    }
 }
 
 impl Ended {
     fn duration_ms(&self) -> Millis {
         if self.used.started_at == 0 { 0 } else { self.at.saturating_sub(self.used.started_at) }
     }
-
-    fn fields(&self) -> Value {
-        let (output, parsed, error) = match &self.how {
-            How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
-            How::Failed { reason } | How::Skipped { reason } => (None, None, Some(reason.as_str())),
-            How::Cancelled => (None, None, Some(crate::next::CANCELLED)),
-        };
-        let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
-        let started_at = Some(self.used.started_at).filter(|at| *at > 0).map(iso);
-        json!({ "model": model, "startedAt": started_at, "completedAt": iso(self.at), "durationMs": self.duration_ms(), "tokenCount": self.used.tokens(),
-            "toolCallCount": self.used.tool_calls, "output": output, "parsedOutput": parsed, "error": error,
-            "partialOutput": self.partial, "truncated": self.truncated.then_some(true) })
-    }
 }
 
-impl Limits {
-    /// What may be used altogether, without what has no limit.
-    fn view(&self) -> Value {
-        let limits = [
-            ("maxTotalSubtasks", self.subtasks),
-            ("maxTotalLlmCalls", self.llm_calls),
-            ("maxTotalToolCalls", self.tool_calls),
-            ("maxWallClockMs", self.wall_clock_ms),
-            ("maxTotalTokens", self.tokens),
-        ];
-        let limited = limits.into_iter().filter(|(_, limit)| *limit > 0);
-        let mut view: Map<String, Value> = limited.map(|(name, limit)| (name.to_owned(), limit.into())).collect();
-        if self.cost > 0 {
-            view.insert("maxCostUsd".to_owned(), usd(self.cost).into());
-        }
-        view.into()
-    }
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Price")]
+pub struct PriceView {
+    input: f64,
+    output: f64,
+    cached_input: f64,
 }
 
 impl Price {
     /// The prices in dollars.
-    pub fn view(&self) -> Value {
-        json!({ "input": usd(self.input), "output": usd(self.output), "cachedInput": usd(self.cached_input) })
+    pub fn view(&self) -> PriceView {
+        PriceView { input: usd(self.input), output: usd(self.output), cached_input: usd(self.cached_input) }
     }
 }
 
@@ -434,7 +407,7 @@ impl Used {
     }
 }
 
-fn is_false(flag: &bool) -> bool {
+pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -11,13 +12,14 @@ use crate::compile::{Catalog, compile};
 use crate::draft::Ensemble;
 use crate::mistake::{Code, Mistake};
 use crate::request;
+use crate::request::shape::{AsSent, ModelOptions, Options, WorkflowTask};
 
 /// Characters of a name.
-const NAME_MAX: usize = 200;
+pub(crate) const NAME_MAX: usize = 200;
 /// Characters of a description.
 const DESCRIPTION_MAX: usize = 10_000;
 /// Tasks of one workflow; nobody could draw more.
-const TASKS_MAX: usize = 1_000;
+pub(crate) const TASKS_MAX: usize = 1_000;
 /// Bytes of a whole document, so that a version can always be shown at once.
 const BYTES_MAX: usize = 512 * 1024;
 /// How far from the middle of the canvas a task may be.
@@ -27,7 +29,7 @@ const SHOWN: [&str; 6] = ["id", "version", "createdAt", "updatedAt", "updatedBy"
 const OWN: [&str; 6] = ["name", "description", "tasks", "inputs", "options", "modelOptions"];
 
 /// A workflow as it is saved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// What it is called.
     pub name: String,
@@ -35,15 +37,18 @@ pub struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The tasks as they were sent, each with its place on the canvas.
+    #[schemars(with = "Vec<AsSent<WorkflowTask>>")]
     pub tasks: Vec<Value>,
     /// Defaults for template variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,
     /// Options of its runs, as they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<AsSent<Options>>")]
     pub options: Option<Value>,
     /// How models answer in its runs, as it was sent.
     #[serde(default, rename = "modelOptions", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<AsSent<ModelOptions>>")]
     pub model_options: Option<Value>,
 }
 

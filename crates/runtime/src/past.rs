@@ -205,5 +205,5 @@ pub async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error>
 
 /// Whether a turn has ended.
 pub fn is_over(turn: &Stored) -> bool {
-    !["ACCEPTED", "RUNNING"].contains(&turn.status.as_str())
+    turn.status.is_over()
 }

@@ -476,7 +476,7 @@ impl Runner {
         let summary = self.run.summary(&self.id);
         let row = Row {
             kind: self.run.spec().kind.word().into(),
-            status: summary.status.into(),
+            status: summary.status.word().into(),
             started_at: summary.started_at,
             ended_at: summary.ended_at,
             tags: summary.tags.clone(),
@@ -508,7 +508,7 @@ impl Runner {
 
     fn count_end(&self) {
         let Some(end) = self.run.end() else { return };
-        self.window.meters.add(Meter::RunsEnded, &[("status", end.status())], 1);
+        self.window.meters.add(Meter::RunsEnded, &[("status", end.status().word())], 1);
         if let Some(since) = self.cancelled {
             self.window.meters.time(Meter::Cancel, &[], since.elapsed());
         }

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
-use consort_core::time::iso;
+use consort_core::view::Damage;
 use consort_core::workflow::Document;
 use consort_log::clock::Clock;
 use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::engine::Engine;
 
@@ -96,21 +97,81 @@ pub enum Error {
     Log(#[from] log::Error),
 }
 
+/// A version of a saved workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Workflow")]
+pub struct WorkflowView<'a> {
+    id: &'a str,
+    version: u64,
+    created_at: Iso,
+    updated_at: Iso,
+    updated_by: &'a str,
+    #[serde(flatten)]
+    document: &'a Document,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+}
+
+/// A saved workflow in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedWorkflow {
+    id: String,
+    name: String,
+    description: Option<String>,
+    tasks: usize,
+    version: u64,
+    created_at: Iso,
+    updated_at: Iso,
+    updated_by: String,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// A version in the history of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkflowVersion {
+    version: u64,
+    saved_at: Iso,
+    saved_by: String,
+    name: String,
+    description: Option<String>,
+    tasks: usize,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
 impl Saved {
-    /// The version as clients see it.
-    pub fn view(&self) -> Value {
-        let mut view = json!({ "id": self.id, "version": self.version, "createdAt": iso(self.created_at),
-            "updatedAt": iso(self.entry.at), "updatedBy": self.entry.by });
-        if let (Value::Object(view), Ok(Value::Object(document))) =
-            (&mut view, serde_json::to_value(&self.entry.document))
-        {
-            view.extend(document);
+    /// The version as clients see it, with what was odd about it.
+    pub fn view<'a>(&'a self, warnings: &'a [String]) -> WorkflowView<'a> {
+        WorkflowView {
+            id: &self.id,
+            version: self.version,
+            created_at: Iso(self.created_at),
+            updated_at: Iso(self.entry.at),
+            updated_by: &self.entry.by,
+            document: &self.entry.document,
+            warnings,
         }
-        view
     }
 }
 
 impl Saved {
+    fn in_history(self) -> WorkflowVersion {
+        let Entry { at, by, document } = self.entry;
+        WorkflowVersion {
+            version: self.version,
+            saved_at: Iso(at),
+            saved_by: by,
+            name: document.name,
+            description: document.description,
+            tasks: document.tasks.len(),
+            damage: Damage::default(),
+        }
+    }
+
     /// What its runs are found by.
     pub fn tags(&self) -> [(String, String); 2] {
         [("workflow".to_owned(), self.id.clone()), ("workflowVersion".to_owned(), self.version.to_string())]
@@ -131,9 +192,31 @@ impl Listed {
         }
     }
 
-    fn view(&self, id: &str) -> Value {
-        json!({ "id": id, "name": self.name, "description": self.description, "tasks": self.tasks, "version": self.version,
-            "createdAt": iso(self.created_at), "updatedAt": iso(self.updated_at), "updatedBy": self.updated_by })
+    /// A version that cannot be read.
+    fn unread_version(&self, version: u64, error: &log::Error) -> WorkflowVersion {
+        WorkflowVersion {
+            version,
+            saved_at: Iso(self.created_at),
+            saved_by: String::new(),
+            name: self.name.clone(),
+            description: None,
+            tasks: 0,
+            damage: Damage::of(Some(error.to_string())),
+        }
+    }
+
+    fn view(&self, id: &str, damage: Option<&log::Error>) -> ListedWorkflow {
+        ListedWorkflow {
+            id: id.to_owned(),
+            name: self.name.clone(),
+            description: self.description.clone(),
+            tasks: self.tasks,
+            version: self.version,
+            created_at: Iso(self.created_at),
+            updated_at: Iso(self.updated_at),
+            updated_by: self.updated_by.clone(),
+            damage: Damage::of(damage.map(log::Error::to_string)),
+        }
     }
 }
 
@@ -200,29 +283,22 @@ impl Workflows {
     }
 
     /// What was saved when and by whom, the newest first, and how many versions there are.
-    pub async fn history(&self, id: &str, offset: u64, limit: u64) -> Result<(Vec<Value>, u64), Error> {
+    pub async fn history(&self, id: &str, offset: u64, limit: u64) -> Result<(Vec<WorkflowVersion>, u64), Error> {
         let listed = self.listed(id).await?;
         let newest = listed.version.saturating_sub(offset);
         let mut versions = Vec::new();
         for version in (newest.saturating_sub(limit)..newest).rev().map(|before| before + 1) {
-            let Saved { entry: Entry { at, by, document }, .. } = match self.saved(id, &listed, version).await {
-                Ok(saved) => saved,
-                Err(Error::Log(error @ log::Error::Damaged { .. })) => {
-                    let unread = json!({ "version": version, "savedAt": iso(listed.created_at), "savedBy": "",
-                        "name": listed.name, "description": null, "tasks": 0 });
-                    versions.push(damaged_view(unread, &error));
-                    continue;
-                }
+            versions.push(match self.saved(id, &listed, version).await {
+                Ok(saved) => saved.in_history(),
+                Err(Error::Log(error @ log::Error::Damaged { .. })) => listed.unread_version(version, &error),
                 Err(error) => return Err(error),
-            };
-            versions.push(json!({ "version": version, "savedAt": iso(at), "savedBy": by, "name": document.name,
-                "description": document.description, "tasks": document.tasks.len() }));
+            });
         }
         Ok((versions, listed.version))
     }
 
     /// The workflows, the one saved last first, and how many there are.
-    pub async fn list(&self, offset: usize, limit: usize) -> Result<(Vec<Value>, usize), Error> {
+    pub async fn list(&self, offset: usize, limit: usize) -> Result<(Vec<ListedWorkflow>, usize), Error> {
         let page = self.log.list(Query { kind: Some(KIND.to_owned()), offset, limit, ..Query::default() }).await?;
         let mut views = Vec::with_capacity(page.rows.len());
         for (id, row) in &page.rows {
@@ -232,15 +308,15 @@ impl Workflows {
     }
 
     /// A workflow in the list; where its newest version cannot be read, with why.
-    async fn listed_view(&self, id: &str, row: &Row) -> Result<Value, Error> {
+    async fn listed_view(&self, id: &str, row: &Row) -> Result<ListedWorkflow, Error> {
         let listed = match parse::<Listed>(id, 0, &row.body) {
             Ok(listed) => listed,
-            Err(error) => return Ok(damaged_view(Listed::unread(row).view(id), &error)),
+            Err(error) => return Ok(Listed::unread(row).view(id, Some(&error))),
         };
         match self.saved(id, &listed, listed.version).await {
-            Err(Error::Log(error @ log::Error::Damaged { .. })) => Ok(damaged_view(listed.view(id), &error)),
+            Err(Error::Log(error @ log::Error::Damaged { .. })) => Ok(listed.view(id, Some(&error))),
             // Deleted meanwhile: it was there when it was listed.
-            Ok(_) | Err(Error::NotFound(_)) => Ok(listed.view(id)),
+            Ok(_) | Err(Error::NotFound(_)) => Ok(listed.view(id, None)),
             Err(error) => Err(error),
         }
     }
@@ -296,15 +372,6 @@ impl Workflows {
         let (stream, expected) = (id.as_str().into(), version.saturating_sub(1));
         self.log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
     }
-}
-
-/// A workflow or a version of it with why it cannot be read.
-fn damaged_view(mut view: Value, error: &log::Error) -> Value {
-    if let Value::Object(view) = &mut view {
-        view.insert("damaged".to_owned(), true.into());
-        view.insert("damagedReason".to_owned(), error.to_string().into());
-    }
-    view
 }
 
 fn is_current(expected: Expected, listed: &Listed) -> Result<(), Error> {

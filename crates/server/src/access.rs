@@ -4,15 +4,15 @@
 use std::hint::black_box;
 use std::net::IpAddr;
 
+use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 
 /// Who may connect.
 #[derive(Clone, Debug)]
@@ -183,9 +183,9 @@ impl Access {
     }
 
     /// Who sends this, when they may.
-    pub(crate) fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<Pass, Problem> {
+    pub(crate) fn admit(&self, needed: Scope, headers: &HeaderMap) -> Result<Pass, Problem> {
         let pass = self.pass(bearer(headers))?;
-        pass.check(needed(method, path))?;
+        pass.check(needed)?;
         Ok(pass)
     }
 
@@ -219,8 +219,7 @@ impl Access {
         if self.keys.is_empty() {
             return Ok(Pass { caller: Caller("local".to_owned()), scopes: self.scopes_without_keys(), key: None });
         }
-        let unknown =
-            || Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "send a key as `Authorization: Bearer …`");
+        let unknown = || Problem::new(Code::Unauthorized, "send a key as `Authorization: Bearer …`");
         let digest: [u8; 32] = Sha256::digest(key.ok_or_else(unknown)?.as_bytes()).into();
         // Every key is compared, so that the time taken tells nothing.
         let found =
@@ -230,21 +229,8 @@ impl Access {
     }
 }
 
-/// What a request needs to be allowed.
-pub(crate) fn needed(method: &Method, path: &str) -> Scope {
-    let is_read = method == Method::GET || method == Method::HEAD;
-    let under = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    match path {
-        _ if under("/api/workspace") || under("/api/lifecycle") => Scope::Admin,
-        _ if is_read => Scope::Read,
-        _ if under("/api/reviews") || under("/api/approvals") => Scope::Review,
-        _ if under("/api/tools") => Scope::Tools,
-        _ => Scope::Run,
-    }
-}
-
 fn forbidden(message: &str) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+    Problem::new(Code::Forbidden, message)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -284,6 +270,8 @@ fn is_loopback(host: Host<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::StatusCode;
+
     use super::*;
 
     fn access(reach: Reach, keys: Vec<Key>) -> Access {
@@ -333,19 +321,19 @@ mod tests {
         let key = |name: &str, scopes| Key { name: name.to_owned(), sha256: Sha256::digest(name).into(), scopes };
         let keys = vec![key("ci", vec![Scope::Run]), key("boss", vec![Scope::Admin]), key("eye", vec![Scope::Review])];
         let access = access(Reach::Loopback, keys);
-        let status = |key: &str, method: Method, path: &str| {
+        let status = |key: &str, needed: Scope| {
             let headers = headers(&[("authorization", &format!("Bearer {key}"))]);
-            access.admit(&method, path, &headers).map(|pass| pass.caller).map_err(|problem| problem.status())
+            access.admit(needed, &headers).map(|pass| pass.caller).map_err(|problem| problem.status())
         };
-        assert_eq!(status("ci", Method::POST, "/api/runs").unwrap(), Caller("ci".to_owned()));
-        assert_eq!(status("eye", Method::GET, "/api/runs").unwrap(), Caller("eye".to_owned()));
-        assert_eq!(status("eye", Method::POST, "/api/reviews/x").unwrap(), Caller("eye".to_owned()));
-        assert_eq!(status("boss", Method::POST, "/api/tools/x/invoke").unwrap(), Caller("boss".to_owned()));
-        assert_eq!(status("ci", Method::POST, "/api/reviews/x").unwrap_err(), StatusCode::FORBIDDEN);
-        assert_eq!(status("ci", Method::POST, "/api/tools/x/invoke").unwrap_err(), StatusCode::FORBIDDEN);
-        assert_eq!(status("ci", Method::GET, "/api/workspace/files").unwrap_err(), StatusCode::FORBIDDEN);
-        assert_eq!(status("nobody", Method::GET, "/api/runs").unwrap_err(), StatusCode::UNAUTHORIZED);
-        assert!(access.admit(&Method::GET, "/api/runs", &HeaderMap::new()).is_err());
+        assert_eq!(status("ci", Scope::Run).unwrap(), Caller("ci".to_owned()));
+        assert_eq!(status("eye", Scope::Read).unwrap(), Caller("eye".to_owned()));
+        assert_eq!(status("eye", Scope::Review).unwrap(), Caller("eye".to_owned()));
+        assert_eq!(status("boss", Scope::Tools).unwrap(), Caller("boss".to_owned()));
+        assert_eq!(status("ci", Scope::Review).unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("ci", Scope::Tools).unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("ci", Scope::Admin).unwrap_err(), StatusCode::FORBIDDEN);
+        assert_eq!(status("nobody", Scope::Read).unwrap_err(), StatusCode::UNAUTHORIZED);
+        assert!(access.admit(Scope::Read, &HeaderMap::new()).is_err());
     }
 
     #[test]

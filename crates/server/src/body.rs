@@ -8,11 +8,12 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
+use consort_core::choice::Choice;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::Site;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 
 /// How long a body may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,7 +33,7 @@ impl FromRequest<Arc<Site>> for Sent {
         }
         if !typed {
             let message = "send the body as application/json";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+            return Err(Problem::new(Code::UnsupportedMediaType, message));
         }
         json(&bytes).map(Sent).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
     }
@@ -53,14 +54,14 @@ pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem
     let max = site.server.max_body_bytes;
     let too_large = || {
         let message = format!("the body is larger than this server takes: {max} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+        Problem::new(Code::PayloadTooLarge, message)
     };
     if request.body().size_hint().lower() > max as u64 {
         return Err(too_large());
     }
     let slow = |_elapsed| {
         let message = format!("the body did not come within {PATIENCE:?}");
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message)
+        Problem::new(Code::RequestTimeout, message)
     };
     let read = timeout(PATIENCE, Bytes::from_request(request, &())).await.map_err(slow)?;
     read.map_err(|rejection| match rejection.into_response().status() {
@@ -83,6 +84,11 @@ impl Sent {
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(Problem::bad_request(format!("`{name}` must be a string"))),
         }
+    }
+
+    /// One of the words of `T`, whatever their case.
+    pub(crate) fn choice<T: Choice>(&self, name: &str) -> Result<Option<T>, Problem> {
+        self.word(name, T::WORDS)
     }
 
     /// One of these words, whatever their case.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
@@ -17,9 +17,9 @@ use futures::StreamExt;
 
 use crate::Site;
 use crate::access::{Caller, Knock, Pass};
-use crate::problem::Problem;
-use crate::routes::describe;
-use crate::{head, ws};
+use crate::endpoint::Needs;
+use crate::problem::{Code, Problem};
+use crate::{head, routes, ws};
 
 /// How long picking up runs takes, about.
 const STARTING_RETRY_MS: u64 = 1_000;
@@ -68,11 +68,15 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
             Err(problem) => refused(problem),
         };
     }
-    if describe::is_public(request.uri().path()) {
-        request.extensions_mut().insert(Caller("anybody".to_owned()));
-        return next.run(request).await;
-    }
-    let admitted = site.terms.access.borrow().admit(request.method(), request.uri().path(), request.headers());
+    let scope = match routes::needs(request.method(), request.extensions().get::<MatchedPath>()) {
+        // A browser that opens a page cannot send a key, and a probe has none.
+        Needs::Nothing => {
+            request.extensions_mut().insert(Caller("anybody".to_owned()));
+            return next.run(request).await;
+        }
+        Needs::Scope(scope) => scope,
+    };
+    let admitted = site.terms.access.borrow().admit(scope, request.headers());
     match admitted {
         Ok(pass) => {
             request.extensions_mut().insert(pass.caller.clone());
@@ -103,7 +107,7 @@ fn refused(problem: Problem) -> Response {
 
 fn starting() -> Problem {
     let message = "the server is starting: runs from before are picked up first";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STARTING", message).with("retryAfterMs", STARTING_RETRY_MS)
+    Problem::new(Code::Starting, message).retried_after(STARTING_RETRY_MS)
 }
 
 /// A stream ends when whoever opened it would not be let in any more.

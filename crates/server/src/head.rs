@@ -5,7 +5,7 @@ use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 
 /// Bytes of an address at most.
 const ADDRESS_MAX: usize = 16 * 1024;
@@ -30,7 +30,7 @@ fn check_address(uri: &Uri) -> Result<(), Problem> {
     let address = uri.path_and_query().map_or("", |whole| whole.as_str());
     if address.len() > ADDRESS_MAX {
         let message = format!("the address is longer than {ADDRESS_MAX} bytes");
-        return Err(Problem::new(StatusCode::URI_TOO_LONG, "BAD_REQUEST", message));
+        return Err(Problem::at(StatusCode::URI_TOO_LONG, Code::BadRequest, message));
     }
     // Most have nothing to decode.
     if !address.contains('%') {
@@ -59,7 +59,7 @@ fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if size > HEADERS_MAX {
         let message = format!("the headers are longer than {HEADERS_MAX} bytes together");
-        return Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "BAD_REQUEST", message));
+        return Err(Problem::at(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, Code::BadRequest, message));
     }
     match ONCE.iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
         Some(name) => Err(Problem::bad_request(format!("the header {name} was sent more than once"))),

@@ -7,7 +7,8 @@
 //!   client has said its last word
 //! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
 //!   `once`: a request that is sent again; `audit`: who changed what
-//! - `routes`: one file per resource, nothing but handlers
+//! - `endpoint`: a route, its scope and its description in one value; `routes`:
+//!   one file of them per resource
 //! - `sse`: frames as server-sent events a client can resume
 //! - [`ws`]: the same and everything else over one socket
 //! - `assets`: the web UI, in the binary
@@ -17,6 +18,7 @@ mod assets;
 mod audit;
 mod body;
 mod door;
+mod endpoint;
 mod farewell;
 mod head;
 mod listen;

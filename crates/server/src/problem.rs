@@ -2,6 +2,10 @@
 //! the request's id. Whatever fails, here or in the framework, is dressed in
 //! one place, so no route can forget it.
 
+mod code;
+
+pub(crate) use self::code::Code;
+
 use axum::extract::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
@@ -10,10 +14,14 @@ use axum::response::{IntoResponse, Response};
 use consort_chat as chats;
 use consort_core::decide::Refused;
 use consort_core::fork;
-use consort_core::mistake::{Code, Mistake};
+use consort_core::gate::ReviewOutcome;
+use consort_core::mistake::{self, Mistake};
+use consort_core::status::Status;
 use consort_log as log;
 use consort_runtime::engine;
 use consort_tools::collections;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tracing::{Instrument, Span, field};
 
@@ -32,23 +40,88 @@ const RETRY_AFTER_MS: u64 = 5_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
-    code: &'static str,
+    code: Code,
     message: String,
-    more: Map<String, Value>,
+    /// Apart, because most problems have none and every result has room for it.
+    more: Box<More>,
+}
+
+/// What belongs to some codes.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct More {
+    /// When to try again; also the header `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_after_ms: Option<u64>,
+    /// Where the run stands, when that is why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) run_status: Option<Status>,
+    /// What was decided before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<String>,
+    /// The turn that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) turn_id: Option<String>,
+    /// Everything that is wrong with a request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mistakes: Vec<WrittenMistake>,
+    /// The version there is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<u64>,
+}
+
+/// Something that is wrong with a request.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mistake")]
+pub(crate) struct WrittenMistake {
+    error: mistake::Code,
+    /// A path into the request.
+    place: String,
+    message: String,
+}
+
+/// What went wrong: RFC 9457, with a code for programs. More fields may belong to a code.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Problem")]
+pub(crate) struct Written<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    #[schemars(range(min = 400, max = 599))]
+    status: u16,
+    detail: &'a str,
+    error: Code,
+    /// The same as `detail`.
+    message: &'a str,
+    /// The same as the header `X-Request-Id`.
+    request_id: &'a str,
+    #[serde(flatten)]
+    more: &'a More,
 }
 
 impl Problem {
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Problem {
-        Problem { status, code, message: message.into(), more: Map::new() }
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Problem {
+        Problem::at(code.status(), code, message)
+    }
+
+    /// A problem with a status that says more than the usual one of its code.
+    pub(crate) fn at(status: StatusCode, code: Code, message: impl Into<String>) -> Problem {
+        Problem { status, code, message: message.into(), more: Box::default() }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+        Problem::new(Code::BadRequest, message)
     }
 
-    /// The same problem with one more field.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
-        self.more.insert(name.to_owned(), value.into());
+    /// The same problem with what belongs to it.
+    pub(crate) fn with(self, more: More) -> Problem {
+        Problem { more: Box::new(more), ..self }
+    }
+
+    /// The same problem with when to try again.
+    pub(crate) fn retried_after(mut self, wait_ms: u64) -> Problem {
+        self.more.retry_after_ms = Some(wait_ms);
         self
     }
 
@@ -57,8 +130,8 @@ impl Problem {
         Problem { message: message.to_owned(), ..self }
     }
 
-    /// The word for programs.
-    pub(crate) fn code(&self) -> &'static str {
+    /// The code for programs.
+    pub(crate) fn code(&self) -> Code {
         self.code
     }
 
@@ -68,8 +141,8 @@ impl Problem {
     }
 
     /// What belongs to it.
-    pub(crate) fn more(&self) -> &Map<String, Value> {
-        &self.more
+    pub(crate) fn more(&self) -> Map<String, Value> {
+        json!(self.more).as_object().cloned().unwrap_or_default()
     }
 
     #[cfg(test)]
@@ -83,26 +156,30 @@ impl Problem {
         let reason = || status.canonical_reason().unwrap_or("it did not work").to_owned();
         let (code, message) = match status {
             StatusCode::NOT_FOUND => {
-                ("NOT_FOUND", format!("there is nothing at {path}: /openapi.json lists what there is"))
+                (Code::NotFound, format!("there is nothing at {path}: /openapi.json lists what there is"))
             }
             StatusCode::METHOD_NOT_ALLOWED => {
-                ("METHOD_NOT_ALLOWED", format!("{path} does not take {method}: the header Allow lists what it takes"))
+                (Code::MethodNotAllowed, format!("{path} does not take {method}: the header Allow lists what it takes"))
             }
-            StatusCode::PAYLOAD_TOO_LARGE => ("PAYLOAD_TOO_LARGE", reason()),
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => ("UNSUPPORTED_MEDIA_TYPE", reason()),
-            status if status.is_client_error() => ("BAD_REQUEST", reason()),
-            _ => ("INTERNAL_ERROR", reason()),
+            StatusCode::PAYLOAD_TOO_LARGE => (Code::PayloadTooLarge, reason()),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => (Code::UnsupportedMediaType, reason()),
+            status if status.is_client_error() => (Code::BadRequest, reason()),
+            _ => (Code::InternalError, reason()),
         };
-        Problem::new(status, code, message)
+        Problem::at(status, code, message)
     }
 
-    fn body(&self, request_id: &str) -> Value {
-        let mut body = json!({ "type": "about:blank", "title": self.status.canonical_reason(), "status": self.status.as_u16(),
-            "detail": self.message, "error": self.code, "message": self.message, "requestId": request_id });
-        if let Value::Object(body) = &mut body {
-            body.extend(self.more.clone());
+    fn written<'a>(&'a self, request_id: &'a str) -> Written<'a> {
+        Written {
+            kind: "about:blank",
+            title: self.status.canonical_reason().unwrap_or_default(),
+            status: self.status.as_u16(),
+            detail: &self.message,
+            error: self.code,
+            message: &self.message,
+            request_id,
+            more: &self.more,
         }
-        body
     }
 }
 
@@ -160,13 +237,13 @@ fn written(mut response: Response, id: &str, asked: &(Method, Uri)) -> Response 
     let carried = response.extensions_mut().remove::<Problem>();
     let problem = carried.unwrap_or_else(|| Problem::of(response.status(), asked));
     if problem.status.is_server_error() {
-        tracing::error!(request = id, code = problem.code, message = problem.message, "a request failed");
+        tracing::error!(request = id, code = problem.code.word(), message = problem.message, "a request failed");
     }
-    *response.body_mut() = problem.body(id).to_string().into();
+    *response.body_mut() = json!(problem.written(id)).to_string().into();
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
-    if let Some(wait_ms) = problem.more.get("retryAfterMs").and_then(Value::as_u64) {
+    if let Some(wait_ms) = problem.more.retry_after_ms {
         headers.insert(RETRY_AFTER, wait_ms.div_ceil(1000).into());
     }
     response
@@ -184,20 +261,18 @@ impl From<engine::Error> for Problem {
         match error {
             engine::Error::Refused(refused) => Problem::refused(refused, message),
             engine::Error::Fork(refused) => Problem::not_forked(refused, message),
-            engine::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", message),
-            engine::Error::Busy { .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
-                .with("retryAfterMs", RETRY_AFTER_MS),
-            engine::Error::Draining => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "DRAINING", message),
+            engine::Error::NotFound(_) => Problem::new(Code::RunNotFound, message),
+            engine::Error::Busy { .. } => Problem::new(Code::ConcurrencyLimit, message).retried_after(RETRY_AFTER_MS),
+            engine::Error::Draining => Problem::new(Code::Draining, message),
             engine::Error::NotOwned(_) | engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }) => {
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+                Problem::new(Code::Unavailable, message)
             }
             engine::Error::Log(log::Error::Full(_) | log::Error::Unavailable(_)) => {
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", message)
-                    .with("retryAfterMs", RETRY_AFTER_MS)
+                Problem::new(Code::StorageUnavailable, message).retried_after(RETRY_AFTER_MS)
             }
             engine::Error::Log(log::Error::Damaged { .. }) => {
                 let message = format!("{message}: it can be looked at in lists and deleted, nothing else");
-                Problem::new(StatusCode::CONFLICT, "STORAGE_DAMAGED", message)
+                Problem::new(Code::StorageDamaged, message)
             }
         }
     }
@@ -207,14 +282,12 @@ impl From<chats::Error> for Problem {
     fn from(error: chats::Error) -> Problem {
         let message = error.to_string();
         match error {
-            chats::Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "THREAD_NOT_FOUND", message),
-            chats::Error::Busy { turn } => {
-                Problem::new(StatusCode::CONFLICT, "THREAD_BUSY", message).with("turnId", turn)
-            }
-            chats::Error::Idle => Problem::new(StatusCode::CONFLICT, "TURN_NOT_RUNNING", message),
-            chats::Error::Uncut => Problem::new(StatusCode::CONFLICT, "NOTHING_TO_CONTINUE", message),
-            chats::Error::Full => Problem::new(StatusCode::TOO_MANY_REQUESTS, "CONCURRENCY_LIMIT", message)
-                .with("retryAfterMs", RETRY_AFTER_MS),
+            chats::Error::NotFound(_) => Problem::new(Code::ThreadNotFound, message),
+            chats::Error::Busy { turn } => Problem::new(Code::ThreadBusy, message)
+                .with(More { turn_id: Some(turn.to_string()), ..More::default() }),
+            chats::Error::Idle => Problem::new(Code::TurnNotRunning, message),
+            chats::Error::Uncut => Problem::new(Code::NothingToContinue, message),
+            chats::Error::Full => Problem::new(Code::ConcurrencyLimit, message).retried_after(RETRY_AFTER_MS),
             chats::Error::Mistake(mistake) => mistake.into(),
             chats::Error::Engine(error) => error.into(),
         }
@@ -231,16 +304,17 @@ impl Problem {
     }
 
     /// A review that nobody waits for any more, and what holds.
-    pub(crate) fn resolved(review: &str, verdict: &str) -> Problem {
+    pub(crate) fn resolved(review: &str, verdict: ReviewOutcome) -> Problem {
         let message = format!("Review {review} already resolved");
-        Problem::new(StatusCode::CONFLICT, "REVIEW_RESOLVED", message).with("decision", verdict)
+        Problem::new(Code::ReviewResolved, message)
+            .with(More { decision: Some(verdict.word().to_owned()), ..More::default() })
     }
 
     fn not_forked(refused: fork::Refused, message: String) -> Problem {
         match refused {
-            fork::Refused::Active => Problem::new(StatusCode::CONFLICT, "RUN_ACTIVE", message),
-            fork::Refused::NoRun => Problem::new(StatusCode::CONFLICT, "CONFLICT", message),
-            fork::Refused::Complete => Problem::new(StatusCode::CONFLICT, "RUN_COMPLETED", message),
+            fork::Refused::Active => Problem::new(Code::RunActive, message),
+            fork::Refused::NoRun => Problem::new(Code::Conflict, message),
+            fork::Refused::Complete => Problem::new(Code::RunCompleted, message),
             fork::Refused::TooFar { .. } => Problem::bad_request(message),
             fork::Refused::Mistakes(mistakes) => mistakes.into(),
             fork::Refused::Model(refused) => Problem::refused(refused, message),
@@ -248,20 +322,20 @@ impl Problem {
     }
 
     fn refused(refused: Refused, message: String) -> Problem {
-        let conflict = |code| Problem::new(StatusCode::CONFLICT, code, message.clone());
-        let wrong = |code| Problem::new(StatusCode::BAD_REQUEST, code, message.clone());
-        match refused {
-            Refused::Ended { status } => conflict("RUN_COMPLETED").with("runStatus", status),
-            Refused::Decided { verdict } => conflict("REVIEW_RESOLVED").with("decision", verdict),
-            Refused::Rejected => conflict("REJECTED_TOO_OFTEN"),
-            Refused::Stale => conflict("CONFLICT"),
-            Refused::Answered { answer } => conflict("APPROVAL_RESOLVED").with("decision", answer),
-            Refused::NoApproval => Problem::new(StatusCode::NOT_FOUND, "APPROVAL_NOT_FOUND", message),
-            Refused::NoReview => Problem::new(StatusCode::NOT_FOUND, "REVIEW_NOT_FOUND", message),
-            Refused::Unfit(_) => wrong("INVALID_INPUT"),
-            Refused::NoTarget { .. } => wrong("BAD_REQUEST"),
-            Refused::Unpriced(_) => wrong("INVALID_MODEL"),
-        }
+        let decided = |word: &str| More { decision: Some(word.to_owned()), ..More::default() };
+        let (code, more) = match refused {
+            Refused::Ended { status } => (Code::RunCompleted, More { run_status: Some(status), ..More::default() }),
+            Refused::Decided { verdict } => (Code::ReviewResolved, decided(verdict.word())),
+            Refused::Rejected => (Code::RejectedTooOften, More::default()),
+            Refused::Stale => (Code::Conflict, More::default()),
+            Refused::Answered { answer } => (Code::ApprovalResolved, decided(answer.word())),
+            Refused::NoApproval => (Code::ApprovalNotFound, More::default()),
+            Refused::NoReview => (Code::ReviewNotFound, More::default()),
+            Refused::Unfit(_) => (Code::InvalidInput, More::default()),
+            Refused::NoTarget { .. } => (Code::BadRequest, More::default()),
+            Refused::Unpriced(_) => (Code::InvalidModel, More::default()),
+        };
+        Problem::new(code, message).with(more)
     }
 }
 
@@ -271,8 +345,8 @@ impl From<collections::Error> for Problem {
         let message = error.to_string();
         match error {
             collections::Error::Invalid(_) => Problem::bad_request(message),
-            collections::Error::Exists(_) => Problem::new(StatusCode::CONFLICT, "COLLECTION_EXISTS", message),
-            collections::Error::Unknown { .. } => Problem::new(StatusCode::NOT_FOUND, "COLLECTION_NOT_FOUND", message),
+            collections::Error::Exists(_) => Problem::new(Code::CollectionExists, message),
+            collections::Error::Unknown { .. } => Problem::new(Code::CollectionNotFound, message),
             collections::Error::Log(error) => engine::Error::Log(error).into(),
         }
     }
@@ -280,23 +354,11 @@ impl From<collections::Error> for Problem {
 
 impl From<Vec<Mistake>> for Problem {
     fn from(mistakes: Vec<Mistake>) -> Problem {
-        let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code);
-        let status = match code {
-            Code::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
-            Code::BadRequest
-            | Code::InvalidTool
-            | Code::InvalidModel
-            | Code::InvalidTaskOverride
-            | Code::CircularDependency
-            | Code::MissingInput
-            | Code::InvalidSchema
-            | Code::TemplateTooLarge
-            | Code::MediaGenerationUnavailable => StatusCode::BAD_REQUEST,
-        };
+        let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code.into());
         let message: Vec<String> = mistakes.iter().map(Mistake::told).collect();
-        let told = |mistake: &Mistake| json!({ "error": mistake.code.word(), "place": mistake.place, "message": mistake.message });
-        let all: Vec<Value> = mistakes.iter().map(told).collect();
-        Problem::new(status, code.word(), message.join("; ")).with("mistakes", all)
+        let written = |Mistake { code, place, message }: Mistake| WrittenMistake { error: code, place, message };
+        let mistakes = mistakes.into_iter().map(written).collect();
+        Problem::new(code, message.join("; ")).with(More { mistakes, ..More::default() })
     }
 }
 

@@ -7,12 +7,24 @@ use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use schemars::JsonSchema;
 
 use crate::problem::Problem;
 
 /// What is listed at once at most, and unless told.
 const LIMIT_MAX: usize = 500;
 const LIMIT: usize = 50;
+
+/// The part of a list that is wanted.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+pub(crate) struct Page {
+    /// How many at most.
+    #[schemars(with = "Option<usize>", range(min = 1, max = LIMIT_MAX), extend("default" = LIMIT))]
+    pub(crate) limit: usize,
+    /// How many to pass over.
+    #[schemars(with = "Option<usize>", extend("default" = 0))]
+    pub(crate) offset: usize,
+}
 
 /// The pairs of a query, in their order.
 pub(crate) struct Pairs(Vec<(String, String)>);
@@ -41,9 +53,10 @@ impl Pairs {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Which part of a list is wanted: how much to leave out, and how much to show.
-    pub(crate) fn page(&self) -> Result<(usize, usize), Problem> {
-        Ok((self.number("offset", 0..=usize::MAX, 0)?, self.number("limit", 1..=LIMIT_MAX, LIMIT)?))
+    /// Which part of a list is wanted.
+    pub(crate) fn page(&self) -> Result<Page, Problem> {
+        let offset = self.number("offset", 0..=usize::MAX, 0)?;
+        Ok(Page { offset, limit: self.number("limit", 1..=LIMIT_MAX, LIMIT)? })
     }
 
     /// A whole number within a range.

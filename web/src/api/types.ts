@@ -48,7 +48,8 @@ export type TaskOverride = api.Override;
 /** Spelt as the server answers; it takes them in any case. */
 export type RunOptions = api.Options & { workflow?: Workflow };
 
-export type Mistake = NonNullable<api.Problem['mistakes']>[number];
+/** This UI finds some itself, with codes of its own. */
+export type Mistake = Omit<api.Mistake, 'error'> & { error: string };
 
 /** A person's decision on a review; the server describes it as one loose object. */
 export type Decision =

@@ -6,10 +6,10 @@ mod page;
 mod shell;
 mod socket;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use page::{Block, Kind, Page};
+use serde_json::Value;
 use shell::Shell;
 
 /// Blocks that are shown and not used: the page and the reason it gives.
@@ -106,15 +106,11 @@ fn every_page_is_in_the_index_and_every_link_leads_somewhere() {
 #[test]
 fn every_code_of_a_refusal_is_in_troubleshooting() {
     let page = std::fs::read_to_string(docs().join("troubleshooting.md")).unwrap();
-    let sources = page::files(&docs().join("../crates/server/src"), ".rs");
-    let core = std::fs::read_to_string(docs().join("../crates/core/src/mistake.rs")).unwrap();
-    let is_code = |word: &&str| word.len() > 5 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-    // The code is the first word in quotes; elsewhere such words are statuses and decisions.
-    let refusals = sources.iter().flat_map(|(_, text)| text.split("Problem::new(").skip(1));
-    let refusals = refusals.filter_map(|rest| rest.split('"').nth(1));
-    let mistakes = core.split('"').skip(1).step_by(2);
-    let codes: BTreeSet<&str> = refusals.chain(mistakes).filter(is_code).collect();
+    let described = std::fs::read_to_string(docs().join("../openapi.json")).unwrap();
+    let described: Value = serde_json::from_str(&described).unwrap();
+    let codes = described["components"]["schemas"]["Problem"]["properties"]["error"]["enum"].as_array().unwrap();
     assert!(codes.len() > 30, "{codes:?}");
-    let missing: Vec<_> = codes.iter().filter(|code| !page.contains(&format!("`{code}`"))).collect();
+    let codes = codes.iter().map(|code| code.as_str().unwrap());
+    let missing: Vec<_> = codes.filter(|code| !page.contains(&format!("`{code}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::permission::category;
-use super::{Fact, Turn};
+use super::{Fact, PendingApproval, Turn};
 use crate::answer;
 use crate::event::{Event, Fact as Any};
 use crate::frame::chat::{
@@ -12,7 +12,7 @@ use crate::frame::chat::{
     TaskEvent, ToolCallUpdate,
 };
 use crate::frame::field::{Iso, Nullable};
-use crate::frame::{merge, run};
+use crate::frame::run;
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome};
 use crate::output;
@@ -179,14 +179,13 @@ impl Run {
     }
 
     /// The questions for permission nobody has answered.
-    pub fn pending_approvals(&self, run: &str) -> Vec<Value> {
-        let thread = self.spec.chat.as_ref().map(|chat| chat.thread.as_str());
+    pub fn pending_approvals(&self, run: &str) -> Vec<PendingApproval> {
+        let thread = self.spec.chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
         let view = |approval: &u32| {
-            let mut view = json!(self.approval(run, *approval));
-            merge(&mut view, json!({ "thread_id": thread, "turn_id": run }));
-            view
+            let approval = self.approval(run, *approval)?;
+            Some(PendingApproval { approval, thread_id: thread.clone(), turn_id: run.to_owned() })
         };
-        self.chat.open.iter().map(view).collect()
+        self.chat.open.iter().filter_map(view).collect()
     }
 
     fn ended_call(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> ChatFrame {

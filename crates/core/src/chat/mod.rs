@@ -13,6 +13,7 @@ mod prompt;
 mod record;
 mod redact;
 mod said;
+mod shape;
 mod state;
 mod steering;
 
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use flow::{Flow, compile_workflow};
 pub use frame::{approval_id, parse_approval_id};
-pub use mining::{FACTS_MAX, MINING, Unmined, facts};
+pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
 pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
 pub use prompt::REMEMBERED;
@@ -31,6 +32,7 @@ pub(crate) use prompt::system;
 use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
 pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
+pub use shape::{MessageView, PendingApproval, SayRequest};
 pub(crate) use state::State;
 
 use crate::agent::Agent;

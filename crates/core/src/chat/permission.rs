@@ -3,6 +3,7 @@
 //! decides about each call.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,12 @@ pub enum Answer {
     Expired,
     /// The turn was stopped: there is nothing to answer any more.
     Closed,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
 }
 
 impl Answer {

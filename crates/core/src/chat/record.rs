@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Presence, Turn};
+use super::{MessageView, Presence, Turn};
 use crate::frame::chat::{MessageRow, RowCall};
 use crate::frame::field::Iso;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Message, Part, Reply, Stop};
 use crate::run::Run;
+use crate::status::Status;
 use crate::text::Text;
-use crate::time::iso;
 
 /// Who said something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,12 +109,21 @@ impl Row {
     }
 
     /// The row as it is listed; `index` is its place in its turn.
-    pub fn view(&self, turn: &str, index: usize) -> Value {
-        let calls = self.asked_calls();
-        json!({ "id": Row::id(turn, index), "role": self.role, "content": self.shown(), "tool_calls": calls,
-            "tool_call_id": self.answers.as_ref().map(|call| &call.name), "is_error": self.is_error,
-            "error": self.error(), "truncated": self.truncated, "continues": self.continues, "turn_id": turn,
-            "execution_tree": self.tree, "created_at": iso(self.at) })
+    pub fn view(&self, turn: &str, index: usize) -> MessageView {
+        MessageView {
+            id: Row::id(turn, index),
+            role: self.role,
+            content: self.shown(),
+            tool_calls: self.asked_calls(),
+            tool_call_id: self.answers.as_ref().map(|call| call.name.clone()),
+            is_error: self.is_error,
+            error: self.error().cloned(),
+            truncated: self.truncated,
+            continues: self.continues.clone(),
+            turn_id: turn.to_owned(),
+            execution_tree: self.tree.clone(),
+            created_at: Iso(self.at),
+        }
     }
 
     /// The row as it is announced.
@@ -217,7 +226,7 @@ pub struct Listed<'a> {
     thread: &'a str,
     turn: &'a str,
     model: &'a str,
-    status: &'static str,
+    status: Status,
     base: u64,
     next: u64,
     presence: Presence,
@@ -234,7 +243,7 @@ pub struct Stored {
     /// The turn.
     pub turn: String,
     /// Where it stands.
-    pub status: String,
+    pub status: Status,
     /// The number of its first event in the thread.
     pub base: u64,
     /// The number that follows its last event so far.

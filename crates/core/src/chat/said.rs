@@ -53,7 +53,7 @@ pub struct Say {
 }
 
 /// What a message does while another turn of its thread runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IfBusy {
     /// It stops that turn.

@@ -27,7 +27,7 @@ impl Run {
     fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<Fact>, Refused> {
         let asked = self.chat.approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
         if let Some(answer) = asked.answer {
-            return Err(Refused::Answered { answer: answer.word() });
+            return Err(Refused::Answered { answer });
         }
         let tool = self.asks_about(approval).filter(|_| answer == Answer::AllowForChat);
         let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;

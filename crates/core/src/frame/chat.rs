@@ -261,7 +261,7 @@ pub struct RowCall {
 #[derive(JsonSchema)]
 #[schemars(rename = "ExecutionTree")]
 #[expect(dead_code, reason = "the tree is stored as it was written; this describes it")]
-struct ExecutionTree {
+pub(crate) struct ExecutionTree {
     /// The version of this shape.
     version: u32,
     /// The calls, in the order they were asked for.

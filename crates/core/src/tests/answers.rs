@@ -30,7 +30,7 @@ fn settled(world: &World) -> Vec<String> {
 }
 
 fn only_task(world: &World) -> Value {
-    world.run.detail("run-1")["tasks"][0].clone()
+    json!(world.run.detail("run-1"))["tasks"][0].clone()
 }
 
 fn last(world: &World, kind: &str) -> Value {
@@ -218,8 +218,8 @@ fn logs_of_earlier_versions_took_every_reply_and_read_as_they_did() {
     };
     let kept = world.log.iter().filter(|event| !matches!(event.fact, Fact::AnswerTruncated { .. }));
     let run = Run::replay(&kept.map(old).collect::<Vec<_>>());
-    let task = run.detail("run-1")["tasks"][0].clone();
-    assert_eq!((run.status(), &task["output"], &task["truncated"]), ("COMPLETED", &json!("half"), &Value::Null));
+    let task = json!(run.detail("run-1"))["tasks"][0].clone();
+    assert_eq!((run.status().word(), &task["output"], &task["truncated"]), ("COMPLETED", &json!("half"), &Value::Null));
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_failed_turn_says_in_its_row_what_failed_and_only_what_was_said_is_sent_agai
     let rows = world.run.rows();
     assert_eq!(chat::history(rows).len(), 1, "an error is not what the model said");
     let failed = chat::Row { partial: "I had be".into(), ..rows[1].clone() };
-    assert!(failed.view("t", 1)["content"].as_str().unwrap().starts_with("I had be\n\n"));
+    assert!(failed.view("t", 1).content.as_str().starts_with("I had be\n\n"));
     let sent = chat::history([&rows[0], &failed]);
     let Some(Message::Assistant(said)) = sent.last() else { panic!("{sent:?}") };
     assert_eq!((said.text(), failed.role), ("I had be".to_owned(), Role::Assistant));

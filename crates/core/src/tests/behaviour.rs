@@ -16,6 +16,7 @@ use crate::message::{FailureKind, Outcome};
 use crate::own_tool::OwnTool;
 use crate::run::Run;
 use crate::spec::{OnError, Workflow};
+use crate::view::WaitingFor;
 
 fn one(task: Draft) -> World {
     World::new(&ensemble(vec![task]))
@@ -103,7 +104,7 @@ fn continue_on_error_skips_only_what_needed_the_failed_task() {
     world.fails("1", FailureKind::Refused);
     world.answers("4", "fine");
     let statuses: Vec<_> =
-        world.run.detail("r")["tasks"].as_array().unwrap().iter().map(|t| t["status"].clone()).collect();
+        json!(world.run.detail("r"))["tasks"].as_array().unwrap().iter().map(|t| t["status"].clone()).collect();
     assert_eq!(statuses, ["FAILED", "SKIPPED", "SKIPPED", "COMPLETED"]);
     assert_eq!(world.run.error(), Some("1 of 4 tasks failed"));
 }
@@ -126,7 +127,7 @@ fn a_locked_tool_waits_for_its_lock_and_says_so() {
     world.calls("1", &[("lock", "{}")]);
     assert_eq!(world.places(), [""; 0]);
     assert!(world.run.next(world.now, &world.grants).needs.locks.contains("door"));
-    assert_eq!(world.run.waiting_for(), Some("lock"));
+    assert_eq!(world.run.waiting_for(), Some(WaitingFor::Lock));
     world.grants.locks.insert("door".to_owned());
     world.settle();
     assert_eq!(world.places(), ["1.0.0"]);
@@ -175,7 +176,7 @@ fn an_answer_that_breaks_its_schema_is_sent_back_and_then_fails() {
     world.answers("1", r#"{"ok": "yes"}"#);
     assert!(world.told("1").last().unwrap().contains("/ok: "));
     world.answers("1", "Sure: ```json\n{\"ok\": true}\n```");
-    assert_eq!(world.run.detail("r")["tasks"][0]["parsedOutput"], json!({ "ok": true }));
+    assert_eq!(json!(world.run.detail("r"))["tasks"][0]["parsedOutput"], json!({ "ok": true }));
 
     let mut world = one(draft);
     for _attempt in 0..4 {

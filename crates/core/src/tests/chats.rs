@@ -169,14 +169,14 @@ fn effects_outside_the_workspace_wait_for_a_person_and_the_first_answer_holds() 
     let answer = |world: &mut World, answer| {
         world.command(Command::Chat(Ask::Approve { approval: 0, answer, by: "me".to_owned() }))
     };
-    let asked = world.run.pending_approvals("turn-1");
+    let asked = json!(world.run.pending_approvals("turn-1"));
     assert_eq!(
         (&asked[0]["tool_name"], &asked[0]["args"], &asked[0]["category"]),
         (&json!("pay"), &json!({ "n": 1 }), &json!("external"))
     );
     world.crash();
     answer(&mut world, Answer::AllowForChat).unwrap();
-    assert_eq!(answer(&mut world, Answer::Deny), Err(Refused::Answered { answer: "allow_for_chat" }));
+    assert_eq!(answer(&mut world, Answer::Deny), Err(Refused::Answered { answer: Answer::AllowForChat }));
     for call in ["1.0.0", "1.0.1"] {
         world.returns(call, "ok");
     }

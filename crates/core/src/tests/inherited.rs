@@ -61,7 +61,7 @@ fn a_fork_counts_only_what_it_did_itself() {
     let (events, at) = (forked(&before, Keep::Before(None)), before.now);
     let copied = events.len() - 1;
     let world = done(before, events);
-    let detail = world.run.detail("run-1");
+    let detail = json!(world.run.detail("run-1"));
     assert_eq!((&detail["startedAt"], &detail["durationMs"]), (&json!(iso(at)), &json!(OWN_MS)));
     assert_eq!((&detail["totalTokens"], &detail["metrics"]["llmCalls"]), (&json!(15), &json!(1)));
     let tasks = &detail["tasks"];
@@ -111,13 +111,13 @@ fn a_retry_and_a_fork_of_a_fork_tell_what_is_theirs() {
     assert_eq!(failed.status(), "FAILED");
     let events = forked(&failed, Keep::Completed);
     let retry = done(failed, events);
-    let tasks = retry.run.detail("r")["tasks"].clone();
+    let tasks = json!(retry.run.detail("r"))["tasks"].clone();
     assert_eq!((&tasks[0]["inherited"], &tasks[1]["durationMs"]), (&json!(true), &json!(OWN_MS)));
 
     let events = forked(&retry, Keep::Before(None));
     let copied = events.len() - 1;
     let again = done(retry, events);
-    assert_eq!(again.run.detail("r")["tasks"][1]["inherited"], true);
+    assert_eq!(json!(again.run.detail("r"))["tasks"][1]["inherited"], true);
     assert_eq!(frames(&again).iter().filter(|frame| frame["inherited"] == true).count(), copied);
 }
 
@@ -149,6 +149,6 @@ fn forks_of_earlier_versions_are_told_apart_from_where_they_began() {
     *copied = 0;
     assert!(!serde_json::to_string(&events[0]).unwrap().contains("copied"), "as it was stored");
     let world = done(before, events);
-    assert_eq!(world.run.detail("r")["tasks"][0]["inherited"], true);
-    assert_eq!(world.run.detail("r")["tasks"][1]["durationMs"], OWN_MS);
+    assert_eq!(json!(world.run.detail("r"))["tasks"][0]["inherited"], true);
+    assert_eq!(json!(world.run.detail("r"))["tasks"][1]["durationMs"], OWN_MS);
 }

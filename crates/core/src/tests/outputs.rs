@@ -10,7 +10,7 @@ use crate::message::FailureKind;
 
 /// `output` and `parsedOutput` of the detail, which must be those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {
-    let (detail, result) = (world.run.detail("r"), world.run.result("r"));
+    let (detail, result) = (json!(world.run.detail("r")), world.run.result("r"));
     let said = |value: &Value| (value.get("output").cloned().unwrap(), value.get("parsedOutput").cloned());
     assert_eq!(said(&detail), said(&result));
     said(&detail)

@@ -9,6 +9,7 @@ use crate::draft::{Draft, Ensemble, Request, RequestOptions};
 use crate::event::{CancelMode, Decision, End, Event, Exit, Fact};
 use crate::next::Needs;
 use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
+use crate::view::WaitingFor;
 
 const YEAR_MS: u64 = 365 * 24 * 3_600_000;
 
@@ -32,7 +33,7 @@ fn decide(world: &mut World, decision: Decision) {
 
 /// The announced time in milliseconds, and what happens then.
 fn announced(world: &World) -> (u64, Option<String>) {
-    let review = world.run.pending_reviews("r").remove(0);
+    let review = serde_json::json!(world.run.pending_reviews("r").remove(0));
     let (timeout, then) = (review["timeoutMs"].as_u64().unwrap(), review["onTimeout"].as_str().map(str::to_owned));
     assert_eq!(review.get("expiresAt").is_some(), timeout > 0, "{review}");
     (timeout, then)
@@ -74,7 +75,7 @@ fn a_demanded_review_waits_for_ever_and_with_a_time_of_its_own_it_ends_the_run_t
         let mut world = asked(Draft { review_timeout_ms: Some(50), ..draft }, Review::default());
         world.pass(50);
         assert_eq!(world.run.end(), Some(&End::Completed { exit: Exit::Timeout }), "it was not approved");
-        assert_eq!(world.run.detail("r")["tasks"][1]["status"], "SKIPPED");
+        assert_eq!(json!(world.run.detail("r"))["tasks"][1]["status"], "SKIPPED");
     }
 }
 
@@ -133,18 +134,18 @@ fn a_question_of_an_agent_is_no_approval_and_is_told_unanswered_after_the_usual_
 fn a_run_in_which_only_reviews_are_open_begins_nothing_without_a_slot() {
     let mut world = asked(required("a"), Review::default());
     assert!(world.run.is_parked());
-    assert_eq!(world.run.waiting_for(), Some("review"));
+    assert_eq!(world.run.waiting_for(), Some(WaitingFor::Review));
     world.grants.slot = false;
     world.pass(1_000);
     assert_eq!(world.run.next(world.now, &world.grants).needs, Needs::default(), "a person comes first");
     decide(&mut world, Decision::Reject { feedback: "again".into() });
-    assert_eq!((world.places().len(), world.run.waiting_for()), (0, Some("queue")));
+    assert_eq!((world.places().len(), world.run.waiting_for()), (0, Some(WaitingFor::Queue)));
     assert_eq!(world.run.next(world.now, &world.grants).needs, Needs { slot: true, ..Needs::default() });
     world.crash();
     assert!(world.run.is_parked(), "a restart gives it no slot");
-    assert_eq!((world.places().len(), world.run.waiting_for()), (0, Some("queue")));
+    assert_eq!((world.places().len(), world.run.waiting_for()), (0, Some(WaitingFor::Queue)));
     world.pass(YEAR_MS);
-    assert_eq!(world.run.waiting_for(), Some("queue"), "the time it waits for a slot is not its own");
+    assert_eq!(world.run.waiting_for(), Some(WaitingFor::Queue), "the time it waits for a slot is not its own");
     world.grants.slot = true;
     world.settle();
     assert_eq!((world.places(), world.run.is_parked()), (vec!["1"], false));

@@ -6,9 +6,12 @@ use super::world::{World, compiled, ensemble, task};
 use crate::decide::{Command, Refused};
 use crate::draft::{Draft, Ensemble};
 use crate::event::{CancelMode, Decision, Directive, End, Exit, Priority};
+use crate::gate::ReviewOutcome;
 use crate::message::FailureKind;
 use crate::schema::Schema;
 use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::status::Status;
+use crate::view::WaitingFor;
 
 fn two() -> World {
     World::new(&ensemble(vec![task("a", &[]), task("b", &[])]))
@@ -31,7 +34,7 @@ fn required() -> Draft {
 }
 
 fn statuses(world: &World) -> Vec<serde_json::Value> {
-    world.run.detail("r")["tasks"].as_array().unwrap().iter().map(|task| task["status"].clone()).collect()
+    json!(world.run.detail("r"))["tasks"].as_array().unwrap().iter().map(|task| task["status"].clone()).collect()
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn a_run_that_processes_died_over_is_ended_without_looking_at_what_it_holds() {
     world.command(Command::Poison).unwrap();
     assert_eq!(world.run.end(), Some(&End::Failed { error: "POISONED".to_owned() }));
     assert_eq!(statuses(&world), ["FAILED", "SKIPPED"]);
-    assert_eq!(world.run.detail("r")["error"], "POISONED");
+    assert_eq!(json!(world.run.detail("r"))["error"], "POISONED");
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn cancel_now_drops_everything_and_a_stronger_mode_strengthens() {
     assert_eq!(world.status(), "RUNNING");
     world.command(cancel(CancelMode::Now)).unwrap();
     assert_eq!(world.run.end(), Some(&End::Cancelled));
-    assert_eq!(world.command(cancel(CancelMode::Now)), Err(Refused::Ended { status: "CANCELLED" }));
+    assert_eq!(world.command(cancel(CancelMode::Now)), Err(Refused::Ended { status: Status::Cancelled }));
     let mut again = two();
     again.command(cancel(CancelMode::AfterTask)).unwrap();
     let length = again.log.len();
@@ -102,7 +105,7 @@ fn a_paused_run_begins_nothing_and_goes_on_where_it_was() {
     world.command(Command::Pause { by: "me".to_owned() }).unwrap();
     world.calls("1", &[("look", "{}")]);
     assert_eq!(world.places(), [""; 0]);
-    assert_eq!(world.run.waiting_for(), Some("resume"));
+    assert_eq!(world.run.waiting_for(), Some(WaitingFor::Resume));
     world.crash();
     assert_eq!(world.places(), [""; 0], "a restart does not resume it");
     world.command(Command::Resume { by: "me".to_owned() }).unwrap();
@@ -212,7 +215,7 @@ fn a_review_passes_edits_or_ends_the_run_by_its_first_decision() {
     world.answers("1", "draft");
     assert_eq!((world.places(), statuses(&world)), (vec![], vec![json!("WAITING"), json!("PENDING")]));
     decide(&mut world, Decision::Edit { output: "better".into() }).unwrap();
-    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Decided { verdict: "EDIT" }));
+    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Decided { verdict: ReviewOutcome::Edit }));
     assert_eq!(world.run.answer(), Some("better"));
 
     let mut world = reviewed(required(), Review::default());
@@ -249,7 +252,7 @@ fn an_edit_must_fit_the_task_s_schema() {
     world.answers("1", "1");
     assert!(matches!(decide(&mut world, Decision::Edit { output: "two".into() }), Err(Refused::Unfit(_))));
     decide(&mut world, Decision::Edit { output: "2".into() }).unwrap();
-    assert_eq!(world.run.detail("r")["tasks"][0]["parsedOutput"], 2);
+    assert_eq!(json!(world.run.detail("r"))["tasks"][0]["parsedOutput"], 2);
 }
 
 #[test]
@@ -320,7 +323,7 @@ fn a_cancel_closes_open_reviews() {
     assert_eq!(world.run.end(), Some(&End::Cancelled));
     let kinds = world.kinds(world.log.len() - 4);
     assert_eq!(kinds, ["cancel_requested", "review_closed", "task_failed", "ensemble_completed"]);
-    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Ended { status: "CANCELLED" }));
+    assert_eq!(decide(&mut world, Decision::Continue), Err(Refused::Ended { status: Status::Cancelled }));
 }
 
 #[test]
@@ -329,7 +332,7 @@ fn a_question_to_a_person_is_a_call_whose_result_is_the_answer() {
     let ask = |world: &mut World| {
         world.calls("1", &[("human_input", question), ("look", "{}")]);
         world.returns("1.0.1", "seen");
-        let review = &world.run.detail("r")["pendingReviews"][0];
+        let review = &json!(world.run.detail("r"))["pendingReviews"][0];
         assert_eq!((&review["taskDescription"], &review["timing"]), (&json!("Which one?"), &json!("DURING_EXECUTION")));
         assert_eq!((&review["options"], &review["taskOutput"]), (&json!(["a", "b"]), &json!("")));
         world.crash();

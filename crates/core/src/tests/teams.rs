@@ -112,7 +112,7 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
             _other => {}
         }
     }
-    let detail = world.run.detail("r");
+    let detail = json!(world.run.detail("r"));
     assert_eq!((&result["output"], &detail["output"]), (&json!("all done"), &json!("all done")), "the manager's");
     assert_eq!((&detail["taskCount"], &detail["completedTasks"]), (&json!(2), &json!(2)));
     assert_eq!(detail["tasks"].as_array().unwrap().len(), 2);

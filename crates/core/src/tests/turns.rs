@@ -95,7 +95,7 @@ fn whoever_allows_a_tool_for_the_thread_is_not_asked_about_it_again() {
     world.command(Command::Chat(allow)).unwrap();
     assert_eq!(world.places(), ["1.0.0", "1.0.1"]);
     let open = world.run.pending_approvals("turn-1");
-    assert_eq!((open.len(), &open[0]["tool_name"]), (1, &json!("put")), "other tools are asked about as before");
+    assert_eq!((open.len(), open[0].approval.tool_name.as_str()), (1, "put"), "other tools are asked about as before");
 }
 
 #[test]

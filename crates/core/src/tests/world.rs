@@ -320,7 +320,7 @@ impl World {
     }
 
     pub(super) fn status(&self) -> &'static str {
-        self.run.status()
+        self.run.status().word()
     }
 }
 

@@ -156,7 +156,7 @@ impl Running {
             if let Fact::ToolReturned { outcome, .. } = event.fact { Some(outcome) } else { None }
         };
         let outcomes = engine.history(run).await.unwrap().into_iter().filter_map(outcome).collect();
-        (engine.run(run).await.unwrap().status().to_owned(), outcomes)
+        (engine.run(run).await.unwrap().status().to_string(), outcomes)
     }
 
     pub(super) async fn cancel(&self, run: &str) {

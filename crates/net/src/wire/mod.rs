@@ -9,6 +9,7 @@ mod span;
 use std::sync::Arc;
 
 use consort_core::catalog::EffectClass;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -71,8 +72,8 @@ impl Frame {
     }
 }
 
-/// Something shared: a tool or a task of an ensemble.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Something others may use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Capability {
     /// Unique in its ensemble.
@@ -101,7 +102,7 @@ pub struct Capability {
 }
 
 /// What is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CapabilityKind {
     /// An agent's work.
@@ -259,7 +260,7 @@ pub struct CapacityUpdate {
 }
 
 /// Whether an ensemble takes work on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Availability {
     /// There is room.

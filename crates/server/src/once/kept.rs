@@ -14,6 +14,7 @@ use axum::http::response::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use consort_core::id::Millis;
+use consort_core::spec::Kind;
 use consort_log::clock::Clock;
 use consort_log::{Append, Error, Log, Order, Query, Record, Row, Seq};
 use serde_json::{Value, json};
@@ -211,7 +212,7 @@ async fn erase_old(log: &dyn Log, until: Millis) -> Result<(), Error> {
 
 async fn is_about_a_kept_run(log: &dyn Log, row: &Row) -> Result<bool, Error> {
     let Some(run) = row.tags.get("run") else { return Ok(false) };
-    let query = Query { kind: Some("run".to_owned()), stream: Some(run.clone()), ..Query::default() };
+    let query = Query { kind: Some(Kind::Run.word().to_owned()), stream: Some(run.clone()), ..Query::default() };
     Ok(log.list(query).await?.total > 0)
 }
 
@@ -230,6 +231,7 @@ pub(super) fn hex(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use consort_core::status::Status;
     use consort_log::MemoryLog;
 
     use super::*;
@@ -240,7 +242,7 @@ mod tests {
         let kept = |run: Option<&str>| Kept { print: "p".to_owned(), run: run.map(Arc::from), answer: None };
         let row = Row {
             kind: "run".into(),
-            status: "COMPLETED".into(),
+            status: Status::Completed.word().into(),
             started_at: 0,
             ended_at: Some(1),
             tags: BTreeMap::new(),

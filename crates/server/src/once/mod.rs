@@ -26,16 +26,14 @@ use crate::Site;
 use crate::access::Caller;
 use crate::audit::run_of;
 use crate::door::is_stream;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::routes::{submit, threads};
 use crate::wish::{Wish, accepts};
 
 /// The header.
 const HEADER: &str = "idempotency-key";
 /// Bytes of a key at most; it is stored with the run.
-const KEY_MAX: usize = 255;
-/// The code for a request whose outcome is not known.
-const UNKNOWN: &str = "OUTCOME_UNKNOWN";
+pub(crate) const KEY_MAX: usize = 255;
 /// The route whose runs hold the key themselves.
 const CLAIMING: &str = "/api/runs";
 /// Names the turn in which a key's run is submitted; no scope has a fourth line.
@@ -113,7 +111,7 @@ impl Once {
         };
         let kept = match self.kept(site).await {
             // A run that was made still holds the key, whatever became of the answer.
-            Err(problem) if problem.code() == UNKNOWN => None,
+            Err(problem) if problem.code() == Code::OutcomeUnknown => None,
             kept => kept?,
         };
         match kept {
@@ -161,7 +159,7 @@ impl Once {
             drop(turn);
             response
         };
-        let stopped = |_| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "the server is stopping");
+        let stopped = |_| Problem::new(Code::Unavailable, "the server is stopping");
         owner.keys.spawn(done).await.map_err(stopped)
     }
 
@@ -283,11 +281,11 @@ async fn read_answer(response: Response) -> (Response, Option<Answer>) {
 
 fn conflict() -> Problem {
     let message = "this Idempotency-Key was sent with another body before";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_CONFLICT", message)
+    Problem::new(Code::IdempotencyConflict, message)
 }
 
 fn unknown() -> Problem {
     let message = "the server stopped while it did this, or cannot read what came of it, so that is unknown: look \
         before you ask for it again with another Idempotency-Key";
-    Problem::new(StatusCode::CONFLICT, UNKNOWN, message)
+    Problem::new(Code::OutcomeUnknown, message)
 }

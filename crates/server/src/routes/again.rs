@@ -6,24 +6,43 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use axum::routing::post;
-use axum::{Extension, Router};
 use consort_core::fork::{Keep, Wanted};
-use consort_core::request;
-use serde_json::json;
+use consort_core::request::{self, shape};
+use consort_core::view::RunDetail;
 
-use super::submit::{accepted, answer, trace};
+use super::submit::{Accepted, answer, trace};
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
+use crate::problem::{Code, Problem};
 use crate::wish::Wish;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/runs/{id}/retry", post(retry)).route("/api/runs/{id}/fork", post(fork))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        again_as(post("/api/runs/{id}/retry", retry), "retryRun", "Run what did not complete again"),
+        again_as(post("/api/runs/{id}/fork", fork), "forkRun", "A new run that begins with the record of another"),
+    ]
+}
+
+/// An endpoint that makes a new run out of an old one.
+fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endpoint {
+    endpoint
+        .named(Tag::Runs, id, summary)
+        .needs(Scope::Run)
+        .takes(&[PREFER, TRACEPARENT])
+        .optional_body::<shape::Edits>()
+        .answers::<RunDetail<'_>>(StatusCode::OK, "What came of it, when that was waited for.")
+        .streams("What came of it, when that was waited for.")
+        .answers::<Accepted>(StatusCode::ACCEPTED, "A new run was taken.")
+        .with(&[LOCATION])
+        .fails(&[Code::BadRequest, Code::InvalidModel, Code::InvalidTaskOverride, Code::MissingInput])
+        .fails(&[Code::InvalidTool, Code::TemplateTooLarge, Code::RunNotFound, Code::RunActive, Code::RunCompleted])
+        .fails(&[Code::Conflict, Code::StorageDamaged, Code::ConcurrencyLimit])
 }
 
 /// A request for a new run out of an old one.
@@ -65,9 +84,6 @@ async fn again(site: &Site, asked: Asked, keep: fn(Keep) -> Keep) -> Result<Resp
     let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
     let (new, forked) = site.engine().fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
-    let mut told = accepted(forked.run.spec(), &warnings);
-    if let Some(origin) = json!(forked.run.descent()).as_object() {
-        told.extend(origin.clone());
-    }
-    answer(site, &new, told, wish).await
+    let accepted = Accepted::new(forked.run.spec(), &warnings).after(&forked.run);
+    answer(site, &new, accepted, wish).await
 }

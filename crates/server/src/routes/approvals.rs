@@ -3,27 +3,69 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
-use consort_core::chat::Answer;
-use serde_json::{Value, json};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use consort_core::chat::{Answer, PendingApproval};
+use consort_core::choice::{AnyCase, OneOf};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::steer::Applied;
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, Tag, get, post};
+use crate::problem::{Code, Problem};
 
-/// What a person can answer.
-pub(crate) const ANSWERS: &[(&str, Answer)] =
-    &[("allow", Answer::Allow), ("allow_for_chat", Answer::AllowForChat), ("deny", Answer::Deny)];
-
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/approvals", get(list)).route("/api/approvals/{id}", post(answer))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/approvals", list)
+            .named(Tag::Threads, "listApprovals", "Calls of chats that wait for a person")
+            .needs(Scope::Read)
+            .answers::<Approvals>(StatusCode::OK, "The open ones."),
+        post("/api/approvals/{id}", answer)
+            .named(Tag::Threads, "answerApproval", "Allow a call, or not")
+            .needs(Scope::Review)
+            .body::<ApprovalRequest>()
+            .answers::<Answered>(StatusCode::OK, "The answer holds.")
+            .fails(&[Code::BadRequest, Code::ApprovalNotFound, Code::ApprovalResolved, Code::RunCompleted])
+            .fails(&[Code::Conflict]),
+    ]
 }
 
-async fn list(State(site): State<Arc<Site>>, Extension(caller): Extension<Caller>) -> Result<Json<Value>, Problem> {
+/// The calls of a client's chats that wait for a person.
+#[derive(Serialize, JsonSchema)]
+struct Approvals {
+    total: usize,
+    approvals: Vec<PendingApproval>,
+}
+
+/// What a person says about a call.
+#[derive(JsonSchema)]
+struct ApprovalRequest {
+    #[schemars(with = "AnyCase<Answer>")]
+    decision: Answer,
+}
+
+/// A call that was answered.
+#[derive(Serialize, JsonSchema)]
+struct Answered {
+    approval_id: String,
+    #[schemars(with = "OneOf<Answer>")]
+    decision: Answer,
+    status: Applied,
+}
+
+impl ApprovalRequest {
+    fn read(sent: &Sent) -> Result<ApprovalRequest, Problem> {
+        let decision = sent.choice("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
+        Ok(ApprovalRequest { decision })
+    }
+}
+
+async fn list(State(site): State<Arc<Site>>, Extension(caller): Extension<Caller>) -> Result<Json<Approvals>, Problem> {
     let approvals = site.server.chats.approvals(&caller.0).await?;
-    Ok(Json(json!({ "total": approvals.len(), "approvals": approvals })))
+    Ok(Json(Approvals { total: approvals.len(), approvals }))
 }
 
 async fn answer(
@@ -31,8 +73,8 @@ async fn answer(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
-    let answer = sent?.word("decision", ANSWERS)?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
-    site.server.chats.approve(&caller.0, &id, answer).await?;
-    Ok(Json(json!({ "approval_id": id, "decision": answer.word(), "status": "APPLIED" })))
+) -> Result<Json<Answered>, Problem> {
+    let ApprovalRequest { decision } = ApprovalRequest::read(&sent?)?;
+    site.server.chats.approve(&caller.0, &id, decision).await?;
+    Ok(Json(Answered { approval_id: id, decision, status: Applied::Applied }))
 }

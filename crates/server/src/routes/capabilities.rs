@@ -1,86 +1,175 @@
 //! `GET /api/capabilities`: what a request can choose from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
-use axum::routing::get;
-use axum::{Json, Router};
-use consort_core::catalog::{ModelInfo, Permission, ToolInfo};
+use axum::http::StatusCode;
+use consort_core::catalog::{EffectClass, ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::dynamic::NETWORK;
 use consort_core::own_tool::OwnTool;
 use consort_core::template;
+use consort_core::view::PriceView;
 use consort_net::wire::{Capability, CapabilityKind};
-use consort_tools::{DynamicToolProvider, Tool};
-use serde_json::{Value, json};
+use consort_tools::DynamicToolProvider;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::Site;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Tag, get};
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/capabilities", get(capabilities))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/capabilities", capabilities)
+            .named(Tag::Tools, "capabilities", "What a request can choose from")
+            .needs(Scope::Read)
+            .answers::<Capabilities>(StatusCode::OK, "Tools, models, tasks and what is shared."),
+    ]
 }
 
-async fn capabilities(State(site): State<Arc<Site>>) -> Json<Value> {
+/// What a request can choose from.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Capabilities {
+    tools: Vec<ToolView>,
+    models: Vec<ModelView>,
+    preconfigured_tasks: Vec<TaskView>,
+    /// Values template variables have unless others are sent.
+    inputs: BTreeMap<String, String>,
+    shared_tasks: Vec<Capability>,
+    shared_tools: Vec<Capability>,
+    /// Servers whose tools come and go.
+    mcp_servers: Vec<McpServer>,
+}
+
+/// A tool that agents can be given.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Tool")]
+struct ToolView {
+    name: String,
+    description: String,
+    permission: Permission,
+    effect: EffectClass,
+    /// A JSON Schema.
+    input_schema: Value,
+    /// Whether it may be called directly.
+    direct: bool,
+    /// Why it cannot be called at the moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable: Option<String>,
+}
+
+/// A model that agents can ask.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Model")]
+struct ModelView {
+    alias: String,
+    provider: String,
+    context_tokens: u64,
+    max_output_tokens: u64,
+    tools: bool,
+    parallel_tool_calls: bool,
+    retries: u32,
+    fallback: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<PriceView>,
+}
+
+/// A configured task.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PreconfiguredTask")]
+struct TaskView {
+    description: String,
+    tools: Vec<String>,
+    /// The variables in its texts.
+    variables: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+/// A server whose tools come and go.
+#[derive(Serialize, JsonSchema)]
+struct McpServer {
+    name: String,
+    /// Names of its tools.
+    tools: Vec<String>,
+    /// Why none of them can be called at the moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable: Option<String>,
+}
+
+async fn capabilities(State(site): State<Arc<Site>>) -> Json<Capabilities> {
     Json(told(&site))
 }
 
 /// Everything there is to choose from.
-pub(crate) fn told(site: &Site) -> Value {
+pub(crate) fn told(site: &Site) -> Capabilities {
     let catalog = &site.server.catalog;
     let direct = &site.server.direct;
-    let tools = catalog.tools.iter().map(|info| tool(info, direct));
-    let tools = tools.chain(site.engine().seams().tools.live().map(|found| live(&*found, direct)));
-    let models = catalog.models.iter().map(|info| model(info));
+    let toolbox = &site.engine().seams().tools;
+    let configured = catalog.tools.iter().map(|info| tool(info, direct, None));
+    let live = toolbox.live().map(|found| tool(found.info(), direct, found.trouble()));
     let ensemble = &site.server.ensemble;
-    let tasks: Vec<Value> = ensemble.tasks.iter().map(task).collect();
     let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
         site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
-    let servers = site.engine().seams().tools.providers().filter(|provider| provider.name() != NETWORK);
-    let servers: Vec<Value> = servers.map(|provider| mcp_server(&**provider)).collect();
-    json!({ "tools": tools.collect::<Vec<_>>(), "models": models.collect::<Vec<_>>(), "preconfiguredTasks": tasks,
-        "inputs": ensemble.inputs, "sharedTasks": shared_tasks, "sharedTools": shared_tools, "mcpServers": servers })
+    let servers = toolbox.providers().filter(|provider| provider.name() != NETWORK);
+    Capabilities {
+        tools: configured.chain(live).collect(),
+        models: catalog.models.iter().map(|info| model(info)).collect(),
+        preconfigured_tasks: ensemble.tasks.iter().map(task).collect(),
+        inputs: ensemble.inputs.clone(),
+        shared_tasks,
+        shared_tools,
+        mcp_servers: servers.map(|provider| mcp_server(&**provider)).collect(),
+    }
 }
 
 /// A server whose tools come and go, with why none of them can be called if so.
-fn mcp_server(provider: &dyn DynamicToolProvider) -> Value {
-    let tools: Vec<String> = provider.resolve().iter().map(|tool| tool.info().name.clone()).collect();
-    let mut view = json!({ "name": provider.name(), "tools": tools });
-    if let (Some(reason), Value::Object(view)) = (provider.trouble(), &mut view) {
-        view.insert("unavailable".to_owned(), json!(reason));
-    }
-    view
+fn mcp_server(provider: &dyn DynamicToolProvider) -> McpServer {
+    let tools = provider.resolve().iter().map(|tool| tool.info().name.clone()).collect();
+    McpServer { name: provider.name().to_owned(), tools, unavailable: provider.trouble() }
 }
 
-/// A tool that comes and goes, with why it cannot be called at the moment if so.
-fn live(found: &dyn Tool, direct: &[Permission]) -> Value {
-    let mut view = tool(found.info(), direct);
-    if let (Some(reason), Value::Object(view)) = (found.trouble(), &mut view) {
-        view.insert("unavailable".to_owned(), json!(reason));
+/// A tool, with why it cannot be called at the moment if so.
+fn tool(info: &ToolInfo, direct: &[Permission], unavailable: Option<String>) -> ToolView {
+    ToolView {
+        name: info.name.clone(),
+        description: info.description.clone(),
+        permission: info.permission,
+        effect: info.effect,
+        input_schema: info.schema.json().clone(),
+        direct: direct.contains(&info.permission) && info.as_own() != Some(OwnTool::HumanInput),
+        unavailable,
     }
-    view
 }
 
-fn tool(info: &ToolInfo, direct: &[Permission]) -> Value {
-    json!({ "name": info.name, "description": info.description, "permission": info.permission, "effect": info.effect,
-        "inputSchema": info.schema.json(), "direct": direct.contains(&info.permission) && info.as_own() != Some(OwnTool::HumanInput) })
+fn model(info: &ModelInfo) -> ModelView {
+    ModelView {
+        alias: info.alias.clone(),
+        provider: info.provider.clone(),
+        context_tokens: info.context_tokens,
+        max_output_tokens: info.max_output_tokens,
+        tools: info.tools,
+        parallel_tool_calls: info.parallel_tool_calls,
+        retries: info.retries,
+        fallback: info.fallback.clone(),
+        price: info.price.map(|price| price.view()),
+    }
 }
 
-fn model(info: &ModelInfo) -> Value {
-    let mut view = json!({ "alias": info.alias, "provider": info.provider, "contextTokens": info.context_tokens,
-        "maxOutputTokens": info.max_output_tokens, "tools": info.tools, "parallelToolCalls": info.parallel_tool_calls,
-        "retries": info.retries, "fallback": info.fallback });
-    if let (Some(price), Value::Object(view)) = (info.price, &mut view) {
-        view.insert("price".to_owned(), price.view());
+fn task(task: &Draft) -> TaskView {
+    TaskView {
+        description: task.description.clone(),
+        tools: task.tools.clone(),
+        variables: variables(task).into_iter().map(str::to_owned).collect(),
+        name: task.name.clone(),
     }
-    view
-}
-
-fn task(task: &Draft) -> Value {
-    let mut view = json!({ "description": task.description, "tools": task.tools, "variables": variables(task) });
-    if let (Some(name), Value::Object(view)) = (&task.name, &mut view) {
-        view.insert("name".to_owned(), json!(name));
-    }
-    view
 }
 
 /// The variables of everything that is resolved, each once, in their order.

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::http::header::LOCATION;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
-use consort_core::time::iso;
+use axum::{Extension, Json};
+use consort_core::frame::field::Iso;
+use consort_core::view::Damage;
 use consort_tools::collections::{Added, Collection, Hit, KIND};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, LOCATION, Tag, get, post};
+use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
 /// Passages in an answer, unless more are asked for.
@@ -23,21 +25,111 @@ const HITS: usize = 10;
 /// Passages in an answer at most.
 const HITS_MAX: usize = 50;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/collections", get(list).post(create))
-        .route("/api/collections/{name}/documents", post(add))
-        .route("/api/collections/{name}/search", get(search))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/collections", list)
+            .named(Tag::Collections, "listCollections", "Collections of documents")
+            .needs(Scope::Read)
+            .answers::<Collections>(StatusCode::OK, "All of them."),
+        post("/api/collections", create)
+            .named(Tag::Collections, "createCollection", "Make a collection")
+            .needs(Scope::Run)
+            .body::<CollectionRequest>()
+            .answers::<CollectionView>(StatusCode::CREATED, "It is there.")
+            .with(&[LOCATION])
+            .fails(&[Code::BadRequest, Code::CollectionExists]),
+        post("/api/collections/{name}/documents", add)
+            .named(Tag::Collections, "addDocument", "Add a document")
+            .needs(Scope::Run)
+            .body::<DocumentRequest>()
+            .answers::<AddedDocument>(StatusCode::CREATED, "It can be found.")
+            .fails(&[Code::BadRequest, Code::CollectionNotFound]),
+        get("/api/collections/{name}/search", search)
+            .named(Tag::Collections, "searchCollection", "Find passages")
+            .needs(Scope::Read)
+            .query::<Search>()
+            .answers::<Hits>(StatusCode::OK, "The best ones first.")
+            .fails(&[Code::BadRequest, Code::CollectionNotFound]),
+    ]
 }
 
-async fn list(State(site): State<Arc<Site>>) -> Result<Json<Value>, Problem> {
+/// All collections.
+#[derive(Serialize, JsonSchema)]
+struct Collections {
+    collections: Vec<CollectionView>,
+}
+
+/// Documents to be searched.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Collection")]
+struct CollectionView {
+    name: String,
+    documents: u64,
+    created_at: Iso,
+    updated_at: Iso,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// A collection that is to be made.
+#[derive(JsonSchema)]
+struct CollectionRequest {
+    name: String,
+}
+
+/// A document that is to be added.
+#[derive(JsonSchema)]
+struct DocumentRequest {
+    title: String,
+    content: String,
+}
+
+/// A document that was added.
+#[derive(Serialize, JsonSchema)]
+struct AddedDocument {
+    id: u64,
+    collection: String,
+    title: String,
+    /// Whether it is found by its meaning too. False without `[chat] embeddings`, and while that model does not answer: it is asked again later.
+    embedded: bool,
+}
+
+#[derive(JsonSchema)]
+struct Search {
+    /// The words to look for.
+    #[schemars(length(min = 1))]
+    q: String,
+    /// How many at most.
+    #[schemars(with = "Option<usize>", range(min = 1, max = HITS_MAX), extend("default" = HITS))]
+    limit: usize,
+}
+
+/// Passages that were found.
+#[derive(Serialize, JsonSchema)]
+struct Hits {
+    results: Vec<HitView>,
+}
+
+/// A passage that was found.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Hit")]
+struct HitView {
+    collection: String,
+    document_id: u64,
+    title: String,
+    snippet: String,
+    score: f64,
+}
+
+async fn list(State(site): State<Arc<Site>>) -> Result<Json<Collections>, Problem> {
     let mut collections = site.server.chats.collections().list().await?;
     for collection in &mut collections {
         let known = site.engine().damage(&format!("{KIND}/{}", collection.name));
         collection.damage = collection.damage.take().or(known);
     }
-    let collections: Vec<Value> = collections.iter().map(listed).collect();
-    Ok(Json(json!({ "collections": collections })))
+    Ok(Json(Collections { collections: collections.into_iter().map(listed).collect() }))
 }
 
 async fn create(
@@ -45,12 +137,11 @@ async fn create(
     Extension(caller): Extension<Caller>,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let sent = sent?;
-    let now = site.engine().seams().clock.now();
-    let made = site.server.chats.collections().create(sent.text("name")?, now).await?;
+    let request = CollectionRequest { name: sent?.text("name")?.to_owned() };
+    let made = site.server.chats.collections().create(&request.name, site.now()).await?;
     tracing::info!(collection = made.name, by = caller.0, "made");
-    let location = [(LOCATION, format!("/api/collections/{}/search", made.name))];
-    Ok((StatusCode::CREATED, location, Json(listed(&made))).into_response())
+    let location = [(header::LOCATION, format!("/api/collections/{}/search", made.name))];
+    Ok((StatusCode::CREATED, location, Json(listed(made))).into_response())
 }
 
 async fn add(
@@ -60,34 +151,41 @@ async fn add(
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let sent = sent?;
-    let (title, content) = (sent.text("title")?, sent.text("content")?);
-    let now = site.engine().seams().clock.now();
-    let Added { document, embedded } = site.server.chats.collections().add(&name, title, content, now).await?;
+    let request = DocumentRequest { title: sent.text("title")?.to_owned(), content: sent.text("content")?.to_owned() };
+    let collections = site.server.chats.collections();
+    let Added { document, embedded } = collections.add(&name, &request.title, &request.content, site.now()).await?;
     tracing::info!(collection = name, document, embedded, by = caller.0, "document added");
-    let added = json!({ "id": document, "collection": name, "title": title, "embedded": embedded });
+    let added = AddedDocument { id: document, collection: name, title: request.title, embedded };
     Ok((StatusCode::CREATED, Json(added)).into_response())
 }
 
-async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let max = pairs.number("limit", 1..=HITS_MAX, HITS)?;
-    let query = pairs.first("q").filter(|query| !query.trim().is_empty());
-    let query = query.ok_or_else(|| Problem::bad_request("`q` is required: the words to look for"))?;
-    let hits = site.server.chats.collections().search(query, &[name], max, site.now()).await?;
-    Ok(Json(json!({ "results": hits.iter().map(found).collect::<Vec<_>>() })))
+async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: Pairs) -> Result<Json<Hits>, Problem> {
+    let Search { q, limit } = Search::read(&pairs)?;
+    let hits = site.server.chats.collections().search(&q, &[name], limit, site.now()).await?;
+    Ok(Json(Hits { results: hits.into_iter().map(found).collect() }))
 }
 
-fn listed(collection: &Collection) -> Value {
-    let Collection { name, documents, created_at, updated_at, damage } = collection;
-    let mut view =
-        json!({ "name": name, "documents": documents, "createdAt": iso(*created_at), "updatedAt": iso(*updated_at) });
-    if let (Value::Object(view), Some(reason)) = (&mut view, damage) {
-        view.insert("damaged".to_owned(), true.into());
-        view.insert("damagedReason".to_owned(), reason.as_str().into());
+impl Search {
+    fn read(pairs: &Pairs) -> Result<Search, Problem> {
+        let limit = pairs.number("limit", 1..=HITS_MAX, HITS)?;
+        let q = pairs.first("q").filter(|query| !query.trim().is_empty());
+        let q = q.ok_or_else(|| Problem::bad_request("`q` is required: the words to look for"))?;
+        Ok(Search { q: q.to_owned(), limit })
     }
-    view
 }
 
-fn found(hit: &Hit) -> Value {
-    json!({ "collection": hit.collection, "documentId": hit.document, "title": hit.title, "snippet": hit.snippet,
-        "score": hit.score })
+fn listed(collection: Collection) -> CollectionView {
+    let Collection { name, documents, created_at, updated_at, damage } = collection;
+    CollectionView {
+        name,
+        documents,
+        created_at: Iso(created_at),
+        updated_at: Iso(updated_at),
+        damage: Damage::of(damage),
+    }
+}
+
+fn found(hit: Hit) -> HitView {
+    let Hit { collection, document, title, snippet, score } = hit;
+    HitView { collection, document_id: document, title, snippet, score }
 }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use consort_core::request::shape::AsSent;
+use schemars::JsonSchema;
 
 use crate::Site;
-use crate::problem::Problem;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, get};
+use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 use crate::sse::{Filter, first, sse};
 use crate::wish::accepts;
@@ -19,9 +21,41 @@ use crate::wish::accepts;
 const LIMIT_MAX: usize = 1_000;
 const LIMIT: usize = 100;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/runs/{id}/events", get(events))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let stream = "Server-sent events until the run's result; a page when `Accept` is `application/json`.";
+    vec![
+        get("/api/runs/{id}/events", events)
+            .named(Tag::Runs, "runEvents", "A run's frames, as they come or page by page")
+            .needs(Scope::Read)
+            .query::<EventsQuery>()
+            .takes(&[FROM, LAST_EVENT_ID])
+            .streams(stream)
+            .answers::<Frames>(StatusCode::OK, stream)
+            .fails(&[Code::BadRequest, Code::RunNotFound, Code::StorageDamaged]),
+    ]
 }
+
+/// The frames that are wanted.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "read by whoever makes the stream or the page")]
+pub(super) struct EventsQuery {
+    /// How many at most, in a page.
+    #[schemars(range(min = 1, max = LIMIT_MAX), extend("default" = LIMIT))]
+    limit: Option<usize>,
+    /// Types wanted in a stream, with commas between them; all when absent.
+    events: Option<String>,
+}
+
+/// A page of frames.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "frames are JSON already when they are put into a page")]
+pub(super) struct Frames {
+    events: Vec<AsSent<Frame>>,
+}
+
+/// A frame, as it is described apart.
+#[derive(JsonSchema)]
+struct Frame;
 
 async fn events(
     State(site): State<Arc<Site>>,

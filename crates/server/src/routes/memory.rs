@@ -5,51 +5,111 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::{delete, get};
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
 use consort_core::chore;
-use consort_core::time::iso;
+use consort_core::frame::field::Iso;
+use consort_core::view::Damage;
 use consort_log as log;
 use consort_runtime::engine;
-use consort_tools::memory::{Entry, Memory, Scope};
-use serde_json::{Value, json};
+use consort_tools::memory::{self, Entry, Memory};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
-use crate::access::Caller;
-use crate::problem::Problem;
-use crate::query::Pairs;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::problem::{Code, Problem};
+use crate::query::{Page, Pairs};
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/memory", get(scopes))
-        .route("/api/memory/{scope}", get(entries).delete(forget))
-        .route("/api/memory/{scope}/{key}", delete(forget_one))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/memory", scopes)
+            .named(Tag::Memory, "listScopes", "What runs remember for later ones")
+            .needs(Scope::Read)
+            .query::<Page>()
+            .answers::<Scopes>(StatusCode::OK, "The names things are remembered under.")
+            .fails(&[Code::BadRequest]),
+        get("/api/memory/{scope}", entries)
+            .named(Tag::Memory, "getScope", "What is remembered under a name")
+            .needs(Scope::Read)
+            .answers::<Remembered>(StatusCode::OK, "The entries, the oldest first.")
+            .fails(&[Code::NotFound]),
+        delete("/api/memory/{scope}", forget)
+            .named(Tag::Memory, "forgetScope", "Forget everything under a name")
+            .needs(Scope::Run)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
+            .fails(&[Code::NotFound]),
+        delete("/api/memory/{scope}/{key}", forget_one)
+            .named(Tag::Memory, "forgetEntry", "Forget one entry")
+            .needs(Scope::Run)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
+            .fails(&[Code::NotFound]),
+    ]
 }
 
-async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let (offset, limit) = pairs.page()?;
+/// Names that runs remember under.
+#[derive(Serialize, JsonSchema)]
+struct Scopes {
+    scopes: Vec<ListedScope>,
+    total: usize,
+}
+
+/// A name runs remember under.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Scope")]
+struct ListedScope {
+    scope: String,
+    #[serde(rename = "type")]
+    kind: ScopeKind,
+    entries: u64,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// What is remembered under a name.
+#[derive(Serialize, JsonSchema)]
+struct Remembered {
+    scope: String,
+    #[serde(rename = "type")]
+    kind: ScopeKind,
+    entries: Vec<MemoryEntry>,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// Something that is remembered.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemoryEntry {
+    key: String,
+    text: String,
+    created_at: Iso,
+}
+
+/// Who remembers.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ScopeKind {
+    Memory,
+    Reflection,
+}
+
+async fn scopes(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Scopes>, Problem> {
+    let Page { offset, limit } = pairs.page()?;
     let (scopes, total) = memory(&site).scopes(offset, limit).await.map_err(engine::Error::from)?;
-    let row = |Scope { name, entries, damage }: Scope| {
-        with_damage(json!({ "scope": name, "type": kind(&name), "entries": entries }), damage)
+    let row = |memory::Scope { name, entries, damage }: memory::Scope| {
+        let kind = kind(&name);
+        ListedScope { scope: name, kind, entries, damage: Damage::of(damage) }
     };
-    let rows: Vec<Value> = scopes.into_iter().map(row).collect();
-    Ok(Json(json!({ "scopes": rows, "total": total })))
+    Ok(Json(Scopes { scopes: scopes.into_iter().map(row).collect(), total }))
 }
 
-/// The same with why it cannot be read, if it cannot.
-fn with_damage(mut view: Value, damage: Option<String>) -> Value {
-    if let (Value::Object(view), Some(reason)) = (&mut view, damage) {
-        view.insert("damaged".to_owned(), true.into());
-        view.insert("damagedReason".to_owned(), reason.into());
-    }
-    view
-}
-
-async fn entries(State(site): State<Arc<Site>>, Path(scope): Path<String>) -> Result<Json<Value>, Problem> {
-    let entry = |entry: Entry| json!({ "key": entry.key, "text": entry.text, "createdAt": iso(entry.at) });
+async fn entries(State(site): State<Arc<Site>>, Path(scope): Path<String>) -> Result<Json<Remembered>, Problem> {
+    let entry = |Entry { key, text, at }: Entry| MemoryEntry { key, text, created_at: Iso(at) };
     let (entries, damage) = known(&site, &scope).await?;
-    let entries: Vec<Value> = entries.into_iter().map(entry).collect();
-    Ok(Json(with_damage(json!({ "scope": scope, "type": kind(&scope), "entries": entries }), damage)))
+    let kind = kind(&scope);
+    let entries = entries.into_iter().map(entry).collect();
+    Ok(Json(Remembered { scope, kind, entries, damage: Damage::of(damage) }))
 }
 
 async fn forget(
@@ -91,13 +151,13 @@ async fn known(site: &Site, scope: &str) -> Result<(Vec<Entry>, Option<String>),
 }
 
 fn nothing(name: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("nothing is remembered as '{name}'"))
+    Problem::new(Code::NotFound, format!("nothing is remembered as '{name}'"))
 }
 
 fn memory(site: &Site) -> Memory {
     Memory::new(site.engine().seams().log.clone())
 }
 
-fn kind(scope: &str) -> &'static str {
-    if chore::is_reflection(scope) { "reflection" } else { "memory" }
+fn kind(scope: &str) -> ScopeKind {
+    if chore::is_reflection(scope) { ScopeKind::Reflection } else { ScopeKind::Memory }
 }

@@ -2,27 +2,33 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, Method};
 use axum::middleware::Next;
 use axum::response::Response;
-use axum::routing::get;
+use consort_core::choice::Choice;
 use consort_core::spec::Kind;
+use consort_core::status::Status;
 use consort_log::Query;
 use consort_runtime::admission::Load;
 use consort_runtime::meters::{Meter, gauge};
 
-use super::runs::STATUSES;
 use crate::Site;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Tag, get};
 use crate::problem::Problem;
 
 /// Methods that are told apart.
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/metrics", get(metrics))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/metrics", metrics)
+            .named(Tag::Server, "metrics", "What there is and what has happened, for Prometheus")
+            .needs(Scope::Read)
+            .answers_text("text/plain", "Metrics."),
+    ]
 }
 
 async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'static str); 1], String), Problem> {
@@ -35,8 +41,9 @@ async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'stati
         gauge(&mut text, name, help, &counts.each_ref().map(|(labels, count)| (&labels[..], *count)));
     }
     let mut stored = Vec::new();
-    for status in STATUSES {
-        let query = Query { kind: Some("run".to_owned()), status: Some(status.to_owned()), ..Query::default() };
+    for (status, _) in Status::WORDS.iter().copied() {
+        let kind = Some(Kind::Run.word().to_owned());
+        let query = Query { kind, status: Some(status.to_owned()), ..Query::default() };
         stored.push(([("status", status)], site.engine().list(query).await?.total));
     }
     let stored: Vec<_> = stored.iter().map(|(labels, count)| (&labels[..], *count)).collect();

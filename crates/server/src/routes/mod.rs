@@ -1,7 +1,7 @@
-//! One file per resource.
+//! One file per resource: its endpoints, what they take and what they answer.
 
 mod again;
-pub(crate) mod approvals;
+mod approvals;
 pub(crate) mod capabilities;
 mod collections;
 pub(crate) mod describe;
@@ -22,44 +22,68 @@ mod turns;
 mod workflows;
 mod workspace;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::extract::MatchedPath;
+use axum::http::{Method, StatusCode};
 use axum::routing::{MethodRouter, any};
 
 use crate::Site;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Needs};
 use crate::ws;
+
+/// What each route needs, by its path and method.
+static NEEDS: LazyLock<HashMap<(&'static str, Method), Needs>> =
+    LazyLock::new(|| endpoints().into_iter().map(|one| ((one.path, one.method), one.needs)).collect());
+
+/// Every endpoint there is, in the order of the description.
+pub(crate) fn endpoints() -> Vec<Endpoint> {
+    let groups = [
+        runs::endpoints(),
+        submit::endpoints(),
+        steer::endpoints(),
+        again::endpoints(),
+        events::endpoints(),
+        reviews::endpoints(),
+        approvals::endpoints(),
+        threads::endpoints(),
+        turns::endpoints(),
+        collections::endpoints(),
+        tools::endpoints(),
+        capabilities::endpoints(),
+        network::endpoints(),
+        facts::endpoints(),
+        memory::endpoints(),
+        traces::endpoints(),
+        workspace::endpoints(),
+        status::endpoints(),
+        metrics::endpoints(),
+        describe::endpoints(),
+        ws::endpoints(),
+        workflows::endpoints(),
+    ];
+    groups.into_iter().flatten().collect()
+}
 
 /// Every route there is.
 pub(crate) fn all() -> Router<Arc<Site>> {
-    Router::new()
-        .merge(again::routes())
-        .merge(approvals::routes())
-        .merge(capabilities::routes())
-        .merge(collections::routes())
-        .merge(describe::routes())
-        .merge(events::routes())
-        .merge(facts::routes())
-        .merge(memory::routes())
-        .merge(metrics::routes())
-        .merge(network::routes())
-        .merge(reviews::routes())
-        .merge(runs::routes())
-        .merge(status::routes())
-        .merge(steer::routes())
-        .merge(submit::routes())
-        .merge(threads::routes())
-        .merge(tools::routes())
-        .merge(traces::routes())
-        .merge(turns::routes())
-        .merge(workflows::routes())
-        .merge(workspace::routes())
-        .merge(ws::routes())
-        // What is not there is behind the same door as what is.
-        .route("/api", nothing())
-        .route("/api/", nothing())
-        .route("/api/{*rest}", nothing())
+    let routed = |router: Router<Arc<Site>>, endpoint: Endpoint| router.route(endpoint.path, endpoint.router);
+    // What is not there is behind the same door as what is.
+    let nowhere = ["/api", "/api/", "/api/{*rest}"].into_iter();
+    let router = nowhere.fold(Router::new(), |router, path| router.route(path, nothing()));
+    endpoints().into_iter().fold(router, routed)
+}
+
+/// What a request must show, by the route it has taken. What is no route needs
+/// what looking or changing something needs at least.
+pub(crate) fn needs(method: &Method, route: Option<&MatchedPath>) -> Needs {
+    let method = if method == Method::HEAD { Method::GET } else { method.clone() };
+    let least = if method == Method::GET { Scope::Read } else { Scope::Run };
+    let path = NEEDS.keys().map(|(path, _)| *path).find(|path| route.is_some_and(|route| route.as_str() == *path));
+    path.and_then(|path| NEEDS.get(&(path, method))).copied().unwrap_or(Needs::Scope(least))
 }
 
 fn nothing() -> MethodRouter<Arc<Site>> {

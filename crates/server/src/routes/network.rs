@@ -2,69 +2,168 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
-use axum::routing::get;
-use axum::{Json, Router};
-use consort_core::time::iso;
+use axum::http::StatusCode;
+use consort_core::frame::field::Iso;
 use consort_net::Gone;
 use consort_net::network::{PeerView, RequestView};
-use serde_json::{Value, json};
+use consort_net::wire::{Availability, Capability, Hello};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Tag, get};
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/network", get(network))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/network", network)
+            .named(Tag::Network, "network", "The other ensembles, and what they share")
+            .needs(Scope::Read)
+            .answers::<Network>(StatusCode::OK, "This one and its peers."),
+    ]
 }
 
-async fn network(State(site): State<Arc<Site>>) -> Json<Value> {
+/// This ensemble and the others.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Network {
+    ensemble: String,
+    realm: Option<String>,
+    version: String,
+    lease_ms: u64,
+    status: Availability,
+    /// How much of its room for peers' work is taken, from 0 to 1.
+    current_load: f64,
+    /// How much it does for peers at a time.
+    max_concurrent: u64,
+    shared_capabilities: Vec<Capability>,
+    /// How many are known here.
+    capabilities: usize,
+    peers: Vec<Peer>,
+    /// Ensembles that were here and went away, the newest first, at most 100.
+    gone: Vec<GonePeer>,
+}
+
+/// Another ensemble.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Peer {
+    name: String,
+    connected: bool,
+    /// Whether the link was opened from here.
+    dialled: bool,
+    /// Since when it is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Iso>,
+    #[serde(flatten)]
+    about: About,
+    /// Why there is no link, or what is wrong with what it says about itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Availability>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current_load: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_concurrent: Option<u64>,
+    /// What it was asked for and has not answered, at most 100.
+    requests: Vec<PeerRequest>,
+}
+
+/// What an ensemble says about itself, as far as it is known.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ensemble: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    realm: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    /// What it shares, or shared.
+    shared_capabilities: Vec<Capability>,
+}
+
+/// An ensemble that went away.
+#[derive(Serialize, JsonSchema)]
+struct GonePeer {
+    name: String,
+    /// When it went away.
+    at: Iso,
+    #[serde(flatten)]
+    about: About,
+}
+
+/// Something a peer was asked for, and how far it says it is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PeerRequest {
+    request_id: String,
+    capability: String,
+    /// As the peer says, like the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 100))]
+    percent_complete: Option<u8>,
+}
+
+async fn network(State(site): State<Arc<Site>>) -> Json<Network> {
     let network = &site.server.network;
     let about = network.introduction();
-    let peers: Vec<Value> = network.peers().iter().map(peer).collect();
-    let gone: Vec<Value> = network.gone().iter().map(gone).collect();
     let capacity = network.capacity();
-    let size = network.registry(|registry| registry.size());
-    Json(json!({ "ensemble": about.ensemble, "realm": about.realm, "version": about.version,
-        "leaseMs": about.lease_ms, "status": capacity.status, "currentLoad": capacity.current_load,
-        "maxConcurrent": capacity.max_concurrent, "sharedCapabilities": about.shared_capabilities,
-        "capabilities": size, "peers": peers, "gone": gone }))
+    Json(Network {
+        ensemble: about.ensemble,
+        realm: about.realm,
+        version: about.version.unwrap_or_default(),
+        lease_ms: about.lease_ms.unwrap_or_default(),
+        status: capacity.status,
+        current_load: capacity.current_load,
+        max_concurrent: capacity.max_concurrent,
+        shared_capabilities: about.shared_capabilities,
+        capabilities: network.registry(|registry| registry.size()),
+        peers: network.peers().into_iter().map(peer).collect(),
+        gone: network.gone().into_iter().map(gone).collect(),
+    })
 }
 
-fn peer(peer: &PeerView) -> Value {
-    let hello = peer.hello.clone().unwrap_or_default();
-    let mut view = json!({ "name": peer.name, "connected": peer.connected, "dialled": peer.dialled,
-        "since": peer.since.map(iso), "ensemble": hello.ensemble,
-        "realm": hello.realm, "version": hello.version, "error": peer.trouble,
-        "status": peer.capacity.as_ref().map(|capacity| capacity.status),
-        "currentLoad": peer.capacity.as_ref().map(|capacity| capacity.current_load),
-        "maxConcurrent": peer.capacity.as_ref().map(|capacity| capacity.max_concurrent),
-        "sharedCapabilities": hello.shared_capabilities,
-        "requests": peer.requests.iter().map(request).collect::<Vec<_>>() });
-    known(&mut view);
-    view
-}
-
-fn gone(gone: &Gone) -> Value {
-    let Gone { name, at, hello } = gone;
-    let mut view = json!({ "name": name, "at": iso(*at), "ensemble": hello.ensemble, "realm": hello.realm,
-        "version": hello.version, "sharedCapabilities": hello.shared_capabilities });
-    known(&mut view);
-    view
-}
-
-/// Leaves out what is not known.
-fn known(view: &mut Value) {
-    if let Value::Object(view) = view {
-        view.retain(|_, value| !value.is_null());
+fn peer(peer: PeerView) -> Peer {
+    let PeerView { name, connected, since, dialled, trouble, hello, capacity, requests } = peer;
+    let capacity = capacity.as_ref();
+    Peer {
+        name,
+        connected,
+        dialled,
+        since: since.map(Iso),
+        about: about(hello.unwrap_or_default()),
+        error: trouble,
+        status: capacity.map(|capacity| capacity.status),
+        current_load: capacity.map(|capacity| capacity.current_load),
+        max_concurrent: capacity.map(|capacity| capacity.max_concurrent),
+        requests: requests.into_iter().map(request).collect(),
     }
 }
 
-/// Something the peer was asked for, and how far it says it is.
-fn request(request: &RequestView) -> Value {
-    let mut view = json!({ "requestId": request.id, "capability": request.capability });
-    if let (Value::Object(view), Some(progress)) = (&mut view, &request.progress) {
-        let said = [("status", json!(progress.status)), ("message", json!(progress.message))];
-        let said = said.into_iter().chain([("percentComplete", json!(progress.percent_complete))]);
-        view.extend(said.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)));
+fn gone(gone: Gone) -> GonePeer {
+    GonePeer { name: gone.name.to_string(), at: Iso(gone.at), about: about(gone.hello) }
+}
+
+fn about(hello: Hello) -> About {
+    let Hello { ensemble, realm, version, shared_capabilities, .. } = hello;
+    About { ensemble, realm, version, shared_capabilities }
+}
+
+fn request(request: RequestView) -> PeerRequest {
+    let said = request.progress;
+    PeerRequest {
+        request_id: request.id,
+        capability: request.capability,
+        status: said.as_ref().and_then(|said| said.status.clone()),
+        message: said.as_ref().and_then(|said| said.message.clone()),
+        percent_complete: said.and_then(|said| said.percent_complete),
     }
-    view
 }

@@ -4,21 +4,27 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
+use consort_core::choice::{AnyCase, Choice};
 use consort_core::decide::{Command, Refused};
 use consort_core::event::Decision;
 use consort_core::frame::parse_review_id;
 use consort_core::gate::Standing;
 use consort_core::spec::Kind;
+use consort_core::text::Text;
+use consort_core::view::Review;
 use consort_log::{self as log, Order, Query};
 use consort_runtime::engine::{self, Engine};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
+use super::steer::Applied;
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, Tag, get, post};
+use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
 /// Runs looked through for open reviews; more are never under way at once.
@@ -37,28 +43,81 @@ enum Word {
     Reject,
 }
 
-const WORDS: &[(&str, Word)] = &[
-    ("CONTINUE", Word::Continue),
-    ("APPROVE", Word::Continue),
-    ("EDIT", Word::Edit),
-    ("EXIT_EARLY", Word::ExitEarly),
-    ("REJECT", Word::Reject),
-];
-
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/reviews", get(list)).route("/api/reviews/{id}", post(decide))
+impl Choice for Word {
+    const WORDS: &'static [(&'static str, Word)] = &[
+        ("CONTINUE", Word::Continue),
+        ("APPROVE", Word::Continue),
+        ("EDIT", Word::Edit),
+        ("EXIT_EARLY", Word::ExitEarly),
+        ("REJECT", Word::Reject),
+    ];
 }
 
-async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let mut reviews: Vec<Value> = Vec::new();
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/reviews", list)
+            .named(Tag::Reviews, "listReviews", "What waits for a person")
+            .needs(Scope::Read)
+            .query::<ReviewsQuery>()
+            .answers::<Reviews>(StatusCode::OK, "The open reviews."),
+        post("/api/reviews/{id}", decide)
+            .named(Tag::Reviews, "decideReview", "Decide a review")
+            .needs(Scope::Review)
+            .body::<DecisionRequest>()
+            .answers::<Decided>(StatusCode::OK, "The decision holds.")
+            .fails(&[Code::BadRequest, Code::InvalidInput, Code::ReviewNotFound, Code::ReviewResolved])
+            .fails(&[Code::RejectedTooOften, Code::RunCompleted, Code::StorageDamaged]),
+    ]
+}
+
+/// The reviews that are wanted.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct ReviewsQuery {
+    /// Of this run only.
+    run_id: Option<String>,
+}
+
+/// What waits for a person.
+#[derive(Serialize, JsonSchema)]
+struct Reviews {
+    total: usize,
+    reviews: Vec<Review>,
+}
+
+/// What a person says about an output.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct DecisionRequest {
+    /// APPROVE is CONTINUE.
+    #[schemars(with = "AnyCase<Word>")]
+    decision: Word,
+    /// Needed by EDIT.
+    revised_output: Option<String>,
+    /// Needed by REJECT.
+    feedback: Option<String>,
+}
+
+/// A decision that holds.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Decided {
+    review_id: String,
+    decision: String,
+    status: Applied,
+}
+
+async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Reviews>, Problem> {
+    let wanted = ReviewsQuery { run_id: pairs.first("runId").map(str::to_owned) };
+    let mut reviews = Vec::new();
     for kind in REVIEWED {
-        reviews.extend(open(&site.engine().only(kind), kind, pairs.first("runId")).await?);
+        reviews.extend(open(&site.engine().only(kind), kind, wanted.run_id.as_deref()).await?);
     }
-    Ok(Json(json!({ "total": reviews.len(), "reviews": reviews })))
+    Ok(Json(Reviews { total: reviews.len(), reviews }))
 }
 
 /// What waits for a person in runs of a kind, the oldest run first.
-async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Value>, Problem> {
+async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Review>, Problem> {
     let query = Query {
         kind: Some(kind.word().to_owned()),
         stream: run.map(str::to_owned),
@@ -93,7 +152,7 @@ async fn decide(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Decided>, Problem> {
     let sent = sent.as_ref().map_err(Problem::clone);
     Ok(Json(decided(&site, &caller, &id, sent).await?))
 }
@@ -105,7 +164,7 @@ pub(crate) async fn decided(
     caller: &Caller,
     id: &str,
     sent: Result<&Sent, Problem>,
-) -> Result<Value, Problem> {
+) -> Result<Decided, Problem> {
     let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
     match standing(site, run, review).await? {
         None => return Err(unknown(id)),
@@ -117,11 +176,13 @@ pub(crate) async fn decided(
     let asked = reviewing(site, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
     asked.map_err(|error| {
         if let engine::Error::Refused(Refused::Decided { verdict }) = &error {
-            return Problem::resolved(id, verdict);
+            return Problem::resolved(id, *verdict);
         }
         Problem::of_run(run, error)
     })?;
-    Ok(json!({ "reviewId": id, "decision": sent.0.get("decision"), "status": "APPLIED" }))
+    // It is repeated as it was said.
+    let said = sent.optional_text("decision")?.unwrap_or_default().to_owned();
+    Ok(Decided { review_id: id.to_owned(), decision: said, status: Applied::Applied })
 }
 
 async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
@@ -133,19 +194,32 @@ async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing
 }
 
 fn unknown(id: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "REVIEW_NOT_FOUND", format!("No review with ID {id}"))
+    Problem::new(Code::ReviewNotFound, format!("No review with ID {id}"))
 }
 
 fn decision(sent: &Sent) -> Result<Decision, Problem> {
-    let word = sent.word("decision", WORDS)?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
-    let needed = |name| {
-        let text = sent.optional_text(name)?;
-        text.map(|text| text.to_owned().into()).ok_or_else(|| Problem::bad_request(format!("`{name}` is required")))
+    let request = DecisionRequest::read(sent)?;
+    let needed = |text: Option<String>, name| {
+        text.map(Text::from).ok_or_else(|| Problem::bad_request(format!("`{name}` is required")))
     };
-    Ok(match word {
+    Ok(match request.decision {
         Word::Continue => Decision::Continue,
         Word::ExitEarly => Decision::ExitEarly,
-        Word::Edit => Decision::Edit { output: needed("revisedOutput")? },
-        Word::Reject => Decision::Reject { feedback: needed("feedback")? },
+        Word::Edit => Decision::Edit { output: needed(request.revised_output, "revisedOutput")? },
+        Word::Reject => Decision::Reject { feedback: needed(request.feedback, "feedback")? },
     })
+}
+
+impl DecisionRequest {
+    fn read(sent: &Sent) -> Result<DecisionRequest, Problem> {
+        let decision = sent.choice("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
+        let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
+        // What belongs to another decision is not looked at.
+        let (revised_output, feedback) = match decision {
+            Word::Edit => (text("revisedOutput")?, None),
+            Word::Reject => (None, text("feedback")?),
+            Word::Continue | Word::ExitEarly => (None, None),
+        };
+        Ok(DecisionRequest { decision, revised_output, feedback })
+    }
 }

@@ -5,39 +5,81 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
+use consort_core::choice::{AnyCase, Choice};
 use consort_core::damaged::DamagedRun;
 use consort_core::id::Millis;
+use consort_core::spec::Kind;
+use consort_core::status::Status;
+use consort_core::view::{self, RunDetail};
 use consort_log::{self as log, Query, Row};
 use consort_runtime::engine::{self, Removal};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::steer::{Steered, Steering};
 use crate::Site;
-use crate::access::Caller;
-use crate::problem::Problem;
-use crate::query::Pairs;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::problem::{Code, Problem};
+use crate::query::{Page, Pairs};
 
-/// Where a run can stand.
-pub(super) const STATUSES: [&str; 6] = ["ACCEPTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "REJECTED"];
-
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/runs", get(list)).route("/api/runs/{id}", get(detail).delete(remove))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/runs", list)
+            .named(Tag::Runs, "listRuns", "List runs, the newest first")
+            .needs(Scope::Read)
+            .query::<RunsQuery>()
+            .query::<Page>()
+            .answers::<Runs>(StatusCode::OK, "The runs that match.")
+            .fails(&[Code::BadRequest]),
+        get("/api/runs/{id}", detail)
+            .named(Tag::Runs, "getRun", "Everything about a run")
+            .needs(Scope::Read)
+            .answers::<RunDetail<'_>>(StatusCode::OK, "The run.")
+            .fails(&[Code::RunNotFound]),
+        delete("/api/runs/{id}", remove)
+            .named(Tag::Runs, "deleteRun", "Erase an ended run, cancel any other")
+            .needs(Scope::Run)
+            .answers::<Steered>(StatusCode::OK, "It is being cancelled.")
+            .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
+            .fails(&[Code::RunNotFound]),
+    ]
 }
 
-async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
+/// The runs that are wanted.
+#[derive(JsonSchema)]
+struct RunsQuery {
+    /// Where they stand.
+    #[schemars(with = "Option<AnyCase<Status>>")]
+    status: Option<Status>,
+    /// `key:value`, or `key` with any value; all given ones must match.
+    #[schemars(with = "Option<Vec<String>>")]
+    tag: Vec<(String, Option<String>)>,
+}
+
+/// A page of runs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Runs {
+    #[schemars(with = "Vec<view::Row<'_>>")]
+    runs: Vec<Value>,
+    total: usize,
+}
+
+async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Runs>, Problem> {
     Ok(Json(listed(&site, &pairs).await?))
 }
 
 /// The runs that match.
-pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Value, Problem> {
+pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Runs, Problem> {
     let page = site.engine().list(query(pairs)?).await?;
-    let runs: Vec<Value> = page.rows.iter().map(|(run, row)| view(site, run, row)).collect();
-    Ok(json!({ "runs": runs, "total": page.total }))
+    let runs = page.rows.iter().map(|(run, row)| listed_run(site, run, row)).collect();
+    Ok(Runs { runs, total: page.total })
 }
 
 /// A run as it is listed; one that cannot be read says so.
-fn view(site: &Site, run: &str, row: &Row) -> Value {
+fn listed_run(site: &Site, run: &str, row: &Row) -> Value {
     let stored: Result<Map<String, Value>, _> = serde_json::from_str(&row.body);
     let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
     match (site.engine().damage(run).or(reason), stored) {
@@ -53,10 +95,18 @@ fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
 }
 
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
-    let status = pairs.first("status").map(status).transpose()?;
-    let tags: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
-    let (offset, limit) = pairs.page()?;
-    Ok(Query { kind: Some("run".to_owned()), status, tags: tags?, offset, limit, ..Query::default() })
+    let RunsQuery { status, tag } = RunsQuery::read(pairs)?;
+    let Page { offset, limit } = pairs.page()?;
+    let status = status.map(|status| status.word().to_owned());
+    Ok(Query { kind: Some(Kind::Run.word().to_owned()), status, tags: tag, offset, limit, ..Query::default() })
+}
+
+impl RunsQuery {
+    fn read(pairs: &Pairs) -> Result<RunsQuery, Problem> {
+        let status = pairs.first("status").map(status).transpose()?;
+        let tag: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
+        Ok(RunsQuery { status, tag: tag? })
+    }
 }
 
 /// `key:value`, or a `key` whatever its value.
@@ -68,9 +118,9 @@ fn tag(said: &str) -> Result<(String, Option<String>), Problem> {
     }
 }
 
-fn status(said: &str) -> Result<String, Problem> {
-    let known = STATUSES.iter().find(|status| status.eq_ignore_ascii_case(said));
-    known.map(|status| (*status).to_owned()).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
+fn status(said: &str) -> Result<Status, Problem> {
+    let known = Status::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
+    known.map(|(_, status)| *status).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
 }
 
 async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
@@ -87,7 +137,7 @@ pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(placed(site, (run, state.summary(run).started_at), state.detail(run)))
+    Ok(placed(site, (run, state.summary(run).started_at), json!(state.detail(run))))
 }
 
 async fn remove(
@@ -96,7 +146,7 @@ async fn remove(
     Path(run): Path<String>,
 ) -> Result<Response, Problem> {
     Ok(match site.engine().remove(&run, caller.0).await? {
-        Removal::Cancelling => Json(json!({ "runId": run, "status": "CANCELLING" })).into_response(),
+        Removal::Cancelling => Json(Steered { run_id: run, status: Steering::Cancelling }).into_response(),
         Removal::Erased => StatusCode::NO_CONTENT.into_response(),
     })
 }

@@ -3,64 +3,168 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
-use axum::{Json, Router};
 use consort_core::spec::Kind;
-use serde_json::{Value, json};
+use consort_net::wire::Capability;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Tag, get, post};
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/status", get(status))
-        .route("/api/health/live", get(live))
-        .route("/api/health/ready", get(ready))
-        .route("/api/health/startup", get(startup))
-        .route("/api/lifecycle/drain", post(drain))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/status", status)
+            .named(Tag::Server, "status", "How the server is")
+            .needs(Scope::Read)
+            .answers::<Status>(StatusCode::OK, "It runs."),
+        get("/api/health/live", live)
+            .named(Tag::Server, "live", "Whether the server answers")
+            .public()
+            .answers::<Live>(StatusCode::OK, "It does."),
+        get("/api/health/ready", ready)
+            .named(Tag::Server, "ready", "Whether the server takes work")
+            .public()
+            .answers::<Health>(StatusCode::OK, "It does.")
+            .answers::<Health>(StatusCode::SERVICE_UNAVAILABLE, "It does not."),
+        get("/api/health/startup", startup)
+            .named(Tag::Server, "startup", "Whether the server has started")
+            .public()
+            .answers::<Health>(StatusCode::OK, "It has.")
+            .answers::<Health>(StatusCode::SERVICE_UNAVAILABLE, "It has not."),
+        post("/api/lifecycle/drain", drain)
+            .named(Tag::Server, "drain", "Finish what runs, take nothing new, and stop")
+            .needs(Scope::Admin)
+            .answers::<Drained>(StatusCode::OK, "It will."),
+    ]
 }
 
-async fn status(State(site): State<Arc<Site>>) -> Json<Value> {
+/// How the server is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    status: Running,
+    clients: usize,
+    port: u16,
+    lifecycle_state: Lifecycle,
+    active_tasks: usize,
+    queue_depth: usize,
+    ensemble: String,
+    version: &'static str,
+    shared_capabilities: Vec<Capability>,
+}
+
+/// A server that answers runs.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Running {
+    Running,
+}
+
+/// Where a server stands.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Lifecycle {
+    Starting,
+    Ready,
+    Draining,
+}
+
+/// Whether the server answers.
+#[derive(Serialize, JsonSchema)]
+struct Live {
+    status: Up,
+}
+
+/// A server that answers is up.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Up {
+    Up,
+}
+
+/// Whether the server takes work.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Health {
+    status: HealthStatus,
+    lifecycle_state: Lifecycle,
+}
+
+/// What a probe is told.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum HealthStatus {
+    Started,
+    NotStarted,
+    Ready,
+    NotReady,
+}
+
+/// A server that is about to stop.
+#[derive(Serialize, JsonSchema)]
+struct Drained {
+    status: Draining,
+}
+
+/// A server that was told to stop drains.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Draining {
+    Draining,
+}
+
+async fn status(State(site): State<Arc<Site>>) -> Json<Status> {
     let load = site.engine().load(Kind::Run);
-    let streams = Arc::strong_count(&site.streams).saturating_sub(1);
-    Json(json!({ "status": "running", "clients": streams, "port": site.port, "lifecycleState": lifecycle(&site),
-        "activeTasks": load.active, "queueDepth": load.queued, "ensemble": site.server.ensemble.name,
-        "version": env!("CARGO_PKG_VERSION"),
-        "sharedCapabilities": site.server.network.shared() }))
+    Json(Status {
+        status: Running::Running,
+        clients: Arc::strong_count(&site.streams).saturating_sub(1),
+        port: site.port,
+        lifecycle_state: lifecycle(&site),
+        active_tasks: load.active,
+        queue_depth: load.queued,
+        ensemble: site.server.ensemble.name.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+        shared_capabilities: site.server.network.shared(),
+    })
 }
 
-async fn live() -> Json<Value> {
-    Json(json!({ "status": "UP" }))
+async fn live() -> Json<Live> {
+    Json(Live { status: Up::Up })
 }
 
 /// Whether it has started, which it has still when it is about to stop.
-async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
-    let state = lifecycle(&site);
-    if *site.terms.started.borrow() {
-        (StatusCode::OK, Json(json!({ "status": "STARTED", "lifecycleState": state })))
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "NOT_STARTED", "lifecycleState": state })))
-    }
+async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
+    let lifecycle_state = lifecycle(&site);
+    let (code, status) = match *site.terms.started.borrow() {
+        true => (StatusCode::OK, HealthStatus::Started),
+        false => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::NotStarted),
+    };
+    (code, Json(Health { status, lifecycle_state }))
 }
 
-async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Value>) {
-    match lifecycle(&site) {
-        ready @ "READY" => (StatusCode::OK, Json(json!({ "status": ready, "lifecycleState": ready }))),
-        state => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "NOT_READY", "lifecycleState": state }))),
-    }
+async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
+    let lifecycle_state = lifecycle(&site);
+    let (code, status) = match lifecycle_state {
+        Lifecycle::Ready => (StatusCode::OK, HealthStatus::Ready),
+        Lifecycle::Starting | Lifecycle::Draining => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::NotReady),
+    };
+    (code, Json(Health { status, lifecycle_state }))
 }
 
-async fn drain(State(site): State<Arc<Site>>) -> Json<Value> {
+async fn drain(State(site): State<Arc<Site>>) -> Json<Drained> {
     site.engine().close();
     site.drain.notify_one();
-    Json(json!({ "status": "DRAINING" }))
+    Json(Drained { status: Draining::Draining })
 }
 
-fn lifecycle(site: &Site) -> &'static str {
+fn lifecycle(site: &Site) -> Lifecycle {
     match (site.engine().is_draining(), *site.terms.started.borrow()) {
-        (true, _) => "DRAINING",
-        (false, true) => "READY",
-        (false, false) => "STARTING",
+        (true, _) => Lifecycle::Draining,
+        (false, true) => Lifecycle::Ready,
+        (false, false) => Lifecycle::Starting,
     }
 }

@@ -4,33 +4,137 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::post;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
+use consort_core::choice::AnyCase;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Directive, Event, Fact, Priority};
 use consort_core::id::Millis;
 use consort_core::run::Run;
 use consort_runtime::engine;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, Tag, post};
+use crate::problem::{Code, Problem};
 
-const MODES: &[(&str, CancelMode)] =
-    &[("after_task", CancelMode::AfterTask), ("after_iteration", CancelMode::AfterIteration), ("now", CancelMode::Now)];
-const PRIORITIES: &[(&str, Priority)] =
-    &[("LOW", Priority::Low), ("NORMAL", Priority::Normal), ("HIGH", Priority::High)];
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        post("/api/runs/{id}/cancel", cancel)
+            .named(Tag::Runs, "cancelRun", "Stop a run")
+            .needs(Scope::Run)
+            .optional_body::<CancelRequest>()
+            .answers::<Steered>(StatusCode::OK, "It will stop.")
+            .fails(&[Code::BadRequest, Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
+        post("/api/runs/{id}/pause", pause)
+            .named(Tag::Runs, "pauseRun", "Begin nothing new until it is resumed")
+            .needs(Scope::Run)
+            .answers::<Steered>(StatusCode::OK, "It is paused.")
+            .fails(&[Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
+        post("/api/runs/{id}/resume", resume)
+            .named(Tag::Runs, "resumeRun", "Go on")
+            .needs(Scope::Run)
+            .answers::<Steered>(StatusCode::OK, "It goes on.")
+            .fails(&[Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
+        post("/api/runs/{id}/model", model)
+            .named(Tag::Runs, "switchModel", "Ask another model from now on")
+            .needs(Scope::Run)
+            .body::<ModelRequest>()
+            .answers::<Switched>(StatusCode::OK, "It holds from the next model call.")
+            .fails(&[Code::BadRequest, Code::InvalidModel, Code::RunNotFound, Code::RunCompleted])
+            .fails(&[Code::StorageDamaged]),
+        post("/api/runs/{id}/inject", inject)
+            .named(Tag::Runs, "injectDirective", "Say something to the agents of a run")
+            .needs(Scope::Run)
+            .body::<InjectRequest>()
+            .answers::<Injected>(StatusCode::OK, "They will be told.")
+            .fails(&[Code::BadRequest, Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
+    ]
+}
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/runs/{id}/cancel", post(cancel))
-        .route("/api/runs/{id}/pause", post(pause))
-        .route("/api/runs/{id}/resume", post(resume))
-        .route("/api/runs/{id}/model", post(model))
-        .route("/api/runs/{id}/inject", post(inject))
+/// What was asked of a run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Steered {
+    pub(crate) run_id: String,
+    pub(crate) status: Steering,
+}
+
+/// What a run does now.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Steering {
+    Cancelling,
+    Paused,
+    Resumed,
+}
+
+/// Something that holds from now on.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Applied {
+    Applied,
+}
+
+/// How a run is to stop.
+#[derive(JsonSchema)]
+struct CancelRequest {
+    /// How soon; after_task when absent.
+    #[schemars(with = "Option<AnyCase<CancelMode>>")]
+    mode: CancelMode,
+}
+
+/// Which model a run is to ask.
+#[derive(JsonSchema)]
+struct ModelRequest {
+    /// An alias.
+    model: String,
+}
+
+/// A run that asks another model.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Switched {
+    run_id: String,
+    model: String,
+    previous_model: Option<String>,
+    status: Applied,
+}
+
+/// Something that is said to the agents of a run.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct InjectRequest {
+    #[schemars(length(min = 1))]
+    content: String,
+    /// A role or a task; everybody when absent.
+    target: Option<String>,
+    /// How important it is; NORMAL when absent.
+    #[schemars(with = "Option<AnyCase<Priority>>")]
+    priority: Priority,
+    /// How long it matters, as in `PT10M`.
+    #[schemars(with = "Option<String>")]
+    ttl: Option<Millis>,
+    /// In whose name it is said.
+    on_behalf_of: Option<String>,
+}
+
+/// Something that was said to the agents of a run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Injected {
+    directive_id: String,
+    status: Active,
+}
+
+/// A directive that agents are told is active.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Active {
+    Active,
 }
 
 async fn cancel(
@@ -38,7 +142,7 @@ async fn cancel(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Steered>, Problem> {
     let mode = match sent.and_then(|sent| mode(&sent)) {
         Ok(mode) => mode,
         Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
@@ -60,31 +164,32 @@ async fn in_the_way(site: &Site, run: &str, wrong: Problem) -> Problem {
 
 /// How soon a run is to stop.
 pub(crate) fn mode(sent: &Sent) -> Result<CancelMode, Problem> {
-    Ok(sent.word("mode", MODES)?.unwrap_or_default())
+    let request = CancelRequest { mode: sent.choice("mode")?.unwrap_or_default() };
+    Ok(request.mode)
 }
 
 /// Asks a run to stop.
-pub(crate) async fn cancelled(site: &Site, run: &str, mode: CancelMode, caller: &Caller) -> Result<Value, Problem> {
+pub(crate) async fn cancelled(site: &Site, run: &str, mode: CancelMode, caller: &Caller) -> Result<Steered, Problem> {
     asked(site, run, Command::Cancel { mode, by: caller.0.clone() }).await?;
-    Ok(json!({ "runId": run, "status": "CANCELLING" }))
+    Ok(Steered { run_id: run.to_owned(), status: Steering::Cancelling })
 }
 
 async fn pause(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Steered>, Problem> {
     asked(&site, &run, Command::Pause { by: caller.0 }).await?;
-    Ok(Json(json!({ "runId": run, "status": "PAUSED" })))
+    Ok(Json(Steered { run_id: run, status: Steering::Paused }))
 }
 
 async fn resume(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Steered>, Problem> {
     asked(&site, &run, Command::Resume { by: caller.0 }).await?;
-    Ok(Json(json!({ "runId": run, "status": "RESUMED" })))
+    Ok(Json(Steered { run_id: run, status: Steering::Resumed }))
 }
 
 async fn model(
@@ -92,16 +197,16 @@ async fn model(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Switched>, Problem> {
     if site.server.catalog.models.is_empty() {
         return Err(no_models());
     }
-    let sent = sent?;
-    Ok(Json(switched(&site, &run, sent.text("model")?, &caller).await?))
+    let request = ModelRequest { model: sent?.text("model")?.to_owned() };
+    Ok(Json(switched(&site, &run, &request.model, &caller).await?))
 }
 
 /// Makes a run ask another model from now on.
-pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Caller) -> Result<Value, Problem> {
+pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Caller) -> Result<Switched, Problem> {
     let catalog = &site.server.catalog;
     if catalog.models.is_empty() {
         return Err(no_models());
@@ -110,13 +215,14 @@ pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Calle
     let by = caller.0.clone();
     let events = asked(site, run, Command::SwitchModel { models, by }).await?;
     let previous = events.iter().find_map(|event| {
-        if let Fact::ModelSwitched { previous, .. } = &event.fact { Some(previous.as_str()) } else { None }
+        if let Fact::ModelSwitched { previous, .. } = &event.fact { Some(previous.clone()) } else { None }
     });
-    Ok(json!({ "runId": run, "model": alias, "previousModel": previous, "status": "APPLIED" }))
+    let (run_id, model) = (run.to_owned(), alias.to_owned());
+    Ok(Switched { run_id, model, previous_model: previous, status: Applied::Applied })
 }
 
 fn no_models() -> Problem {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no models are configured")
+    Problem::new(Code::NotConfigured, "no models are configured")
 }
 
 async fn inject(
@@ -124,13 +230,13 @@ async fn inject(
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Injected>, Problem> {
     let directive = match sent.and_then(|sent| directive(&sent, caller.0, site.now())) {
         Ok(directive) => directive,
         Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
     };
-    let id = given(&site, &run, &directive).await?;
-    Ok(Json(json!({ "directiveId": id, "status": "ACTIVE" })))
+    let directive_id = given(&site, &run, &directive).await?;
+    Ok(Json(Injected { directive_id, status: Active::Active }))
 }
 
 /// Says something to the agents of a run; the id it has there.
@@ -140,16 +246,28 @@ pub(crate) async fn given(site: &Site, run: &str, directive: &Directive) -> Resu
 }
 
 pub(crate) fn directive(sent: &Sent, from: String, now: Millis) -> Result<Directive, Problem> {
-    let ttl_ms = ttl(sent)?;
+    let InjectRequest { content, target, priority, ttl, on_behalf_of } = InjectRequest::read(sent)?;
     Ok(Directive {
-        target: sent.optional_text("target")?.map(str::to_owned),
-        content: sent.text("content")?.to_owned().into(),
-        priority: sent.word("priority", PRIORITIES)?.unwrap_or_default(),
+        target,
+        content: content.into(),
+        priority,
         from,
-        on_behalf_of: sent.optional_text("onBehalfOf")?.map(str::to_owned),
+        on_behalf_of,
         created_at: now,
-        expires_at: ttl_ms.map(|ttl_ms| now.saturating_add(ttl_ms)),
+        expires_at: ttl.map(|ttl_ms| now.saturating_add(ttl_ms)),
     })
+}
+
+impl InjectRequest {
+    fn read(sent: &Sent) -> Result<InjectRequest, Problem> {
+        Ok(InjectRequest {
+            ttl: ttl(sent)?,
+            target: sent.optional_text("target")?.map(str::to_owned),
+            content: sent.text("content")?.to_owned(),
+            priority: sent.choice("priority")?.unwrap_or_default(),
+            on_behalf_of: sent.optional_text("onBehalfOf")?.map(str::to_owned),
+        })
+    }
 }
 
 /// How long what was sent matters.

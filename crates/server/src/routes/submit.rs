@@ -5,30 +5,140 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
 use consort_core::compile::Compiled;
+use consort_core::request::shape;
 use consort_core::run::Run;
-use consort_core::spec::{Spec, Task};
+use consort_core::spec::{Spec, Task, Workflow};
 use consort_core::submission::{self, Submission};
+use consort_core::view::{Descent, RunDetail};
 use consort_http::trace;
 use consort_log as log;
 use consort_runtime::engine;
 use consort_tools::busy;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::Site;
+use crate::access::Scope;
 use crate::body::Sent;
+use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
 use crate::once::Once;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::sse::{Filter, sse};
 use crate::wish::Wish;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/runs", post(submit))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        runs_it(post("/api/runs", submit).named(Tag::Runs, "submitRun", "Start a run"))
+            .optional_body::<shape::RunRequest>()
+            .fails(&[Code::InvalidTaskOverride, Code::IdempotencyConflict]),
+    ]
+}
+
+/// An endpoint that starts a run and answers as it is wished.
+pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
+    let outcome = "What came of it: the run when it ended in time, its frames when `Accept` is `text/event-stream`, \
+        what would run when `dryRun` is true.";
+    endpoint
+        .needs(Scope::Run)
+        .takes(&[PREFER, TRACEPARENT])
+        .answers::<Outcome<'_>>(StatusCode::OK, outcome)
+        .streams(outcome)
+        .answers::<Accepted>(StatusCode::ACCEPTED, "It was taken.")
+        .with(&[LOCATION])
+        .fails(&[Code::BadRequest, Code::CircularDependency, Code::InvalidModel, Code::InvalidSchema])
+        .fails(&[Code::InvalidTool, Code::MissingInput, Code::TemplateTooLarge, Code::ConcurrencyLimit])
+}
+
+/// What came of a request for a run.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "the run is read before it is known which of them is answered")]
+enum Outcome<'a> {
+    /// The run.
+    Run(Box<RunDetail<'a>>),
+    /// What would run.
+    Rehearsal(Rehearsal),
+}
+
+/// A run that was taken.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Accepted {
+    run_id: String,
+    status: AcceptedStatus,
+    tasks: usize,
+    workflow: Workflow,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(flatten)]
+    #[schemars(with = "Descent<'_>")]
+    descent: Map<String, Value>,
+    /// How many go before it, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<usize>,
+}
+
+/// A run that was taken is accepted.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum AcceptedStatus {
+    Accepted,
+}
+
+/// What would run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Rehearsal {
+    #[schemars(extend("const" = true))]
+    dry_run: bool,
+    tasks: Vec<RehearsedTask>,
+    workflow: Workflow,
+    warnings: Vec<String>,
+}
+
+/// A task that would run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RehearsedTask {
+    name: String,
+    description: String,
+    expected_output: String,
+    agent_role: String,
+    model: String,
+    tools: Vec<String>,
+    context: Vec<String>,
+}
+
+impl Accepted {
+    /// What is said about a run that was taken.
+    pub(super) fn new(spec: &Spec, warnings: &[String]) -> Accepted {
+        Accepted {
+            run_id: String::new(),
+            status: AcceptedStatus::Accepted,
+            tasks: spec.team().len(),
+            workflow: spec.workflow,
+            warnings: warnings.to_vec(),
+            descent: Map::new(),
+            queue_position: None,
+        }
+    }
+
+    /// The same of a run that goes on from another.
+    pub(super) fn after(self, run: &Run) -> Accepted {
+        let descent = json!(run.descent()).as_object().cloned().unwrap_or_default();
+        Accepted { descent, ..self }
+    }
+
+    /// The same with the name of the run and its place in the queue.
+    pub(crate) fn named(self, run: &str, queue_position: Option<usize>) -> Accepted {
+        Accepted { run_id: run.to_owned(), queue_position, ..self }
+    }
 }
 
 async fn submit(
@@ -57,9 +167,9 @@ pub(crate) struct From {
 /// What came of a request.
 pub(crate) enum Taken {
     /// Nothing was to be run: what would be.
-    Rehearsal(Value),
+    Rehearsal(Rehearsal),
     /// A run, and what is said about it.
-    Run { run: Arc<str>, accepted: Map<String, Value> },
+    Run { run: Arc<str>, accepted: Accepted },
 }
 
 /// Starts what a request asks for.
@@ -73,9 +183,9 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
             Err(_since) => (None, Vec::new()),
         };
         let accepted = match (server.engine.run(&run).await, spec) {
-            (Ok(first), _) => accepted(first.spec(), &warnings),
+            (Ok(first), _) => Accepted::new(first.spec(), &warnings),
             // It cannot be read any more, but what was asked for can.
-            (Err(engine::Error::Log(log::Error::Damaged { .. })), Some(spec)) => accepted(&spec, &warnings),
+            (Err(engine::Error::Log(log::Error::Damaged { .. })), Some(spec)) => Accepted::new(&spec, &warnings),
             (Err(error), _) => return Err(error.into()),
         };
         return Ok(Taken::Run { run, accepted });
@@ -85,7 +195,7 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
         Submission::Run(compiled) => compiled,
     };
     compiled.spec.traceparent = from.traceparent;
-    let accepted = accepted(&compiled.spec, &compiled.warnings);
+    let accepted = Accepted::new(&compiled.spec, &compiled.warnings);
     let run = match from.once {
         Some(once) => once.submit(site, compiled).await?,
         None => server.engine.submit(compiled).await?,
@@ -106,7 +216,7 @@ pub(super) async fn started(
     wish: Wish,
 ) -> Result<Response, Problem> {
     compiled.spec.traceparent = trace(headers);
-    let accepted = accepted(&compiled.spec, &compiled.warnings);
+    let accepted = Accepted::new(&compiled.spec, &compiled.warnings);
     let run = site.engine().submit(compiled).await?;
     answer(site, &run, accepted, wish).await
 }
@@ -126,13 +236,8 @@ async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Pro
 }
 
 /// Tells about a run that was taken, as it is wished.
-pub(super) async fn answer(
-    site: &Site,
-    run: &str,
-    mut accepted: Map<String, Value>,
-    wish: Wish,
-) -> Result<Response, Problem> {
-    let location = [(LOCATION, format!("/api/runs/{run}"))];
+pub(super) async fn answer(site: &Site, run: &str, accepted: Accepted, wish: Wish) -> Result<Response, Problem> {
+    let location = [(header::LOCATION, format!("/api/runs/{run}"))];
     let detail = match wish {
         Wish::Accepted => None,
         Wish::Ended(within) => ended(site, run, within).await?,
@@ -141,10 +246,7 @@ pub(super) async fn answer(
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),
         None => {
-            accepted.insert("runId".to_owned(), run.into());
-            if let Some(position) = site.engine().queue_position(run) {
-                accepted.insert("queuePosition".to_owned(), position.into());
-            }
+            let accepted = accepted.named(run, site.engine().queue_position(run));
             (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
         }
     })
@@ -153,41 +255,33 @@ pub(super) async fn answer(
 /// All frames of a run, from its first.
 pub(crate) async fn streamed(site: &Site, run: &str) -> Result<Response, Problem> {
     let frames = site.engine().tail(run, 0).await?;
-    Ok(([(LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
+    Ok(([(header::LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
 }
 
 /// The run's detail, if it ends in time and before the server does.
 async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>, Problem> {
-    let look = |state: &Run| state.ended().then(|| state.detail(run));
+    let look = |state: &Run| state.ended().then(|| json!(state.detail(run)));
     tokio::select! {
         found = tokio::time::timeout(within, site.engine().at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
         () = site.closed() => Ok(None),
     }
 }
 
-/// What is said about a run that was taken.
-pub(super) fn accepted(spec: &Spec, warnings: &[String]) -> Map<String, Value> {
-    let mut accepted = Map::new();
-    accepted.insert("runId".to_owned(), Value::Null);
-    accepted.insert("status".to_owned(), "ACCEPTED".into());
-    accepted.insert("tasks".to_owned(), spec.team().len().into());
-    accepted.insert("workflow".to_owned(), spec.workflow.word().into());
-    if !warnings.is_empty() {
-        accepted.insert("warnings".to_owned(), json!(warnings));
-    }
-    accepted
-}
-
 /// What would run.
-pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Value {
-    let tasks: Vec<Value> = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
-    json!({ "dryRun": true, "tasks": tasks, "workflow": spec.workflow.word(), "warnings": warnings })
+pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Rehearsal {
+    let tasks = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
+    Rehearsal { dry_run: true, tasks, workflow: spec.workflow, warnings: warnings.clone() }
 }
 
-fn rehearsed(spec: &Spec, task: &Task) -> Value {
-    let context: Vec<&str> =
-        task.context.iter().filter_map(|index| spec.tasks.get(*index)).map(|task| task.name.as_str()).collect();
-    json!({ "name": task.name, "description": task.description, "expectedOutput": task.expected_output,
-        "agentRole": task.agent.role, "model": task.model.as_ref().unwrap_or(&spec.model), "tools": task.tools,
-        "context": context })
+fn rehearsed(spec: &Spec, task: &Task) -> RehearsedTask {
+    let context = task.context.iter().filter_map(|index| spec.tasks.get(*index)).map(|task| task.name.clone());
+    RehearsedTask {
+        name: task.name.clone(),
+        description: task.description.clone(),
+        expected_output: task.expected_output.clone(),
+        agent_role: task.agent.role.clone(),
+        model: task.model.as_ref().unwrap_or(&spec.model).clone(),
+        tools: task.tools.clone(),
+        context: context.collect(),
+    }
 }

@@ -3,40 +3,180 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
-use consort_chat::{Place, Said, Seat, Start, Thread};
-use consort_core::chat::{self, Role, Row, Say};
-use serde_json::{Value, json};
+use axum::{Extension, Json};
+use consort_chat::{Place, Said, Seat, Start, ThreadView};
+use consort_core::chat::{self, MessageView, Mode, Role, Row, Say, SayRequest};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
+use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag, delete, get, patch, post};
 use crate::once::Streamed;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::query::Pairs;
-use crate::routes::events::{page, page_wanted};
+use crate::routes::events::{EventsQuery, Frames, page, page_wanted};
 use crate::routes::submit::trace;
 use crate::sse::{Filter, chat_sse, first};
 use crate::wish::accepts;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/threads", get(list).post(create))
-        .route("/api/threads/{id}", get(one).patch(change).delete(delete))
-        .route("/api/threads/{id}/messages", get(messages).post(say))
-        .route("/api/threads/{id}/events", get(events))
-        .route("/api/threads/{id}/continue", post(go_on))
-        .route("/api/threads/{id}/stop", post(stop))
-        .route("/api/threads/{id}/export", get(export))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/threads", list)
+            .named(Tag::Threads, "listThreads", "Conversations, the newest first")
+            .needs(Scope::Read)
+            .query::<ThreadsQuery>()
+            .answers::<Threads>(StatusCode::OK, "Your threads."),
+        post("/api/threads", create)
+            .named(Tag::Threads, "createThread", "Begin a conversation")
+            .needs(Scope::Run)
+            .optional_body::<ThreadRequest>()
+            .answers::<ThreadView>(StatusCode::CREATED, "It is there.")
+            .with(&[LOCATION])
+            .fails(&[Code::BadRequest]),
+        get("/api/threads/{id}", one)
+            .named(Tag::Threads, "getThread", "A conversation")
+            .needs(Scope::Read)
+            .answers::<ThreadView>(StatusCode::OK, "The thread.")
+            .fails(&[Code::ThreadNotFound]),
+        patch("/api/threads/{id}", change)
+            .named(Tag::Threads, "changeThread", "Rename a conversation, or change what its turn may do unasked")
+            .needs(Scope::Run)
+            .body::<ThreadChange>()
+            .answers::<ThreadView>(StatusCode::OK, "The thread.")
+            .fails(&[Code::BadRequest, Code::ThreadNotFound, Code::StorageDamaged]),
+        delete("/api/threads/{id}", erase)
+            .named(Tag::Threads, "deleteThread", "Erase a conversation")
+            .needs(Scope::Run)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
+            .fails(&[Code::ThreadNotFound]),
+        get("/api/threads/{id}/messages", messages)
+            .named(Tag::Threads, "listMessages", "What was said")
+            .needs(Scope::Read)
+            .answers::<Messages>(StatusCode::OK, "Every row, the oldest first.")
+            .fails(&[Code::ThreadNotFound]),
+    ]
+    .into_iter()
+    .chain(turn_endpoints())
+    .collect()
 }
 
-/// A thread as clients see it.
-pub(crate) async fn view(site: &Site, thread: &Thread) -> Result<Value, Problem> {
-    Ok(site.server.chats.view(thread).await?)
+/// The endpoints about turns of a conversation.
+fn turn_endpoints() -> Vec<Endpoint> {
+    let frames = "Server-sent events; they go on until the client leaves. A page when `Accept` is `application/json`.";
+    vec![
+        post("/api/threads/{id}/messages", say)
+            .named(Tag::Threads, "say", "Say something")
+            .needs(Scope::Run)
+            .takes(&[TRACEPARENT])
+            .body::<SayRequest>()
+            .streams(
+                "The turn's frames, when `Accept` is `text/event-stream`; where it must wait, from when it begins.",
+            )
+            .answers::<SaidView>(StatusCode::ACCEPTED, "It was taken.")
+            .fails(&[Code::BadRequest, Code::InvalidModel, Code::MediaGenerationUnavailable, Code::ThreadNotFound])
+            .fails(&[Code::ThreadBusy, Code::StorageDamaged, Code::ConcurrencyLimit]),
+        get("/api/threads/{id}/events", events)
+            .named(Tag::Threads, "threadEvents", "A conversation's frames, as they come or page by page")
+            .needs(Scope::Read)
+            .query::<EventsQuery>()
+            .takes(&[FROM, LAST_EVENT_ID])
+            .streams(frames)
+            .answers::<Frames>(StatusCode::OK, frames)
+            .fails(&[Code::BadRequest, Code::ThreadNotFound]),
+        post("/api/threads/{id}/continue", go_on)
+            .named(Tag::Threads, "continueThread", "Go on with the last answer, which was cut")
+            .about(
+                "Begins a turn like a message does; its answer has `continues`, the id of the row that was cut. \
+                 409 `NOTHING_TO_CONTINUE` when the last answer was not cut, 409 `THREAD_BUSY` while a turn runs.",
+            )
+            .needs(Scope::Run)
+            .takes(&[TRACEPARENT])
+            .streams("The turn's frames, when `Accept` is `text/event-stream`.")
+            .answers::<SaidView>(StatusCode::ACCEPTED, "It was taken.")
+            .fails(&[Code::ThreadNotFound, Code::NothingToContinue, Code::ThreadBusy]),
+        post("/api/threads/{id}/stop", stop)
+            .named(Tag::Threads, "stopTurn", "Stop the turn that runs")
+            .needs(Scope::Run)
+            .answers::<Stopped>(StatusCode::OK, "It will stop.")
+            .fails(&[Code::ThreadNotFound, Code::TurnNotRunning]),
+        get("/api/threads/{id}/export", export)
+            .named(Tag::Threads, "exportThread", "A conversation as Markdown")
+            .needs(Scope::Read)
+            .answers_text("text/markdown", "What people and the model said.")
+            .fails(&[Code::ThreadNotFound]),
+    ]
+}
+
+/// The conversations that are wanted.
+#[derive(JsonSchema)]
+struct ThreadsQuery {
+    /// Words in the title or in anything said.
+    q: Option<String>,
+}
+
+/// The conversations of a client.
+#[derive(Serialize, JsonSchema)]
+struct Threads {
+    total: usize,
+    threads: Vec<ThreadView>,
+}
+
+/// A conversation that is to begin.
+#[derive(JsonSchema)]
+struct ThreadRequest {
+    title: Option<String>,
+}
+
+/// What is to be different in a conversation.
+#[derive(JsonSchema)]
+#[schemars(extend("anyOf" = [{ "required": ["title"] }, { "required": ["permission_mode"] }]))]
+struct ThreadChange {
+    title: Option<String>,
+    #[schemars(rename = "permission_mode")]
+    mode: Option<Mode>,
+}
+
+/// Everything that was said in a conversation.
+#[derive(Serialize, JsonSchema)]
+struct Messages {
+    messages: Vec<MessageView>,
+}
+
+/// A message that was taken: it has begun, or waits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Said")]
+pub(crate) struct SaidView {
+    thread_id: String,
+    turn_id: String,
+    /// The first `chat_seq` of the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    /// How many go before it, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<usize>,
+}
+
+/// A turn that was stopped.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Stopped {
+    thread_id: String,
+    turn_id: String,
+    status: Stopping,
+}
+
+/// A turn that was told to stop is stopping.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Stopping {
+    Stopping,
 }
 
 async fn create(
@@ -44,27 +184,28 @@ async fn create(
     Extension(caller): Extension<Caller>,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let sent = sent?;
-    let thread = site.server.chats.create(&caller.0, sent.optional_text("title")?).await?;
-    let location = [(LOCATION, format!("/api/threads/{}", thread.id))];
-    Ok((StatusCode::CREATED, location, Json(view(&site, &thread).await?)).into_response())
+    let request = ThreadRequest { title: sent?.optional_text("title")?.map(str::to_owned) };
+    let thread = site.server.chats.create(&caller.0, request.title.as_deref()).await?;
+    let location = [(header::LOCATION, format!("/api/threads/{}", thread.id))];
+    Ok((StatusCode::CREATED, location, Json(site.server.chats.view(&thread).await?)).into_response())
 }
 
 async fn list(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     pairs: Pairs,
-) -> Result<Json<Value>, Problem> {
-    let wanted = pairs.first("q").map(str::to_lowercase).filter(|wanted| !wanted.trim().is_empty());
-    let threads = site.server.chats.views(&caller.0, wanted.as_deref()).await?;
-    Ok(Json(json!({ "total": threads.len(), "threads": threads })))
+) -> Result<Json<Threads>, Problem> {
+    let q = pairs.first("q").map(str::to_lowercase).filter(|wanted| !wanted.trim().is_empty());
+    let wanted = ThreadsQuery { q };
+    let threads = site.server.chats.views(&caller.0, wanted.q.as_deref()).await?;
+    Ok(Json(Threads { total: threads.len(), threads }))
 }
 
 async fn one(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ThreadView>, Problem> {
     Ok(Json(site.server.chats.view_of(&caller.0, &id).await?))
 }
 
@@ -74,25 +215,32 @@ async fn change(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
-    let sent = sent?;
+) -> Result<Json<ThreadView>, Problem> {
+    let ThreadChange { title, mode } = ThreadChange::read(&sent?)?;
     let chats = &site.server.chats;
-    let mode = chat::mode(sent.object()?, "permission_mode")?;
-    let title = match mode {
-        Some(_) => sent.optional_text("title")?,
-        None => Some(sent.text("title")?),
-    };
     let mut thread = chats.thread(&caller.0, &id).await?;
     if let Some(title) = title {
-        thread = chats.rename(&caller.0, &id, title).await?;
+        thread = chats.rename(&caller.0, &id, &title).await?;
     }
     if let Some(mode) = mode {
         thread = chats.set_mode(&caller.0, &id, mode).await?;
     }
-    Ok(Json(view(&site, &thread).await?))
+    Ok(Json(chats.view(&thread).await?))
 }
 
-async fn delete(
+impl ThreadChange {
+    /// A title is needed where nothing else is to change.
+    fn read(sent: &Sent) -> Result<ThreadChange, Problem> {
+        let mode = chat::mode(sent.object()?, "permission_mode")?;
+        let title = match mode {
+            Some(_) => sent.optional_text("title")?,
+            None => Some(sent.text("title")?),
+        };
+        Ok(ThreadChange { title: title.map(str::to_owned), mode })
+    }
+}
+
+async fn erase(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
@@ -105,12 +253,12 @@ async fn messages(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Messages>, Problem> {
     let turns = site.server.chats.rows(&caller.0, &id).await?;
     let views = |(turn, rows): &(String, Vec<Row>)| {
-        rows.iter().enumerate().map(|(index, row)| row.view(turn, index)).collect::<Vec<Value>>()
+        rows.iter().enumerate().map(|(index, row)| row.view(turn, index)).collect::<Vec<MessageView>>()
     };
-    Ok(Json(json!({ "messages": turns.iter().flat_map(views).collect::<Vec<_>>() })))
+    Ok(Json(Messages { messages: turns.iter().flat_map(views).collect() }))
 }
 
 async fn say(
@@ -151,7 +299,7 @@ async fn answered(
     if !accepts(headers, "text/event-stream") {
         return Ok((StatusCode::ACCEPTED, Json(accepted(id, &said))).into_response());
     }
-    let repeated = Streamed(accepted(id, &said));
+    let repeated = Streamed(json!(accepted(id, &said)));
     let chats = &site.server.chats;
     let frames = match said.place {
         Place::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
@@ -180,11 +328,12 @@ pub(crate) fn heard(sent: &Sent) -> Result<Say, Problem> {
 }
 
 /// What is said about a message that was taken.
-pub(crate) fn accepted(thread: &str, said: &Said) -> Value {
-    match said.place {
-        Place::Begun { seq } => json!({ "threadId": thread, "turnId": said.turn, "seq": seq }),
-        Place::Waits { position } => json!({ "threadId": thread, "turnId": said.turn, "queuePosition": position }),
-    }
+pub(crate) fn accepted(thread: &str, said: &Said) -> SaidView {
+    let (seq, queue_position) = match said.place {
+        Place::Begun { seq } => (Some(seq), None),
+        Place::Waits { position } => (None, Some(position)),
+    };
+    SaidView { thread_id: thread.to_owned(), turn_id: said.turn.to_string(), seq, queue_position }
 }
 
 async fn events(
@@ -205,9 +354,9 @@ async fn stop(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Stopped>, Problem> {
     let turn = site.server.chats.stop(&caller.0, &id).await?;
-    Ok(Json(json!({ "threadId": id, "turnId": turn, "status": "STOPPING" })))
+    Ok(Json(Stopped { thread_id: id, turn_id: turn.to_string(), status: Stopping::Stopping }))
 }
 
 async fn export(

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Id;
 use consort_core::own_tool::OwnTool;
@@ -14,17 +13,70 @@ use consort_runtime::effects::Seams;
 use consort_runtime::meters::Meter;
 use consort_tools::busy;
 use consort_tools::{Answer, Invocation};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::endpoint::{Endpoint, TRACEPARENT, Tag, post};
+use crate::problem::{Code, Problem};
 use crate::routes::submit;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/tools/{name}/invoke", post(invoke))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        post("/api/tools/{name}/invoke", invoke)
+            .named(Tag::Tools, "invokeTool", "Call a tool directly")
+            .needs(Scope::Tools)
+            .takes(&[TRACEPARENT])
+            .optional_body::<InvokeRequest>()
+            .answers::<Invoked>(StatusCode::OK, "What it answered.")
+            .fails(&[Code::BadRequest, Code::InvalidInput, Code::Forbidden, Code::ToolNotFound]),
+    ]
+}
+
+/// What a tool is called with.
+#[derive(JsonSchema)]
+struct InvokeRequest {
+    /// The arguments, as the tool's schema wants them; a text is that object as JSON, or else stands for its only required text.
+    #[schemars(extend("type" = ["object", "string", "null"]))]
+    input: Option<Value>,
+}
+
+/// What a tool answered. A tool that failed is an answer too.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Invoked {
+    tool: String,
+    duration_ms: u64,
+    status: InvokedStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// The output as data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<String>,
+    /// `TOOL_TIMEOUT` when it took too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<InvokedError>,
+}
+
+/// Whether a tool did what it was called for.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum InvokedStatus {
+    Success,
+    Failed,
+}
+
+/// Why a tool failed, where programs should know.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum InvokedError {
+    ToolTimeout,
 }
 
 async fn invoke(
@@ -33,11 +85,11 @@ async fn invoke(
     Path(name): Path<String>,
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Invoked>, Problem> {
     let tool = allowed(&site, &name)?;
     site.engine().check_open()?;
-    let sent = sent?;
-    let args = arguments(&tool, sent.object()?.get("input"))?;
+    let request = InvokeRequest { input: sent?.object()?.get("input").cloned() };
+    let args = arguments(&tool, request.input.as_ref())?;
     let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
     let trace = submit::trace(&headers).and_then(|given| Some(Trace::parse(&given)?.at(&key, "")));
     let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args, account: Default::default() };
@@ -52,18 +104,26 @@ async fn invoke(
         Ok(Answer::Unknown(_)) | Err(_) => "unknown",
     };
     site.engine().meters().time(Meter::ToolCall, &[("tool", &name), ("outcome", outcome)], took);
-    let (status, output, data, error) = match answer {
-        Ok(Answer::Done { text, data }) => ("SUCCESS", Ok(text), data, None),
-        Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => ("FAILED", Err(reason), None, None),
-        Err(_elapsed) => ("FAILED", Err(format!("no answer within {patience:?}")), None, Some("TOOL_TIMEOUT")),
+    let nothing = Invoked {
+        tool: name,
+        duration_ms,
+        status: InvokedStatus::Failed,
+        output: None,
+        data: None,
+        error_message: None,
+        error: None,
     };
-    tracing::info!(tool = name, by = caller.0, status, duration_ms, "called directly");
-    let (output, reason) = (output.as_ref().ok(), output.as_ref().err());
-    let mut told = json!({ "tool": name, "durationMs": duration_ms, "status": status, "output": output, "data": data,
-        "errorMessage": reason, "error": error });
-    if let Value::Object(told) = &mut told {
-        told.retain(|_, value| !value.is_null());
-    }
+    let told = match answer {
+        Ok(Answer::Done { text, data }) => {
+            Invoked { status: InvokedStatus::Success, output: Some(text), data, ..nothing }
+        }
+        Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => Invoked { error_message: Some(reason), ..nothing },
+        Err(_elapsed) => {
+            let reason = format!("no answer within {patience:?}");
+            Invoked { error_message: Some(reason), error: Some(InvokedError::ToolTimeout), ..nothing }
+        }
+    };
+    tracing::info!(tool = told.tool, by = caller.0, status = ?told.status, duration_ms, "called directly");
     Ok(Json(told))
 }
 
@@ -82,17 +142,17 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     let known = catalog.tools.iter().find(|tool| tool.name == name).cloned();
     let Some(tool) = known.or_else(|| toolbox.find(name).map(|tool| tool.info().clone())) else {
         if site.server.catalog.tools.is_empty() && toolbox.live().next().is_none() {
-            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", "no tools are configured"));
+            return Err(Problem::new(Code::NotConfigured, "no tools are configured"));
         }
-        return Err(Problem::new(StatusCode::NOT_FOUND, "TOOL_NOT_FOUND", catalog.unknown_tool(name)));
+        return Err(Problem::new(Code::ToolNotFound, catalog.unknown_tool(name)));
     };
     if tool.as_own() == Some(OwnTool::HumanInput) {
         let message = format!("the tool '{name}' may not be called directly: only a task can ask a person");
-        return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+        return Err(Problem::new(Code::Forbidden, message));
     }
     if !site.server.direct.contains(&tool.permission) {
         let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
-        return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+        return Err(Problem::new(Code::Forbidden, message));
     }
     Ok(tool)
 }
@@ -100,7 +160,7 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
 /// What the tool is called with: a text is the arguments as JSON, or stands for
 /// its only required text.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
-    let invalid = |message: String| Problem::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", message);
+    let invalid = |message: String| Problem::new(Code::InvalidInput, message);
     let args = match input {
         None | Some(Value::Null) => json!({}),
         Some(Value::String(text)) => {

@@ -4,56 +4,100 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
 use consort_core::trace;
 use consort_runtime::traces::{TraceFile, Traces};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::Site;
-use crate::problem::Problem;
+use crate::access::Scope;
+use crate::endpoint::{Endpoint, Tag, get};
+use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/runs/{id}/trace", get(of_run))
-        .route("/api/files", get(files))
-        .route("/api/file", get(file))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/runs/{id}/trace", of_run)
+            .named(Tag::Runs, "runTrace", "A run as it is exported for reading")
+            .needs(Scope::Read)
+            .answers::<trace::Trace<'_>>(StatusCode::OK, "The trace.")
+            .fails(&[Code::RunNotFound]),
+        get("/api/files", files)
+            .named(Tag::Files, "listTraces", "The files ended runs left")
+            .needs(Scope::Read)
+            .answers::<Files>(StatusCode::OK, "Trace files.")
+            .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
+        get("/api/file", file)
+            .named(Tag::Files, "readTrace", "A trace file")
+            .needs(Scope::Read)
+            .query::<FileQuery>()
+            .answers::<Value>(StatusCode::OK, "Its content.")
+            .fails(&[Code::BadRequest, Code::NotFound])
+            .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
+    ]
+}
+
+/// The files in the folder of traces.
+#[derive(Serialize, JsonSchema)]
+struct Files {
+    files: Vec<ListedFile>,
+    directory: String,
+}
+
+/// A file in the folder of traces.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListedFile {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    size_bytes: u64,
+}
+
+/// The file that is wanted.
+#[derive(JsonSchema)]
+struct FileQuery {
+    /// As it is listed.
+    name: String,
 }
 
 async fn of_run(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
     Ok(Json(trace::trace(&site.engine().history(&run).await?)))
 }
 
-async fn files(State(site): State<Arc<Site>>) -> Result<Json<Value>, Problem> {
+async fn files(State(site): State<Arc<Site>>) -> Result<Json<Files>, Problem> {
     let traces = traces(&site)?;
-    let row = |file: TraceFile| json!({ "name": file.name, "type": file.kind, "sizeBytes": file.bytes });
-    let files: Vec<Value> = traces.list().await.map_err(unreadable)?.into_iter().map(row).collect();
-    Ok(Json(json!({ "files": files, "directory": traces.path().display().to_string() })))
+    let row =
+        |TraceFile { name, kind, bytes }: TraceFile| ListedFile { name, kind: kind.to_owned(), size_bytes: bytes };
+    let files = traces.list().await.map_err(unreadable)?.into_iter().map(row).collect();
+    Ok(Json(Files { files, directory: traces.path().display().to_string() }))
 }
 
 async fn file(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Response, Problem> {
     let traces = traces(&site)?;
     let name = pairs.first("name").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Problem::bad_request("`name` is required"))?;
+    let FileQuery { name } = FileQuery { name: name.to_owned() };
     if name.contains(['/', '\\']) || name.contains("..") {
         return Err(Problem::bad_request("`name` is the name of a file, not a path"));
     }
-    let text = traces.read(name).await.map_err(unreadable)?;
-    let missing = || Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("there is no trace '{name}'"));
+    let text = traces.read(&name).await.map_err(unreadable)?;
+    let missing = || Problem::new(Code::NotFound, format!("there is no trace '{name}'"));
     Ok(([(CONTENT_TYPE, "application/json")], text.ok_or_else(missing)?).into_response())
 }
 
 fn traces(site: &Site) -> Result<&Traces, Problem> {
-    let absent = || Problem::new(StatusCode::NOT_FOUND, "NOT_CONFIGURED", "no `trace_dir` is configured");
+    let absent = || Problem::at(StatusCode::NOT_FOUND, Code::NotConfigured, "no `trace_dir` is configured");
     site.engine().traces().ok_or_else(absent)
 }
 
 fn unreadable(error: io::Error) -> Problem {
     let message = format!("the folder of traces cannot be read: {error}");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", message)
+    Problem::new(Code::StorageUnavailable, message)
 }

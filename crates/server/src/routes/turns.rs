@@ -3,35 +3,75 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::routing::get;
-use axum::{Extension, Json, Router};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
 use consort_chat::Spent;
-use consort_core::time::iso;
-use serde_json::{Value, json};
+use consort_core::frame::field::Iso;
+use consort_core::id::Millis;
+use consort_core::status::Status;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Site;
-use crate::access::Caller;
-use crate::problem::Problem;
-use crate::query::Pairs;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, Tag, get};
+use crate::problem::{Code, Problem};
+use crate::query::{Page, Pairs};
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new().route("/api/turns", get(list))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/turns", list)
+            .named(Tag::Threads, "listTurns", "What conversations have used, turn by turn")
+            .about("The turns of all conversations of the caller, the newest first. Everybody sees only their own.")
+            .needs(Scope::Read)
+            .query::<Page>()
+            .answers::<Turns>(StatusCode::OK, "A page of them.")
+            .fails(&[Code::BadRequest]),
+    ]
+}
+
+/// A page of turns.
+#[derive(Serialize, JsonSchema)]
+struct Turns {
+    turns: Vec<ListedTurn>,
+    total: usize,
+}
+
+/// A turn of a conversation, and what it has used.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListedTurn {
+    turn_id: String,
+    thread_id: String,
+    status: Status,
+    started_at: Iso,
+    /// Null until it has ended.
+    duration_ms: Option<Millis>,
+    /// -1 when some model did not say.
+    total_tokens: i64,
+    /// Null when a model has no price.
+    total_usd: Option<f64>,
 }
 
 async fn list(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
     pairs: Pairs,
-) -> Result<Json<Value>, Problem> {
-    let (offset, limit) = pairs.page()?;
+) -> Result<Json<Turns>, Problem> {
+    let Page { offset, limit } = pairs.page()?;
     let (turns, total) = site.server.chats.spent(&caller.0, offset, limit).await?;
-    let turns: Vec<Value> = turns.iter().map(listed).collect();
-    Ok(Json(json!({ "turns": turns, "total": total })))
+    Ok(Json(Turns { turns: turns.into_iter().map(listed).collect(), total }))
 }
 
-fn listed(spent: &Spent) -> Value {
+fn listed(spent: Spent) -> ListedTurn {
     let Spent { thread, started_at, ended_at, turn } = spent;
-    let duration_ms = ended_at.map(|end| end.saturating_sub(*started_at));
-    json!({ "turnId": turn.turn, "threadId": thread, "status": turn.status, "startedAt": iso(*started_at),
-        "durationMs": duration_ms, "totalTokens": turn.total_tokens, "totalUsd": turn.cost_usd })
+    ListedTurn {
+        turn_id: turn.turn,
+        thread_id: thread,
+        status: turn.status,
+        started_at: Iso(started_at),
+        duration_ms: ended_at.map(|end| end.saturating_sub(started_at)),
+        total_tokens: turn.total_tokens,
+        total_usd: turn.cost_usd,
+    }
 }

@@ -4,34 +4,113 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::header::{ETAG, IF_MATCH, LOCATION};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Extension, Json};
+use consort_core::request::shape;
 use consort_core::submission::{self, Submission};
 use consort_core::workflow::Document;
-use consort_runtime::workflows::{Error, Expected, Saved};
-use serde_json::{Value, json};
+use consort_runtime::workflows::{Error, Expected, ListedWorkflow, Saved, WorkflowVersion, WorkflowView};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::submit;
 use crate::Site;
-use crate::access::Caller;
+use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
-use crate::query::Pairs;
+use crate::endpoint::{ETAG, Endpoint, IF_MATCH, LOCATION, NEEDED_IF_MATCH, Tag, delete, get, post, put};
+use crate::problem::{Code, More, Problem};
+use crate::query::{Page, Pairs};
 use crate::wish::Wish;
 
 /// Versions listed at once; each is read whole.
 const VERSIONS_MAX: u64 = 100;
+/// Versions listed unless more are asked for.
+const VERSIONS: u64 = 50;
 
-pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/workflows", get(list).post(create))
-        .route("/api/workflows/{id}", get(one).put(update).delete(delete))
-        .route("/api/workflows/{id}/history", get(history))
-        .route("/api/workflows/{id}/versions/{version}", get(version))
-        .route("/api/workflows/{id}/runs", post(run))
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let invalid = [Code::BadRequest, Code::CircularDependency, Code::InvalidModel, Code::InvalidSchema];
+    let more = [Code::InvalidTool, Code::TemplateTooLarge];
+    vec![
+        get("/api/workflows", list)
+            .named(Tag::Workflows, "listWorkflows", "Saved workflows")
+            .needs(Scope::Read)
+            .query::<Page>()
+            .answers::<Workflows>(StatusCode::OK, "A page of them.")
+            .fails(&[Code::BadRequest]),
+        post("/api/workflows", create)
+            .named(Tag::Workflows, "createWorkflow", "Save a new workflow")
+            .needs(Scope::Run)
+            .body::<shape::WorkflowDocument>()
+            .answers::<WorkflowView<'_>>(StatusCode::CREATED, "Its first version.")
+            .with(&[LOCATION, ETAG])
+            .fails(&invalid)
+            .fails(&more)
+            .fails(&[Code::LimitReached]),
+        get("/api/workflows/{id}", one)
+            .named(Tag::Workflows, "getWorkflow", "The newest version")
+            .needs(Scope::Read)
+            .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow.")
+            .with(&[ETAG])
+            .fails(&[Code::WorkflowNotFound]),
+        put("/api/workflows/{id}", update)
+            .named(Tag::Workflows, "saveWorkflow", "Save a new version")
+            .needs(Scope::Run)
+            .takes(&[NEEDED_IF_MATCH])
+            .body::<shape::WorkflowDocument>()
+            .answers::<WorkflowView<'_>>(StatusCode::OK, "The new version.")
+            .with(&[ETAG])
+            .fails(&invalid)
+            .fails(&more)
+            .fails(&[Code::WorkflowNotFound, Code::PreconditionFailed, Code::PreconditionRequired]),
+        delete("/api/workflows/{id}", erase)
+            .named(Tag::Workflows, "deleteWorkflow", "Erase a workflow")
+            .needs(Scope::Run)
+            .takes(&[IF_MATCH])
+            .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
+            .fails(&[Code::WorkflowNotFound, Code::PreconditionFailed]),
+        get("/api/workflows/{id}/history", history)
+            .named(Tag::Workflows, "workflowHistory", "Who saved what and when")
+            .needs(Scope::Read)
+            .query::<VersionsQuery>()
+            .answers::<Versions>(StatusCode::OK, "Its versions, the newest first.")
+            .fails(&[Code::BadRequest, Code::WorkflowNotFound]),
+        get("/api/workflows/{id}/versions/{version}", version)
+            .named(Tag::Workflows, "getVersion", "One version")
+            .needs(Scope::Read)
+            .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow as it was.")
+            .with(&[ETAG])
+            .fails(&[Code::WorkflowNotFound, Code::VersionNotFound]),
+        submit::runs_it(post("/api/workflows/{id}/runs", run))
+            .named(Tag::Workflows, "runWorkflow", "Run a workflow")
+            .optional_body::<shape::WorkflowRun>()
+            .fails(&[Code::WorkflowNotFound]),
+    ]
+}
+
+/// A page of saved workflows.
+#[derive(Serialize, JsonSchema)]
+struct Workflows {
+    workflows: Vec<ListedWorkflow>,
+    total: usize,
+}
+
+/// A page of the versions of a workflow.
+#[derive(Serialize, JsonSchema)]
+struct Versions {
+    versions: Vec<WorkflowVersion>,
+    total: u64,
+}
+
+/// The versions that are wanted.
+#[derive(JsonSchema)]
+struct VersionsQuery {
+    /// How many at most.
+    #[schemars(with = "Option<u64>", range(min = 1, max = VERSIONS_MAX), extend("default" = VERSIONS))]
+    limit: u64,
+    /// How many to pass over.
+    #[schemars(with = "Option<u64>", extend("default" = 0))]
+    offset: u64,
 }
 
 async fn create(
@@ -41,14 +120,14 @@ async fn create(
 ) -> Result<Response, Problem> {
     let (document, warnings) = read(&site, &sent?)?;
     let saved = site.workflows().create(document, &caller.0).await?;
-    let location = [(LOCATION, format!("/api/workflows/{}", saved.id))];
+    let location = [(header::LOCATION, format!("/api/workflows/{}", saved.id))];
     Ok((StatusCode::CREATED, location, shown(&saved, &warnings)).into_response())
 }
 
-async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let (offset, limit) = pairs.page()?;
+async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Workflows>, Problem> {
+    let Page { offset, limit } = pairs.page()?;
     let (workflows, total) = site.workflows().list(offset, limit).await?;
-    Ok(Json(json!({ "workflows": workflows, "total": total })))
+    Ok(Json(Workflows { workflows, total }))
 }
 
 async fn one(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Result<Response, Problem> {
@@ -69,7 +148,7 @@ async fn update(
     Ok(shown(&saved, &warnings))
 }
 
-async fn delete(
+async fn erase(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -82,10 +161,15 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn history(State(site): State<Arc<Site>>, Path(id): Path<String>, pairs: Pairs) -> Result<Json<Value>, Problem> {
-    let (offset, limit) = (pairs.number("offset", 0..=u64::MAX, 0)?, pairs.number("limit", 1..=VERSIONS_MAX, 50)?);
-    let (versions, total) = site.workflows().history(&id, offset, limit).await?;
-    Ok(Json(json!({ "versions": versions, "total": total })))
+async fn history(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<String>,
+    pairs: Pairs,
+) -> Result<Json<Versions>, Problem> {
+    let offset = pairs.number("offset", 0..=u64::MAX, 0)?;
+    let wanted = VersionsQuery { offset, limit: pairs.number("limit", 1..=VERSIONS_MAX, VERSIONS)? };
+    let (versions, total) = site.workflows().history(&id, wanted.offset, wanted.limit).await?;
+    Ok(Json(Versions { versions, total }))
 }
 
 async fn version(State(site): State<Arc<Site>>, Path((id, version)): Path<(String, u64)>) -> Result<Response, Problem> {
@@ -119,16 +203,12 @@ fn read(site: &Site, sent: &Sent) -> Result<(Document, Vec<String>), Problem> {
 
 /// A version with its tag.
 fn shown(saved: &Saved, warnings: &[String]) -> Response {
-    let mut view = saved.view();
-    if let (Value::Object(view), false) = (&mut view, warnings.is_empty()) {
-        view.insert("warnings".to_owned(), json!(warnings));
-    }
-    ([(ETAG, format!("\"{}\"", saved.version))], Json(view)).into_response()
+    ([(header::ETAG, format!("\"{}\"", saved.version))], Json(saved.view(warnings))).into_response()
 }
 
 /// The version `If-Match` names, when it is there and can be the current one.
 fn expected(headers: &HeaderMap, current: u64) -> Result<Option<Expected>, Problem> {
-    let Some(given) = headers.get(IF_MATCH) else { return Ok(None) };
+    let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let tags: Vec<&str> = given.to_str().unwrap_or_default().split(',').map(str::trim).collect();
     let tag = format!("\"{current}\"");
     match tags.iter().find(|known| **known == "*" || **known == tag) {
@@ -140,19 +220,19 @@ fn expected(headers: &HeaderMap, current: u64) -> Result<Option<Expected>, Probl
 
 fn unconditional(current: u64) -> Problem {
     let message = "say in `If-Match` which version was changed, as its ETag says it";
-    Problem::new(StatusCode::PRECONDITION_REQUIRED, "PRECONDITION_REQUIRED", message).with("version", current)
+    Problem::new(Code::PreconditionRequired, message).with(More { version: Some(current), ..More::default() })
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         let message = error.to_string();
         match error {
-            Error::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "WORKFLOW_NOT_FOUND", message),
-            Error::NoVersion(_) => Problem::new(StatusCode::NOT_FOUND, "VERSION_NOT_FOUND", message),
+            Error::NotFound(_) => Problem::new(Code::WorkflowNotFound, message),
+            Error::NoVersion(_) => Problem::new(Code::VersionNotFound, message),
             Error::Stale { current } => {
-                Problem::new(StatusCode::PRECONDITION_FAILED, "PRECONDITION_FAILED", message).with("version", current)
+                Problem::new(Code::PreconditionFailed, message).with(More { version: Some(current), ..More::default() })
             }
-            Error::Full(_) => Problem::new(StatusCode::CONFLICT, "LIMIT_REACHED", message),
+            Error::Full(_) => Problem::new(Code::LimitReached, message),
             Error::Log(error) => error.into(),
         }
     }

@@ -18,19 +18,20 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::get;
-use axum::{Extension, Router};
 use futures::StreamExt;
 use futures::stream::SplitStream;
 use serde_json::Value;
 
 use crate::Site;
-use crate::access::{Knock, Pass};
-use crate::problem::Problem;
+use crate::access::{Knock, Pass, Scope};
+use crate::endpoint::{Endpoint, Tag, get};
+use crate::problem::{Code, Problem};
 use crate::ws::frames::Said;
 use crate::ws::outbox::Outbox;
 use crate::ws::session::{Hearing, Session};
@@ -84,8 +85,22 @@ impl Default for Sockets {
     }
 }
 
-pub(crate) fn routes() -> Router<Arc<Site>> {
-    Router::new().route(PATH, get(upgrade))
+pub(crate) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get(PATH, upgrade)
+            .named(Tag::Server, "socket", "Everything that happens and can be asked, over one socket")
+            .about(
+                "A key may be sent as `Authorization`, as the protocol `key.<base64url>`, or in the first frame \
+                 `{\"type\": \"auth\", \"key\": …}`.",
+            )
+            .needs(Scope::Read)
+            .answers_nothing(
+                StatusCode::SWITCHING_PROTOCOLS,
+                "A WebSocket; its frames are described in `/schemas/frames.json`.",
+            )
+            .fails(&[Code::BadRequest])
+            .fails_at(StatusCode::UPGRADE_REQUIRED, Code::BadRequest),
+    ]
 }
 
 async fn upgrade(
@@ -95,7 +110,7 @@ async fn upgrade(
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|rejection| {
         let message = format!("{PATH} is for WebSockets: {}", rejection.body_text());
-        Problem::new(rejection.status(), "BAD_REQUEST", message)
+        Problem::at(rejection.status(), Code::BadRequest, message)
     })?;
     let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);

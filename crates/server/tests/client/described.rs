@@ -21,6 +21,24 @@ static FRAMES: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../../../schemas/frames.json")).unwrap());
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
+/// Codes any operation may answer with: the request or the server is not as it should be.
+const ANYWHERE: [&str; 14] = [
+    "BAD_REQUEST",
+    "UNAUTHORIZED",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "REQUEST_TIMEOUT",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "IDEMPOTENCY_CONFLICT",
+    "OUTCOME_UNKNOWN",
+    "STORAGE_DAMAGED",
+    "STORAGE_UNAVAILABLE",
+    "STARTING",
+    "DRAINING",
+];
+
 /// An operation, with how its path is written in the description.
 struct Operation {
     method: String,
@@ -56,6 +74,7 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
         "text/event-stream" => events(&answer.body),
         "application/json" | "application/problem+json" => {
             assert_fits(&OPENAPI, &content["schema"], &answer.json(), head);
+            check_code(&operation, &status, answer);
             record(&operation, &status, answer);
         }
         _ => {}
@@ -65,6 +84,18 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
         assert!(body.is_object(), "{head}: a body was taken that nobody described");
         assert_fits(&OPENAPI, body, &serde_json::from_slice(sent).unwrap(), head);
     }
+}
+
+/// Holds the code of a problem against those the operation names for its status.
+fn check_code(operation: &Operation, status: &str, answer: &Answer) {
+    let body = answer.json();
+    let (Some(code), Some(named)) =
+        (body["error"].as_str(), operation.described["responses"][status]["description"].as_str())
+    else {
+        return;
+    };
+    let is_named = answer.status < 400 || named.contains(&format!("`{code}`")) || ANYWHERE.contains(&code);
+    assert!(is_named, "{} {}: {status} is described with {named}, not {code}", operation.method, operation.path);
 }
 
 /// Holds a frame of the server against the description of its type.

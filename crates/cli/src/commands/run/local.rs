@@ -146,7 +146,7 @@ impl Job {
 
     /// Runs that a crash left behind are for the server to go on with.
     async fn mention_unfinished(&self, err: &mut Stream) -> anyhow::Result<()> {
-        let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: 0, ..Query::default() };
+        let query = Query { kind: Some(Kind::Run.word().to_owned()), ended: Some(false), limit: 0, ..Query::default() };
         let count = self.engine.list(query).await?.total;
         if let (Store::Folder(folder), 1..) = (&self.store, count) {
             let runs = counted(count as u64, "unfinished run");

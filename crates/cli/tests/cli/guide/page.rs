@@ -66,7 +66,7 @@ impl Page {
 }
 
 /// The files below a folder whose names end so, with what they say.
-pub(crate) fn files(folder: &Path, ending: &str) -> Vec<(String, String)> {
+fn files(folder: &Path, ending: &str) -> Vec<(String, String)> {
     let mut names = Vec::new();
     collect(folder, "", &mut names);
     names.retain(|name| name.ends_with(ending));

@@ -3,7 +3,7 @@
 
 use consort_chat as chats;
 use consort_chat::{Chats, Place, Said as Spoken, Start};
-use consort_core::chat::{self, Mode, Presence, Say};
+use consort_core::chat::{self, Answer, Mode, Presence, Say};
 use consort_runtime::engine;
 use consort_tools::busy;
 use futures::FutureExt;
@@ -14,7 +14,6 @@ use super::Row;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
-use crate::routes::approvals::ANSWERS;
 use crate::routes::threads::heard;
 use crate::ws::session::Session;
 
@@ -138,7 +137,7 @@ fn mode(fields: &Map<String, Value>) -> Result<Option<Mode>, Problem> {
 
 async fn approve(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, approval) = (caller(session), sent.text("approval_id")?);
-    let answer = sent.word("decision", ANSWERS)?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
+    let answer = sent.choice::<Answer>("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
     session.site.server.chats.approve(&caller.0, approval, answer).await?;
     let fields = json!({ "approval_id": approval, "decision": answer.word(), "status": "APPLIED" });
     session.tell(told("tool_approval_ack", sent, fields));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use consort_core::decide::Command;
 use consort_core::event::Directive;
+use consort_core::spec::Kind;
 use consort_core::tier::Tier;
 use consort_log::Query;
 use serde_json::{Value, json};
@@ -24,7 +25,6 @@ pub(super) const ROWS: &[Row] =
 /// Runs one directive reaches; more are never under way at once.
 const ACTIVE_MAX: usize = 10_000;
 const SET_MODEL_TIER: &str = "SET_MODEL_TIER";
-const TIERS: &[(&str, Tier)] = &[("PRIMARY", Tier::Primary), ("FALLBACK", Tier::Fallback)];
 
 /// What a directive does.
 enum Meaning {
@@ -102,7 +102,7 @@ fn meaning((site, author): (&Site, &Author), sent: &Sent) -> Result<Meaning, Pro
     if !action.trim().eq_ignore_ascii_case(SET_MODEL_TIER) {
         return Err(Problem::bad_request(format!("`action` must be {SET_MODEL_TIER}, not '{action}'")));
     }
-    let tier = sent.word("value", TIERS)?;
+    let tier = sent.choice::<Tier>("value")?;
     tier.map(Meaning::Ask).ok_or_else(|| Problem::bad_request("`value` is required: PRIMARY or FALLBACK"))
 }
 
@@ -115,7 +115,8 @@ fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
 }
 
 async fn active(site: &Site) -> Result<Vec<Arc<str>>, Problem> {
-    let query = Query { kind: Some("run".to_owned()), ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
+    let query =
+        Query { kind: Some(Kind::Run.word().to_owned()), ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
     Ok(site.engine().list(query).await?.rows.into_iter().map(|(run, _)| run).collect())
 }
 

@@ -75,7 +75,12 @@ impl Said {
         let outcome = (row.act)(session, &self.sent).await;
         if row.scope != Scope::Read {
             let acked = session.acked.take().unwrap_or_default();
-            self.record(row.kind, &caller, &acked, outcome.as_ref().map_or_else(Problem::code, |()| "OK"));
+            self.record(
+                row.kind,
+                &caller,
+                &acked,
+                outcome.as_ref().map_or_else(|problem| problem.code().word(), |()| "OK"),
+            );
         }
         outcome.map_err(told)
     }
@@ -115,9 +120,9 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 pub(super) fn error(problem: &Problem, frame: &Value) -> Value {
     let mut error = Map::new();
     error.insert("type".to_owned(), "error".into());
-    error.insert("code".to_owned(), problem.code().into());
+    error.insert("code".to_owned(), problem.code().word().into());
     error.insert("message".to_owned(), problem.message().into());
-    error.extend(problem.more().clone());
+    error.extend(problem.more());
     error.extend(ECHOED.iter().filter_map(|name| Some(((*name).to_owned(), echoed(frame.get(*name)?)?))));
     Value::Object(error)
 }

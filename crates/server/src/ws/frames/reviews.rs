@@ -1,6 +1,6 @@
 //! `review_decision`: what a person says, by the same rules as over HTTP.
 
-use serde_json::Value;
+use serde_json::json;
 
 use super::{Row, answer};
 use crate::access::Scope;
@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] =
 
 async fn decide(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let id = sent.text("reviewId")?;
-    let told: Value = decided(&session.site, &session.pass.caller, id, Ok(sent)).await?;
-    session.tell(answer("review_decision_ack", sent, told));
+    let told = decided(&session.site, &session.pass.caller, id, Ok(sent)).await?;
+    session.tell(answer("review_decision_ack", sent, json!(told)));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{Row, answer};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::routes::steer;
 use crate::routes::submit::{self, From, Taken};
 use crate::ws::session::Session;
@@ -40,12 +40,12 @@ async fn request(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let body: Map<String, Value> =
         sent.object()?.iter().filter(|(name, _)| !ENVELOPE.contains(&name.as_str())).map(owned).collect();
     let fields = match submit::take(&session.site, &Sent(body.into()), From::default()).await {
-        Ok(Taken::Run { run, mut accepted }) => {
-            accepted.insert("runId".to_owned(), (*run).into());
+        Ok(Taken::Run { run, accepted }) => {
+            let accepted = json!(accepted.named(&run, None));
             session.submitted.insert(run);
-            Value::Object(accepted)
+            accepted
         }
-        Ok(Taken::Rehearsal(told)) => rehearsed(told),
+        Ok(Taken::Rehearsal(told)) => rehearsed(json!(told)),
         Err(problem) => rejected(&problem),
     };
     session.acknowledge(answer("run_ack", sent, fields));
@@ -65,11 +65,11 @@ fn rehearsed(told: Value) -> Value {
 
 /// A run there was no room for has a name, and nothing else.
 fn rejected(problem: &Problem) -> Value {
-    let name = (problem.code() == "CONCURRENCY_LIMIT").then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
+    let name = (problem.code() == Code::ConcurrencyLimit).then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
     let mut fields = json!({ "runId": name, "status": "REJECTED", "tasks": 0, "error": problem.code(),
         "message": problem.message() });
     if let Value::Object(fields) = &mut fields {
-        fields.extend(problem.more().clone());
+        fields.extend(problem.more());
     }
     fields
 }
@@ -90,7 +90,7 @@ async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         Ok(_) => {}
         Err(problem) => {
             fields.insert("status".to_owned(), status(&problem).ok_or_else(|| problem.clone())?.into());
-            if problem.code() == "INVALID_MODEL" {
+            if problem.code() == Code::InvalidModel {
                 fields.extend(sent.optional_text("model")?.map(|model| ("model".to_owned(), model.into())));
             }
         }
@@ -102,9 +102,9 @@ async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 async fn perform(site: &Site, caller: &Caller, (run, action): (&str, Action), sent: &Sent) -> Result<Value, Problem> {
     let by = caller.0.clone();
     let status = match action {
-        Action::Cancel => return steer::cancelled(site, run, steer::mode(sent)?, caller).await,
+        Action::Cancel => return Ok(json!(steer::cancelled(site, run, steer::mode(sent)?, caller).await?)),
         Action::SwitchModel => match sent.optional_text("model")?.filter(|model| !model.trim().is_empty()) {
-            Some(model) => return steer::switched(site, run, model, caller).await,
+            Some(model) => return Ok(json!(steer::switched(site, run, model, caller).await?)),
             None => return Ok(json!({ "status": "INVALID_MODEL" })),
         },
         Action::Pause => site.engine().command(run, Command::Pause { by }).await.map(|_| "PAUSED"),
@@ -113,13 +113,14 @@ async fn perform(site: &Site, caller: &Caller, (run, action): (&str, Action), se
     Ok(json!({ "status": status? }))
 }
 
-/// The word for what HTTP has a status for.
+/// The words for what HTTP has a status for.
+const STATUSES: [(Code, &str); 4] = [
+    (Code::RunNotFound, "NOT_FOUND"),
+    (Code::RunCompleted, "REJECTED"),
+    (Code::InvalidModel, "INVALID_MODEL"),
+    (Code::NotConfigured, "NOT_CONFIGURED"),
+];
+
 fn status(problem: &Problem) -> Option<&'static str> {
-    match problem.code() {
-        "RUN_NOT_FOUND" => Some("NOT_FOUND"),
-        "RUN_COMPLETED" => Some("REJECTED"),
-        "INVALID_MODEL" => Some("INVALID_MODEL"),
-        "NOT_CONFIGURED" => Some("NOT_CONFIGURED"),
-        _ => None,
-    }
+    STATUSES.iter().find(|(code, _)| *code == problem.code()).map(|(_, word)| *word)
 }

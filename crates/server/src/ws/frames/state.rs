@@ -35,9 +35,9 @@ async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let question = sent.word("query", QUESTIONS)?;
     let missing = || Problem::bad_request("`query` is required: runs, run_detail or capabilities");
     let data = match question.ok_or_else(missing)? {
-        Question::Runs => runs::listed(site, &filter(sent)?).await?,
+        Question::Runs => json!(runs::listed(site, &filter(sent)?).await?),
         Question::RunDetail => runs::detailed(site, sent.text("runId")?).await?,
-        Question::Capabilities => capabilities::told(site),
+        Question::Capabilities => json!(capabilities::told(site)),
     };
     session.tell(answer("state_response", sent, json!({ "data": data })));
     Ok(())

@@ -1,13 +1,12 @@
 //! Frames about the connection itself: `ping`, `auth`, `subscribe`.
 
-use axum::http::StatusCode;
 use consort_log::Seq;
 use serde_json::{Value, json};
 
 use super::{Row, answer};
 use crate::access::Scope;
 use crate::body::Sent;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::ws::session::Session;
 use crate::ws::wanted::Wanted;
 
@@ -31,7 +30,7 @@ async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let name = session.pass.caller.0.clone();
     if std::mem::replace(&mut session.is_known, true) {
         let message = format!("this socket is '{name}' already: open another one for another key");
-        return Err(Problem::new(StatusCode::CONFLICT, "ALREADY_AUTHENTICATED", message));
+        return Err(Problem::new(Code::AlreadyAuthenticated, message));
     }
     // No key was needed when the socket was opened; any is as good as none.
     session.tell(answer("auth_ack", sent, json!({ "name": name })));

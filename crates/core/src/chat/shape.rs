@@ -1,0 +1,99 @@
+//! What clients send to chats and are shown of them, for the description of
+//! the API.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{IfBusy, Mode, Role};
+use crate::frame::chat::{Approval, ExecutionTree, RowCall};
+use crate::frame::field::Iso;
+use crate::text::Text;
+
+/// A message.
+#[derive(JsonSchema)]
+#[schemars(rename = "Say")]
+pub struct SayRequest {
+    /// The words.
+    #[schemars(length(min = 1))]
+    pub content: String,
+    /// The alias to ask.
+    pub model: Option<String>,
+    /// `{kind: "editor", workflowId}`: the workflow that is open.
+    pub chat_context: Option<ChatContext>,
+    /// `workflow`: the workflow of `workflow_id` answers instead of the chat agent.
+    pub workflow_target: Option<String>,
+    /// The workflow that answers, or is open.
+    pub workflow_id: Option<String>,
+    /// Collections to look the answer up in.
+    pub collections: Option<Vec<String>>,
+    /// Whether what is known of the user may be recalled and added to.
+    pub memory_enabled: Option<bool>,
+    /// What may be done without asking.
+    pub permission_mode: Option<Mode>,
+    /// What to do while another turn runs.
+    pub if_busy: Option<IfBusy>,
+}
+
+/// Where somebody is who says something: a word, or an object.
+pub struct ChatContext;
+
+impl JsonSchema for ChatContext {
+    fn schema_name() -> Cow<'static, str> {
+        "ChatContext".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["object", "string"] })
+    }
+}
+
+/// A row of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Message")]
+pub struct MessageView {
+    /// Its id.
+    pub id: String,
+    /// Who said it.
+    pub role: Role,
+    /// What was said.
+    pub content: Text,
+    /// The calls it asks for.
+    pub tool_calls: Option<Vec<RowCall>>,
+    /// The call it answers.
+    pub tool_call_id: Option<String>,
+    /// A tool failed; of an assistant's row, the turn failed and `content` ends with why.
+    pub is_error: bool,
+    /// Why the turn failed, in an assistant's row.
+    pub error: Option<Text>,
+    /// An answer that was cut at the output limit; the last one can be continued.
+    pub truncated: bool,
+    /// The id of the row it goes on with, which was cut.
+    pub continues: Option<String>,
+    /// Its turn.
+    pub turn_id: String,
+    /// The calls of the turn.
+    #[schemars(with = "Option<ExecutionTree>")]
+    pub execution_tree: Option<Value>,
+    /// When it was stored.
+    pub created_at: Iso,
+}
+
+/// A call of a chat that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Approval")]
+pub struct PendingApproval {
+    /// The call.
+    #[serde(flatten)]
+    pub approval: Approval,
+    /// Its thread.
+    pub thread_id: String,
+    /// Its turn.
+    pub turn_id: String,
+}

@@ -1,0 +1,172 @@
+//! The parts that endpoints share in the description: groups, parameters,
+//! headers.
+
+use serde_json::{Map, Value, json};
+
+use super::Tag;
+
+/// A parameter of requests that is described once.
+#[derive(Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(super) component: &'static str,
+    name: &'static str,
+    place: &'static str,
+    required: bool,
+    description: &'static str,
+    schema: fn() -> Value,
+}
+
+/// A header of answers.
+#[derive(Clone, Copy)]
+pub(crate) struct Header {
+    pub(super) name: &'static str,
+    description: &'static str,
+}
+
+pub(crate) const IDEMPOTENCY_KEY: Parameter = Parameter {
+    component: "IdempotencyKey",
+    name: "Idempotency-Key",
+    place: "header",
+    required: false,
+    description: "The same request sent again with the same key is carried out once.",
+    schema: || json!({ "type": "string", "minLength": 1, "maxLength": crate::once::KEY_MAX }),
+};
+
+pub(crate) const PREFER: Parameter = Parameter {
+    component: "Prefer",
+    name: "Prefer",
+    place: "header",
+    required: false,
+    description: "`wait=N`: answer when the run has ended, after N seconds at most.",
+    schema: text,
+};
+
+pub(crate) const LAST_EVENT_ID: Parameter = Parameter {
+    component: "LastEventId",
+    name: "Last-Event-ID",
+    place: "header",
+    required: false,
+    description: "Beats `from`: what follows this event.",
+    schema: || json!({ "type": "integer", "minimum": 0 }),
+};
+
+pub(crate) const FROM: Parameter = Parameter {
+    component: "From",
+    name: "from",
+    place: "query",
+    required: false,
+    description: "The first event wanted.",
+    schema: || json!({ "type": "integer", "minimum": 0, "default": 0 }),
+};
+
+pub(crate) const TRACEPARENT: Parameter = Parameter {
+    component: "Traceparent",
+    name: "traceparent",
+    place: "header",
+    required: false,
+    description: "The trace the run belongs to, as W3C trace context.",
+    schema: text,
+};
+
+pub(crate) const IF_MATCH: Parameter = Parameter {
+    component: "IfMatch",
+    name: "If-Match",
+    place: "header",
+    required: false,
+    description: "The version that was changed, as its `ETag` says it; `*` is any.",
+    schema: text,
+};
+
+pub(crate) const NEEDED_IF_MATCH: Parameter = Parameter { component: "NeededIfMatch", required: true, ..IF_MATCH };
+
+/// Every parameter that is described once.
+pub(super) const PARAMETERS: [Parameter; 7] =
+    [IDEMPOTENCY_KEY, PREFER, LAST_EVENT_ID, FROM, TRACEPARENT, IF_MATCH, NEEDED_IF_MATCH];
+
+pub(crate) const LOCATION: Header = Header { name: "Location", description: "Where it is." };
+pub(crate) const ETAG: Header = Header { name: "ETag", description: "Which version it is." };
+
+/// Every header that is described.
+pub(super) const HEADERS: [Header; 2] = [LOCATION, ETAG];
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+impl Parameter {
+    pub(super) fn described(&self) -> Value {
+        json!({ "name": self.name, "in": self.place, "required": self.required, "schema": (self.schema)(),
+            "description": self.description })
+    }
+
+    pub(super) fn reference(&self) -> Value {
+        json!({ "$ref": format!("#/components/parameters/{}", self.component) })
+    }
+}
+
+impl Header {
+    pub(super) fn described(&self) -> Value {
+        json!({ "required": true, "description": self.description, "schema": text() })
+    }
+
+    pub(super) fn reference(&self) -> Value {
+        json!({ "$ref": format!("#/components/headers/{}", self.name) })
+    }
+}
+
+impl Tag {
+    pub(super) const ALL: [Tag; 10] = [
+        Tag::Runs,
+        Tag::Reviews,
+        Tag::Threads,
+        Tag::Collections,
+        Tag::Workflows,
+        Tag::Tools,
+        Tag::Network,
+        Tag::Memory,
+        Tag::Files,
+        Tag::Server,
+    ];
+
+    /// Its name, and what is in it.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Tag::Runs => ("runs", "Start runs, watch and steer them."),
+            Tag::Reviews => ("reviews", "What waits for a person."),
+            Tag::Threads => ("threads", "Conversations."),
+            Tag::Collections => ("collections", "Documents to be searched."),
+            Tag::Workflows => ("workflows", "Task graphs that are saved."),
+            Tag::Tools => ("tools", "What there is to choose from."),
+            Tag::Network => ("network", "Other ensembles."),
+            Tag::Memory => ("memory", "What runs remember."),
+            Tag::Files => ("files", "Traces and the workspace."),
+            Tag::Server => ("server", "Health, metrics, this description, the socket."),
+        }
+    }
+
+    pub(super) fn described(self) -> Value {
+        let (name, description) = self.words();
+        json!({ "name": name, "description": description })
+    }
+}
+
+/// The parameters in the path of an endpoint, with what is known of them.
+pub(super) fn path_parameters(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names.map(path_parameter).collect()
+}
+
+fn path_parameter(name: &str) -> Value {
+    let (description, schema) = match name {
+        "id" => (Some("Which one."), text()),
+        "version" => (None, json!({ "type": "integer", "minimum": 1 })),
+        _ => (None, text()),
+    };
+    let mut described = Map::new();
+    described.insert("name".to_owned(), name.into());
+    described.insert("in".to_owned(), "path".into());
+    described.insert("required".to_owned(), true.into());
+    described.insert("schema".to_owned(), schema);
+    described.extend(description.map(|text| ("description".to_owned(), text.into())));
+    described.into()
+}

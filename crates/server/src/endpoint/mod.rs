@@ -1,0 +1,231 @@
+//! An endpoint: its route, the scope it needs, its handler and its description
+//! in one value. The router, the check of scopes and `openapi.json` are made of
+//! the same list, so none of them can say something else.
+
+mod describe;
+mod document;
+mod schemas;
+
+use std::sync::Arc;
+
+use axum::handler::Handler;
+use axum::http::{Method, StatusCode};
+use axum::routing::{self, MethodRouter};
+use schemars::JsonSchema;
+
+use self::describe::IDEMPOTENCY_KEY;
+pub(crate) use self::describe::{
+    ETAG, FROM, Header, IF_MATCH, LAST_EVENT_ID, LOCATION, NEEDED_IF_MATCH, PREFER, Parameter, TRACEPARENT,
+};
+pub(crate) use self::document::document;
+use self::schemas::{SchemaOf, Schemas};
+use crate::Site;
+use crate::access::Scope;
+use crate::problem::Code;
+
+/// The type of an answer that goes on as things happen.
+const EVENT_STREAM: &str = "text/event-stream";
+/// The type of most answers.
+const JSON: &str = "application/json";
+
+/// A route with everything that is known of it.
+pub(crate) struct Endpoint {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) needs: Needs,
+    pub(crate) router: MethodRouter<Arc<Site>>,
+    operation: Operation,
+}
+
+/// What a client must show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing: it says the same to everybody.
+    Nothing,
+    /// A key of this scope, where there are keys.
+    Scope(Scope),
+}
+
+/// The description of an endpoint.
+struct Operation {
+    id: &'static str,
+    tag: Tag,
+    summary: &'static str,
+    description: Option<&'static str>,
+    parameters: Vec<Parameter>,
+    query: Vec<SchemaOf>,
+    body: Option<Body>,
+    answers: Vec<Answer>,
+    problems: Vec<(StatusCode, Code)>,
+}
+
+/// The body of a request.
+struct Body {
+    required: bool,
+    schema: SchemaOf,
+}
+
+/// An answer that is no problem.
+struct Answer {
+    status: StatusCode,
+    description: &'static str,
+    headers: Vec<Header>,
+    contents: Vec<(&'static str, SchemaOf)>,
+}
+
+/// The group an endpoint is listed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Runs,
+    Reviews,
+    Threads,
+    Collections,
+    Workflows,
+    Tools,
+    Network,
+    Memory,
+    Files,
+    Server,
+}
+
+pub(crate) fn get<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
+    Endpoint::new(Method::GET, path, routing::get(handler))
+}
+
+/// Every `POST` takes an idempotency key: a layer before all of them reads it.
+pub(crate) fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
+    Endpoint::new(Method::POST, path, routing::post(handler)).takes(&[IDEMPOTENCY_KEY])
+}
+
+pub(crate) fn put<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
+    Endpoint::new(Method::PUT, path, routing::put(handler))
+}
+
+pub(crate) fn patch<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
+    Endpoint::new(Method::PATCH, path, routing::patch(handler))
+}
+
+pub(crate) fn delete<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
+    Endpoint::new(Method::DELETE, path, routing::delete(handler))
+}
+
+impl Endpoint {
+    fn new(method: Method, path: &'static str, router: MethodRouter<Arc<Site>>) -> Endpoint {
+        let operation = Operation {
+            id: "",
+            tag: Tag::Server,
+            summary: "",
+            description: None,
+            parameters: Vec::new(),
+            query: Vec::new(),
+            body: None,
+            answers: Vec::new(),
+            problems: Vec::new(),
+        };
+        // Whoever forgets to say what is needed shuts everybody out but admins.
+        Endpoint { method, path, needs: Needs::Scope(Scope::Admin), router, operation }
+    }
+
+    /// Its name for programs and in a few words for people.
+    pub(crate) fn named(mut self, tag: Tag, id: &'static str, summary: &'static str) -> Endpoint {
+        self.operation = Operation { id, tag, summary, ..self.operation };
+        self
+    }
+
+    /// The scope that a key must have.
+    pub(crate) fn needs(self, scope: Scope) -> Endpoint {
+        Endpoint { needs: Needs::Scope(scope), ..self }
+    }
+
+    /// Nobody needs a key for it.
+    pub(crate) fn public(self) -> Endpoint {
+        Endpoint { needs: Needs::Nothing, ..self }
+    }
+
+    /// More about it than its summary says.
+    pub(crate) fn about(mut self, description: &'static str) -> Endpoint {
+        self.operation.description = Some(description);
+        self
+    }
+
+    /// The headers it reads.
+    pub(crate) fn takes(mut self, parameters: &[Parameter]) -> Endpoint {
+        self.operation.parameters.extend(parameters);
+        self
+    }
+
+    /// What may stand behind the question mark: the fields of `T`.
+    pub(crate) fn query<T: JsonSchema>(mut self) -> Endpoint {
+        self.operation.query.push(Schemas::fields::<T>);
+        self
+    }
+
+    /// A body that must be there.
+    pub(crate) fn body<T: JsonSchema>(mut self) -> Endpoint {
+        self.operation.body = Some(Body { required: true, schema: Schemas::sent::<T> });
+        self
+    }
+
+    /// A body that may be left out.
+    pub(crate) fn optional_body<T: JsonSchema>(mut self) -> Endpoint {
+        self.operation.body = Some(Body { required: false, schema: Schemas::sent::<T> });
+        self
+    }
+
+    /// An answer as JSON.
+    pub(crate) fn answers<T: JsonSchema>(self, status: StatusCode, description: &'static str) -> Endpoint {
+        self.answer(status, description, Some((JSON, Schemas::answered::<T>)))
+    }
+
+    /// An answer of another type.
+    pub(crate) fn answers_text(self, kind: &'static str, description: &'static str) -> Endpoint {
+        self.answer(StatusCode::OK, description, Some((kind, Schemas::answered::<String>)))
+    }
+
+    /// An answer without a body.
+    pub(crate) fn answers_nothing(self, status: StatusCode, description: &'static str) -> Endpoint {
+        self.answer(status, description, None)
+    }
+
+    /// Frames as server-sent events, with status 200.
+    pub(crate) fn streams(self, description: &'static str) -> Endpoint {
+        self.answer(StatusCode::OK, description, Some((EVENT_STREAM, Schemas::event)))
+    }
+
+    /// One more answer, or one more type of an answer that is there.
+    fn answer(
+        mut self,
+        status: StatusCode,
+        description: &'static str,
+        content: Option<(&'static str, SchemaOf)>,
+    ) -> Endpoint {
+        match self.operation.answers.iter_mut().find(|answer| answer.status == status) {
+            Some(answer) => answer.contents.extend(content),
+            None => {
+                let contents = content.into_iter().collect();
+                self.operation.answers.push(Answer { status, description, headers: Vec::new(), contents });
+            }
+        }
+        self
+    }
+
+    /// Headers of the answer that was named last.
+    pub(crate) fn with(mut self, headers: &[Header]) -> Endpoint {
+        if let Some(answer) = self.operation.answers.last_mut() {
+            answer.headers.extend(headers);
+        }
+        self
+    }
+
+    /// Problems of its own, beside those that every endpoint may answer with.
+    pub(crate) fn fails(mut self, problems: &[Code]) -> Endpoint {
+        self.operation.problems.extend(problems.iter().map(|code| (code.status(), *code)));
+        self
+    }
+
+    /// A problem that has another status than usual here.
+    pub(crate) fn fails_at(mut self, status: StatusCode, code: Code) -> Endpoint {
+        self.operation.problems.push((status, code));
+        self
+    }
+}
