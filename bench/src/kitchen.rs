@@ -9,7 +9,6 @@ use consort_core::chat::{Mode, Rules};
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_log::Log;
-use consort_log::clock::Clock;
 use consort_models::ModelCatalog;
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::{Serve, pool};
@@ -18,9 +17,7 @@ use consort_net::transport::{Address, WebSockets};
 use consort_runtime::admission::Pools;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
 use consort_server::Server;
-use consort_tools::collections::Collections;
 use consort_tools::{Tool, Toolbox};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -35,10 +32,8 @@ const SLOTS: usize = 32;
 pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<()>)> {
     let tool = InstantTool::new(TOOL);
     let share = Share { name: TOOL.to_owned(), tags: Vec::new(), what: What::Tool(tool.info().clone()) };
-    let catalog = Catalog { tools: vec![tool.info().clone()], ..Catalog::default() };
-    let (models, tools) = (ModelCatalog::default(), Toolbox::default().with(tool)?);
-    let (limits, clock, cancel_grace) = (Limits::new([], None), Clock::system(), Duration::from_secs(5));
-    let seams = Seams { log, models, tools, limits, clock, cancel_grace };
+    let seams = Seams::new(log, ModelCatalog::default(), Toolbox::default().with(tool)?);
+    let catalog = seams.catalog();
     let engine = Engine::limited(seams, Pools { peers: pool(SLOTS), ..Pools::default() });
     let ensemble = Ensemble { name: "kitchen".to_owned(), ..Ensemble::default() };
     let network = network("kitchen", Vec::new());
@@ -69,8 +64,7 @@ pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
 
 /// A network of this name.
 pub(crate) fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
-    let (name, lease) = (name.to_owned(), Duration::from_secs(15));
-    Network::new(Options { name, realm: None, lease, max_hops: 8, shareable: true, peers }, Arc::new(WebSockets))
+    Network::new(Options { peers, ..Options::new(name) }, Arc::new(WebSockets))
 }
 
 /// A server with the usual limits.
@@ -83,14 +77,7 @@ pub(crate) fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), n
         mode: Mode::Auto,
         approval_timeout_ms: 0,
     };
-    let settings = Settings {
-        rules,
-        catalog: catalog.clone(),
-        providers: Vec::new(),
-        workspace: None,
-        detach_grace: Duration::ZERO,
-        collections: Collections::new(engine.seams().log.clone()),
-    };
+    let settings = Settings { detach_grace: Duration::ZERO, ..Settings::new(&engine, rules) };
     let chats = Chats::new(engine.clone(), settings);
     Server::new(engine, ensemble, catalog, chats, network)
 }

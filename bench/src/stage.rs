@@ -2,13 +2,11 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::anyhow;
 use consort_core::catalog::ModelInfo;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_log::clock::Clock;
 use consort_log::{Log, Query};
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
@@ -50,15 +48,10 @@ impl Stage {
         tools: Toolbox,
     ) -> anyhow::Result<Stage> {
         let models = ModelCatalog::default().with(ModelInfo::new(ALIAS, "openai"), model)?;
-        let catalog = Catalog {
-            models: models.infos().cloned().collect(),
-            tools: tools.infos().cloned().collect(),
-            ..Catalog::default()
-        };
         let limit = ModelLimit { max_concurrency: slots, rate: None };
         let limits = Limits::new([(ALIAS.to_owned(), limit)], None);
-        let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));
-        let engine = Engine::new(Seams { log, models, tools, limits, clock, cancel_grace });
+        let engine = Engine::new(Seams { limits, ..Seams::new(log, models, tools) });
+        let catalog = engine.seams().catalog();
         Ok(Stage { engine, ensemble: Arc::new(ensemble), catalog: Arc::new(catalog) })
     }
 

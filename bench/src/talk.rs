@@ -11,16 +11,12 @@ use consort_chat::{Chats, Place, Settings};
 use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
 use consort_core::chat::{Mode, Rules, Say};
-use consort_core::compile::Catalog;
 use consort_http::client;
 use consort_log::SqliteLog;
-use consort_log::clock::Clock;
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
 use consort_tools::Toolbox;
-use consort_tools::collections::Collections;
 use futures::StreamExt;
 use serde_json::json;
 use tempfile::TempDir;
@@ -138,14 +134,7 @@ impl Parlour {
         let info = ModelInfo { tools: calls == Calls::Tools, ..ModelInfo::new("model", "openai") };
         let models = ModelCatalog::default().with(info, model)?;
         let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
-        let catalog = Catalog {
-            models: models.infos().cloned().collect(),
-            tools: tools.infos().cloned().collect(),
-            ..Catalog::default()
-        };
-        let (clock, cancel_grace) = (Clock::system(), Duration::from_secs(10));
-        let collections = Collections::new(log.clone());
-        let engine = Engine::new(Seams { log, models, tools, limits: Limits::new([], None), clock, cancel_grace });
+        let engine = Engine::new(Seams::new(log, models, tools));
         let limits = Budget { iterations_per_level: 20, history_tokens: 128_000, ..Budget::default() };
         let rules = Rules {
             model: None,
@@ -155,14 +144,7 @@ impl Parlour {
             mode: Mode::Auto,
             approval_timeout_ms: 1000,
         };
-        let settings = Settings {
-            rules,
-            catalog,
-            providers: Vec::new(),
-            workspace: None,
-            detach_grace: Duration::ZERO,
-            collections,
-        };
+        let settings = Settings { detach_grace: Duration::ZERO, ..Settings::new(&engine, rules) };
         Ok(Parlour { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
     }
 

@@ -10,11 +10,9 @@ use consort_chat::{Chats, Numbered, Settings, Start};
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, Say};
-use consort_core::compile::Catalog;
 use consort_core::spec::Kind;
 use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Line, ScriptedModel};
-use consort_tools::collections::Collections;
 use consort_tools::{ScriptedTool, What, Workspace};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -99,20 +97,8 @@ impl Play {
             mode: Mode::Default,
             approval_timeout_ms: 600_000,
         };
-        let seams = engine.seams();
-        let catalog = Catalog {
-            models: seams.models.infos().cloned().collect(),
-            tools: seams.tools.infos().cloned().collect(),
-            ..Catalog::default()
-        };
-        let settings = Settings {
-            rules,
-            catalog,
-            providers: Vec::new(),
-            workspace: self.workspace.clone(),
-            detach_grace: PATIENCE,
-            collections: Collections::new(seams.log.clone()),
-        };
+        let workspace = self.workspace.clone();
+        let settings = Settings { workspace, detach_grace: PATIENCE, ..Settings::new(&engine, rules) };
         (Chats::new(engine.clone(), settings), engine)
     }
 }

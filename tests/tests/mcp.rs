@@ -17,7 +17,6 @@ use consort_http::trace::{self, Trace};
 use consort_log::MemoryLog;
 use consort_models::ScriptedModel;
 use consort_runtime::engine::Engine;
-use consort_tools::collections::Collections;
 use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport};
 use consort_tools::{Answer, Invocation, Tool, Toolbox};
 use serde_json::{Value, json};
@@ -317,7 +316,7 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
     let models = models(model, ScriptedModel::new());
     let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
     let tools = stage.toolbox.live().map(|tool| tool.info().clone()).collect();
-    let catalog = Catalog { models: engine.seams().models.infos().cloned().collect(), tools, ..Catalog::default() };
+    let catalog = Catalog { tools, ..engine.seams().catalog() };
     let ensemble = ensemble(vec![task("work", &["die", "append_line"])]);
     let run = engine.submit(compile(&ensemble, Request::default(), &catalog).unwrap()).await.unwrap();
     let frames = frames(&engine, &run).await;
@@ -337,9 +336,7 @@ fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -
         mode: Mode::Auto,
         ..Rules::default()
     };
-    let catalog = Catalog { models: engine.seams().models.infos().cloned().collect(), ..Catalog::default() };
-    let collections = Collections::new(engine.seams().log.clone());
-    let settings = Settings { rules, catalog, providers, workspace: None, detach_grace: PATIENCE, collections };
+    let settings = Settings { providers, detach_grace: PATIENCE, ..Settings::new(&engine, rules) };
     (Chats::new(engine.clone(), settings), engine)
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 use consort_core::catalog::EffectClass;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_core::dynamic::NETWORK;
 use consort_core::event::{Event, Fact};
 use consort_core::message::Outcome;
 use consort_log::{Log, Query};
@@ -100,9 +99,7 @@ impl Town {
         };
         let tools = toolbox(own).with_provider(network.tools());
         let engine = engine(log, models(model.clone(), ScriptedModel::new()), tools);
-        let seams = engine.seams();
-        let (models, tools) = (seams.models.infos().cloned().collect(), seams.tools.infos().cloned().collect());
-        let catalog = Catalog { models, tools, providers: vec![NETWORK.to_owned()] };
+        let catalog = engine.seams().catalog();
         let kitchen = Kitchen { ensemble: ensemble(Vec::new()), catalog: catalog.clone(), shares };
         network.offer(Arc::new(Serve::new(name, kitchen, engine.clone(), 8)));
         engine.recover().await.unwrap();

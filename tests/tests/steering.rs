@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass};
 use consort_core::decide::Command;
@@ -11,12 +10,11 @@ use consort_core::event::{CancelMode, Directive, Priority};
 use consort_core::message::Message;
 use consort_core::spec::Workflow;
 use consort_log::MemoryLog;
-use consort_log::clock::Clock;
 use consort_models::{Line, ScriptedModel, What};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{Limits, ModelLimit};
-use consort_tools::{ScriptedTool, What as Did};
+use consort_tools::{ScriptedTool, Toolbox, What as Did};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 
@@ -168,15 +166,10 @@ async fn no_more_questions_are_under_way_than_the_model_allows() {
     let pair = Arc::new(Barrier::new(2));
     let model = ScriptedModel::new().otherwise(Line::new().says("ok").waits(&pair));
     let limit = ModelLimit { max_concurrency: NonZeroU32::new(2).unwrap(), rate: None };
-    let seams = Seams {
-        log: Arc::new(MemoryLog::default()),
-        models: models(model.clone(), ScriptedModel::new()),
-        tools: toolbox(Vec::<ScriptedTool>::new()),
-        limits: Limits::new([("main".to_owned(), limit)], None),
-        clock: Clock::system(),
-        cancel_grace: Duration::from_secs(1),
-    };
-    let engine = Engine::new(seams);
+    let models = models(model.clone(), ScriptedModel::new());
+    let seams = Seams::new(Arc::new(MemoryLog::default()), models, Toolbox::default());
+    let limits = Limits::new([("main".to_owned(), limit)], None);
+    let engine = Engine::new(Seams { limits, ..seams });
     let names: Vec<String> = (0..30).map(|n| format!("t{n}")).collect();
     let run = submit(&engine, &parallel(names.iter().map(|name| task(name, &[])).collect())).await;
     assert_eq!(last(&frames(&engine, &run).await, "run_result")["status"], "COMPLETED");

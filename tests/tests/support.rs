@@ -6,17 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo};
-use consort_core::compile::{Catalog, Compiled, compile};
+use consort_core::compile::{Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::Event;
 use consort_core::message::{Failure, FailureKind};
 use consort_core::own_tool::OwnTool;
-use consort_log::clock::Clock;
 use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
 use consort_runtime::ring::Frame;
 use consort_tools::{ScriptedTool, Tool, Toolbox};
 use futures::StreamExt;
@@ -73,16 +71,14 @@ pub(crate) fn failure(kind: FailureKind) -> Failure {
 
 /// An engine without limits on how much happens at once.
 pub(crate) fn engine(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) -> Engine {
-    let (limits, clock) = (Limits::new([], None), Clock::system());
-    Engine::new(Seams { log, models, tools, limits, clock, cancel_grace: GRACE })
+    Engine::new(Seams { cancel_grace: GRACE, ..Seams::new(log, models, tools) })
 }
 
 /// The ensemble as this engine would run it.
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
-    let seams = engine.seams();
-    let models = seams.models.infos().cloned().collect();
-    let tools = seams.tools.infos().cloned().chain([Arc::new(OwnTool::HumanInput.info())]).collect();
-    compile(ensemble, request, &Catalog { models, tools, ..Catalog::default() }).unwrap()
+    let mut catalog = engine.seams().catalog();
+    catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
+    compile(ensemble, request, &catalog).unwrap()
 }
 
 /// Every stored frame of a run and, last, its result, as JSON.

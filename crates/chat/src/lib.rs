@@ -26,7 +26,7 @@ use consort_core::own_tool::OwnTool;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use consort_log::{self as log, Query};
-use consort_runtime::engine::{self, Engine, fresh_id};
+use consort_runtime::engine::{self, Engine, NewRun, fresh_id};
 use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
 use consort_tools::collections::{self, Collections, Hit};
 use consort_tools::{Hidden, Workspace};
@@ -51,6 +51,9 @@ const PASSAGES_MAX: usize = 8;
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
 /// Turns at the same time, unless told.
 pub const MAX_CONCURRENT_TURNS: usize = 64;
+/// Turns that are looked through at the same time for what is worth remembering:
+/// few, because nobody waits for it.
+pub const MAX_CONCURRENT_MININGS: usize = 4;
 
 /// What holds for all conversations.
 #[derive(Clone)]
@@ -67,6 +70,21 @@ pub struct Settings {
     pub detach_grace: Duration,
     /// Documents answers are looked up in: those the tools search, too.
     pub collections: Collections,
+}
+
+impl Settings {
+    /// Conversations with what an engine has, but for tools that come and go.
+    pub fn new(engine: &Engine, rules: Rules) -> Settings {
+        let seams = engine.seams();
+        Settings {
+            rules,
+            catalog: seams.catalog(),
+            providers: Vec::new(),
+            workspace: None,
+            detach_grace: DETACH_GRACE,
+            collections: Collections::new(seams.log.clone()),
+        }
+    }
 }
 
 /// A handle to all conversations.
@@ -151,6 +169,11 @@ impl Chats {
         let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
         let tasks = Arc::downgrade(&owner);
         Chats(Arc::new(Inner { engine, settings, live, past: Past::default(), tasks }), Some(owner))
+    }
+
+    /// The engine their turns run in.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
     }
 
     /// What holds for all conversations.
@@ -462,7 +485,7 @@ impl Chats {
             self.will_mine(thread, turn).await?;
         }
         let ring = self.0.live.conversation(&thread.id).begins(turn);
-        self.0.engine.submit_heard((turn, ring), compiled, vec![claim]).await?;
+        self.0.engine.submit(NewRun::new(compiled).under(turn).shown_on(ring).claiming([claim])).await?;
         thread.name_after(say.content.as_str());
         thread.queue.retain(|waiting| *waiting.turn != **turn);
         thread.model = say.model.or(thread.model.take());

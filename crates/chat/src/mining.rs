@@ -10,7 +10,7 @@ use consort_core::run::Run;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use consort_log::{Query, Row};
-use consort_runtime::engine;
+use consort_runtime::engine::{self, NewRun};
 
 use super::damaged::unless_damaged;
 use super::thread::{Fact, Mined, MinedStatus};
@@ -123,7 +123,7 @@ impl Chats {
             }
             None => match ended.mining(&turn) {
                 Ok(compiled) => {
-                    self.0.engine.submit_as(&mining, compiled, Vec::new()).await?;
+                    self.0.engine.submit(NewRun::new(compiled).under(&mining)).await?;
                     Ok(Vein::Waits(mining))
                 }
                 Err(reason @ (Unmined::Unwanted | Unmined::Unanswered | Unmined::Spent)) => {

@@ -32,7 +32,7 @@ pub(crate) const OUTBOX_MAX: usize = 256;
 const INTRODUCTION_MAX: usize = 1_000_000;
 
 /// How this ensemble appears to others, and who they are.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// What it is called.
     pub name: String,
@@ -123,6 +123,11 @@ pub struct RequestView {
 }
 
 impl Network {
+    /// What this ensemble is called.
+    pub fn name(&self) -> &str {
+        &self.inner.options.name
+    }
+
     /// A network with no links yet, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
         let (state, changes, background) = (Mutex::default(), watch::Sender::new(0), Mutex::default());

@@ -15,7 +15,7 @@ use consort_core::run::Run;
 use consort_core::spec::{Asked, Kind};
 use consort_log as log;
 use consort_runtime::admission::{Capacity, Keep, Pool};
-use consort_runtime::engine::{self, Engine};
+use consort_runtime::engine::{self, Engine, NewRun};
 use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -178,7 +178,7 @@ impl Serve {
                 return Err(Response::failed(id, why));
             }
         };
-        match engine.submit_once(compiled, vec![claim]).await {
+        match engine.submit(NewRun::new(compiled).claiming([claim])).await {
             Ok(run) => {
                 let position = engine.queue_position(&run).unwrap_or(0);
                 accept(request, position as u64, replies).await;

@@ -1,6 +1,7 @@
 //! How frames travel. A connection is a sink of texts and a stream of frames;
 //! where they come from is the business of a [`Transport`]: WebSockets, or memory.
 
+use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -29,6 +30,13 @@ pub struct Address {
     pub url: String,
     /// The key it wants to see.
     pub key: Option<String>,
+}
+
+/// Neither the key nor the address is shown, which may hold one.
+impl fmt::Debug for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Address").finish_non_exhaustive()
+    }
 }
 
 /// Where frames are said.

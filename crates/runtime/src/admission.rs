@@ -47,6 +47,13 @@ pub struct Pool {
     pub keep: Keep,
 }
 
+impl Pool {
+    /// So many at the same time, the others waiting, and all ended ones kept.
+    pub fn of(running: usize) -> Pool {
+        Pool { capacity: Capacity { running, queued: usize::MAX }, keep: Keep::All }
+    }
+}
+
 impl Default for Pool {
     fn default() -> Pool {
         Pool { capacity: Capacity::UNLIMITED, keep: Keep::All }

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::compile::Catalog;
 use consort_core::decide::Report;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
@@ -29,6 +30,9 @@ use crate::past;
 use crate::permits::Held;
 use crate::ring::Ring;
 
+/// How long a tool that must not be dropped may take after a stop, unless told.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
+
 /// The outside world, as a runner sees it.
 #[derive(Clone)]
 pub struct Seams {
@@ -44,6 +48,19 @@ pub struct Seams {
     pub clock: Clock,
     /// How long a tool that must not be dropped may take after a stop.
     pub cancel_grace: Duration,
+}
+
+impl Seams {
+    /// The outside world with the machine's clock, the usual grace and no limits.
+    pub fn new(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) -> Seams {
+        let limits = Limits::new([], None);
+        Seams { log, models, tools, limits, clock: Clock::system(), cancel_grace: CANCEL_GRACE }
+    }
+
+    /// What tasks can name, without what comes and goes.
+    pub fn catalog(&self) -> Catalog {
+        self.tools.catalog(self.models.infos().cloned())
+    }
 }
 
 /// Whose effect it is, and who may watch it.

@@ -7,14 +7,14 @@ mod erase;
 mod export;
 mod fork;
 mod inspect;
+mod new_run;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use consort_core::compile::Compiled;
 use consort_core::decide::{Command, Refused};
-use consort_core::event::{Event, Fact};
+use consort_core::event::Event;
 use consort_core::queue::Priority;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
@@ -25,6 +25,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 pub use self::erase::Removal;
+pub use self::new_run::NewRun;
 
 use crate::admission::{Admission, Keep, Load, Pools};
 use crate::effects::Seams;
@@ -200,36 +201,6 @@ impl Engine {
     /// What has happened here, counted.
     pub fn meters(&self) -> &Meters {
         &self.0.meters
-    }
-
-    /// Accepts a run: once this returns, it survives a crash.
-    pub async fn submit(&self, compiled: Compiled) -> Result<Arc<str>, Error> {
-        self.submit_once(compiled, Vec::new()).await
-    }
-
-    /// The same, claiming keys that no other run may hold.
-    pub async fn submit_once(&self, compiled: Compiled, claims: Vec<String>) -> Result<Arc<str>, Error> {
-        let id = fresh_id(compiled.spec.kind);
-        self.submit_as(&id, compiled, claims).await.map(|()| id)
-    }
-
-    /// The same under an id that was promised before.
-    pub async fn submit_as(&self, id: &Arc<str>, compiled: Compiled, claims: Vec<String>) -> Result<(), Error> {
-        let ring = self.ring(id, compiled.spec.kind);
-        self.submit_heard((id, ring), compiled, claims).await
-    }
-
-    /// The same, shown on a ring that may have listeners already.
-    pub async fn submit_heard(
-        &self,
-        (id, ring): (&Arc<str>, Ring),
-        compiled: Compiled,
-        claims: Vec<String>,
-    ) -> Result<(), Error> {
-        let Compiled { spec, models, belt, .. } = compiled;
-        let new = New { id, kind: spec.kind, priority: spec.priority(), ring };
-        let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt, copied: 0 };
-        self.accept(new, vec![Event { at: self.0.seams.clock.now(), fact }], claims).await
     }
 
     /// Gives a new run, which begins with these events, a place among its kind

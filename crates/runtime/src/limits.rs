@@ -39,6 +39,10 @@ pub fn parse_rate(text: &str) -> Result<Rate, BadRate> {
     Ok(Rate { requests, per: Duration::from_secs(seconds) })
 }
 
+/// Questions to one model of a provider at the same time, unless told: as many
+/// as providers take from one customer without complaint.
+pub const MAX_CONCURRENCY: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
+
 /// What a model's users share.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelLimit {

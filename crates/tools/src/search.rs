@@ -33,12 +33,19 @@ const ADDRESSES: [&str; 3] = ["url", "link", "href"];
 const SNIPPETS: [&str; 4] = ["content", "snippet", "description", "text"];
 
 /// What a configuration says about web search.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct WebSearchOptions {
     /// The service's address, with `{query}` in it.
     pub url: String,
     /// Sent as `Authorization: Bearer`.
     pub api_key: Option<String>,
+}
+
+/// Neither the key nor the address is shown, which may hold one.
+impl std::fmt::Debug for WebSearchOptions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("WebSearchOptions").finish_non_exhaustive()
+    }
 }
 
 /// Searches the web.

@@ -8,8 +8,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, Permission, ToolInfo};
+use consort_core::catalog::{EffectClass, ModelInfo, Permission, ToolInfo};
+use consort_core::compile::Catalog;
 use consort_core::dynamic::{Dynamic, is_dynamic};
+use consort_core::own_tool::{Audience, OwnTool};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
@@ -92,6 +94,17 @@ impl Toolbox {
     /// What is known about the tools that are always there, in order of registration.
     pub fn infos(&self) -> impl Iterator<Item = &Arc<ToolInfo>> {
         self.tools.iter().map(|tool| tool.info())
+    }
+
+    /// What tasks can name: these models, the providers, and the tools that are
+    /// always there, without those that a run calls by itself.
+    pub fn catalog(&self, models: impl IntoIterator<Item = Arc<ModelInfo>>) -> Catalog {
+        let named = |tool: &&Arc<ToolInfo>| tool.as_own().map(OwnTool::audience) != Some(Audience::Run);
+        Catalog {
+            models: models.into_iter().collect(),
+            tools: self.infos().filter(named).cloned().collect(),
+            providers: self.providers().map(|provider| provider.name().to_owned()).collect(),
+        }
     }
 
     /// Where tools come from that are not always there.

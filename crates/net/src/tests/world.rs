@@ -4,21 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, ModelInfo, ToolInfo};
+use consort_core::catalog::{EffectClass, ModelInfo};
 use consort_core::compile::{Catalog, compile};
 use consort_core::decide::Command;
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_core::dynamic::NETWORK;
 use consort_core::event::{CancelMode, Event, Fact};
 use consort_core::id::Id;
 use consort_core::message::Outcome;
 use consort_log::MemoryLog;
-use consort_log::clock::Clock;
 use consort_models::{ModelCatalog, ScriptedModel};
 use consort_runtime::admission::Pools;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
 use consort_tools::{Account, Invocation, ScriptedTool, Tool, Toolbox};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -91,14 +88,8 @@ impl House {
 
     fn seams(&self) -> Seams {
         let toolbox = self.tools.iter().fold(Toolbox::default(), |all, tool| all.with(tool.clone()).unwrap());
-        Seams {
-            log: Arc::new(self.log.clone()),
-            models: ModelCatalog::default().with(ModelInfo::new("main", "scripted"), self.model.clone()).unwrap(),
-            tools: toolbox,
-            limits: Limits::new([], None),
-            clock: Clock::system(),
-            cancel_grace: Duration::from_secs(1),
-        }
+        let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), self.model.clone()).unwrap();
+        Seams { cancel_grace: Duration::from_secs(1), ..Seams::new(Arc::new(self.log.clone()), models, toolbox) }
     }
 
     /// Starts it. What it knew of the network is gone, what it stored is not.
@@ -113,15 +104,14 @@ impl House {
             peers: self.peers.iter().map(address).collect(),
         };
         let seams = self.seams();
-        let infos: Vec<Arc<ToolInfo>> = self.tools.iter().map(|tool| tool.info().clone()).collect();
-        let providers = vec![NETWORK.to_owned()];
-        let catalog = Catalog { models: seams.models.infos().cloned().collect(), tools: infos, providers };
-        let ensemble = Ensemble { name: self.name.clone(), ..Ensemble::default() };
-        let kitchen = Kitchen { ensemble, catalog: catalog.clone(), shares: self.shares.clone() };
         let network = Network::new(options, Arc::new(wires.from(&self.name)));
         let tools = seams.tools.clone().with_provider(network.tools());
+        let seams = Seams { tools, ..seams };
+        let catalog = seams.catalog();
+        let ensemble = Ensemble { name: self.name.clone(), ..Ensemble::default() };
+        let kitchen = Kitchen { ensemble, catalog: catalog.clone(), shares: self.shares.clone() };
         let pools = Pools { peers: pool(self.max_concurrent), ..Pools::default() };
-        let engine = Engine::limited(Seams { tools, ..seams }, pools);
+        let engine = Engine::limited(seams, pools);
         let serve = Serve::new(&self.name, kitchen, engine, self.max_concurrent);
         network.offer(Arc::new(serve.clone()));
         serve.engine().recover().await.unwrap();

@@ -7,6 +7,7 @@ mod exporter;
 mod otlp;
 mod recorder;
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +43,13 @@ pub struct Options {
     pub sample: f64,
     /// How long one request may take.
     pub timeout: Duration,
+}
+
+/// The address is not shown, which may hold a key.
+impl fmt::Debug for Options {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Options").field("service", &self.service).finish_non_exhaustive()
+    }
 }
 
 /// The form in which spans are sent.

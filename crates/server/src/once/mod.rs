@@ -16,7 +16,7 @@ use axum::response::Response;
 use axum::{Extension, body};
 use consort_core::compile::Compiled;
 use consort_log as log;
-use consort_runtime::engine::{self, Engine};
+use consort_runtime::engine::{self, Engine, NewRun};
 
 pub(crate) use self::kept::sweep;
 pub(crate) use self::keys::Keys;
@@ -228,7 +228,7 @@ impl Once {
         if let Some(run) = self.first(engine).await? {
             return Ok(run);
         }
-        match engine.submit_once(compiled, self.claims().into()).await {
+        match engine.submit(NewRun::new(compiled).claiming(self.claims())).await {
             Err(error @ engine::Error::Log(log::Error::Claimed { .. })) => {
                 self.first(engine).await?.ok_or_else(|| error.into())
             }

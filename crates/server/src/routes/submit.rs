@@ -175,10 +175,10 @@ pub(crate) enum Taken {
 /// Starts what a request asks for.
 pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
-    let read = compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
+    let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
     // A run that was made before counts, whatever has been configured since.
     if let Some(run) = first(site, from.once.as_ref()).await? {
-        let (spec, warnings) = match read {
+        let (spec, warnings) = match read() {
             Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => (Some(compiled.spec), compiled.warnings),
             Err(_since) => (None, Vec::new()),
         };
@@ -190,7 +190,7 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
         };
         return Ok(Taken::Run { run, accepted });
     }
-    let mut compiled = match read? {
+    let mut compiled = match read()? {
         Submission::DryRun(compiled) => return Ok(Taken::Rehearsal(rehearsal(&compiled))),
         Submission::Run(compiled) => compiled,
     };

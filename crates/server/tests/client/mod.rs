@@ -13,21 +13,16 @@ use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
 use consort_core::catalog::Permission;
 use consort_core::chat::{Mode, Rules};
-use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_log::MemoryLog;
-use consort_log::clock::Clock;
 use consort_models::{ModelCatalog, ScriptedModel};
 use consort_net::network::{Network, Options};
 use consort_net::transport::WebSockets;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
-use consort_server::access::{Access, Reach};
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
-use consort_tools::collections::Collections;
 use consort_tools::{Calculator, ScriptedTool, Tool, Toolbox};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
@@ -98,53 +93,31 @@ pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: impl 
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let models = models.with(ModelInfo::new("spare", "scripted"), model).unwrap();
     let tools = Toolbox::default().with(Calculator::default()).unwrap().with(tool).unwrap();
-    let (limits, clock) = (Limits::new([], None), Clock::system());
-    let seams = Seams { log, models, tools, limits, clock, cancel_grace: Duration::ZERO };
+    let seams = Seams { cancel_grace: Duration::ZERO, ..Seams::new(log, models, tools) };
     let runs = Pool { capacity, keep: Keep::Newest(2) };
     Engine::limited(seams, Pools { runs, ..Pools::default() })
 }
 
 /// A network without peers.
 pub(crate) fn network() -> Network {
-    let options = Options {
-        name: "test".to_owned(),
-        realm: None,
-        lease: Duration::from_secs(15),
-        max_hops: 8,
-        shareable: true,
-        peers: Vec::new(),
-    };
-    Network::new(options, Arc::new(WebSockets))
+    Network::new(Options::new("test"), Arc::new(WebSockets))
 }
 
 pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
-    let seams = engine.seams();
-    let models = ["main", "spare"].map(|alias| Arc::new(ModelInfo::new(alias, "scripted"))).into();
-    let catalog = Catalog { models, tools: seams.tools.infos().cloned().collect(), ..Catalog::default() };
     let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
     let rules =
         Rules { model: None, classes, workflow_registry: true, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
-    let settings = Settings {
-        rules,
-        catalog: catalog.clone(),
-        providers: Vec::new(),
-        workspace: None,
-        detach_grace: Duration::from_millis(50),
-        collections: Collections::new(seams.log.clone()),
-    };
+    let settings = Settings { detach_grace: Duration::from_millis(50), ..Settings::new(&engine, rules) };
+    let chats = Chats::new(engine.clone(), settings);
+    let ensemble = Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() };
+    let catalog = engine.seams().catalog();
     Server {
-        chats: Chats::new(engine.clone(), settings),
-        ensemble: Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() },
-        catalog,
         direct: vec![Permission::Safe],
-        access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
         max_body_bytes: 4096,
         drain_timeout: Duration::from_secs(30),
-        tool_patience: Duration::from_secs(30),
         sockets: Sockets { retained_runs: 10, snapshot_iterations: 5, max_frame_bytes: 65_536 },
-        network: network(),
-        engine,
+        ..Server::new(engine, ensemble, catalog, chats, network())
     }
 }
 

@@ -6,12 +6,10 @@ use std::time::Duration;
 use consort_core::catalog::{EffectClass, ModelInfo, Permission};
 use consort_core::message::{Message, Stop};
 use consort_log::MemoryLog;
-use consort_log::clock::Clock;
 use consort_models::{Line, ModelCatalog, ScriptedModel, What};
 use consort_runtime::admission::Capacity;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
 use consort_tools::{ScriptedTool, Toolbox};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -31,8 +29,8 @@ async fn serving(model: &ScriptedModel) -> Here {
 async fn paying(model: &ScriptedModel, pay: &ScriptedTool) -> Here {
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let tools = Toolbox::default().with(pay.clone()).unwrap();
-    let (log, limits, clock) = (Arc::new(MemoryLog::default()), Limits::new([], None), Clock::system());
-    let seams = Seams { log, models, tools, limits, clock, cancel_grace: Duration::ZERO };
+    let seams = Seams::new(Arc::new(MemoryLog::default()), models, tools);
+    let seams = Seams { cancel_grace: Duration::ZERO, ..seams };
     start(server(Engine::new(seams), Vec::new())).await
 }
 

@@ -27,7 +27,7 @@ use self::owner::Owner;
 use super::{DynamicToolProvider, HttpToolError, Tool, http_client};
 
 /// What a configuration says about an MCP server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServerOptions {
     /// What it is called here.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct ServerOptions {
 }
 
 /// How to reach a server.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub enum Transport {
     /// A program of ours, which speaks over its standard input and output.
     Command {
