@@ -144,7 +144,7 @@ async fn sharing_what_is_not_there_or_twice_is_a_mistake() {
     let Err(Error::Mistakes(Mistakes(mistakes))) = built.build().map(|_| ()) else { panic!("it was built") };
     let said: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
     let expected = [
-        "share_tool: there is no tool 'hammer'. Available: [calculator, memory_recall, memory_store, search_collections]",
+        "share_tool: there is no tool 'hammer'. Available: [calculator, search_collections, human_input]",
         "share_task: there is no task 'read'. Available: [write]",
         "share_task: something else is shared as 'write'",
     ];

@@ -2,44 +2,37 @@
 //! reports everything that is wrong.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-#[cfg(feature = "serve")]
-use consort_chat::MAX_CONCURRENT_TURNS;
 use consort_core::budget::Limits;
-use consort_core::compile::compile;
+use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
 use consort_core::dynamic::{NETWORK, is_plain};
 use consort_core::mistake::{Code, Mistake};
+use consort_core::own_tool::OwnTool;
 use consort_core::spec::{OnError, Review, ReviewPolicy, Workflow};
 use consort_log::clock::Clock;
-use consort_log::{Log, MemoryLog, SqliteLog};
 use consort_models as model;
-#[cfg(feature = "serve")]
-use consort_net::serve::{MAX_CONCURRENT, pool};
-use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
 use consort_runtime::limits::{self, Rate};
+use consort_tools::collections::Collections;
 use consort_tools::memory::Memory;
-use consort_tools::{DynamicToolProvider, Tool, Toolbox, memory_tools};
+use consort_tools::{DynamicToolProvider, SearchCollections, Tool, Toolbox, memory_tools};
 
 use crate::catalog::ToolCatalog;
-use crate::ensemble::{Ensemble, catalog};
+use crate::ensemble::{Ensemble, with_live};
 use crate::error::{Error, Mistakes};
 use crate::function::ToolSet;
 use crate::model::Model;
+use crate::operation::Operation;
 use crate::outside::Outside;
 #[cfg(feature = "serve")]
-use crate::share::{Shown, documents};
+use crate::share::Shown;
 use crate::task::{Plan, Task};
 
 /// How an ensemble is called that has no name.
 const NAMELESS: &str = "ensemble";
-/// How long a tool that must not be dropped may take after a stop, unless told.
-const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 /// An ensemble in the making.
 ///
@@ -66,11 +59,15 @@ pub struct EnsembleBuilder {
     models: Vec<(String, Model)>,
     tools: ToolCatalog,
     providers: Vec<Arc<dyn DynamicToolProvider>>,
+    /// Providers that are taken as they are.
+    given: Vec<Arc<dyn DynamicToolProvider>>,
     tasks: Vec<Task>,
     rate: Option<Rate>,
-    file: Option<PathBuf>,
-    cancel_grace: Option<Duration>,
-    capacity: Option<Capacity>,
+    /// Whether the template is taken as it is.
+    is_given: bool,
+    /// Whether tasks cannot ask people.
+    asks_nobody: bool,
+    pub(crate) operation: Operation,
     pub(crate) outside: Outside,
     #[cfg(feature = "serve")]
     pub(crate) sharing: crate::share::Sharing,
@@ -150,6 +147,32 @@ impl EnsembleBuilder {
     #[must_use]
     pub fn tool_provider(mut self, provider: impl DynamicToolProvider) -> EnsembleBuilder {
         self.providers.push(Arc::new(provider));
+        self
+    }
+
+    /// Adds what a toolbox has, its providers included.
+    #[must_use]
+    pub fn toolbox(mut self, toolbox: &Toolbox) -> EnsembleBuilder {
+        self.tools.0.extend(toolbox.names().filter_map(|name| toolbox.get(name)).cloned());
+        self.given.extend(toolbox.providers().cloned());
+        self
+    }
+
+    /// Keeps tasks from asking people: there is no `human_input`.
+    #[must_use]
+    pub fn without_human_input(mut self) -> EnsembleBuilder {
+        self.asks_nobody = true;
+        self
+    }
+
+    /// Takes over a template that was read from somewhere, in place of
+    /// everything said about the ensemble before. It is taken as it is: runs
+    /// tell what is wrong with it, and it may have no tasks, for runs that bring
+    /// their own.
+    #[must_use]
+    pub fn template(mut self, template: draft::Ensemble) -> EnsembleBuilder {
+        self.template = template;
+        self.is_given = true;
         self
     }
 
@@ -240,35 +263,11 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Keeps runs in this file, so that they survive the process. Otherwise they
-    /// are forgotten with it.
-    #[must_use]
-    pub fn keep_in(mut self, file: impl AsRef<Path>) -> EnsembleBuilder {
-        self.file = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Says how long a tool that must not be dropped may take after a stop; five
-    /// seconds unless told.
-    #[must_use]
-    pub fn cancel_grace(mut self, grace: Duration) -> EnsembleBuilder {
-        self.cancel_grace = Some(grace);
-        self
-    }
-
-    /// Limits how many runs work at the same time, and how many more may wait
-    /// for their turn; one too many is refused. There is no limit unless told.
-    #[must_use]
-    pub fn max_concurrent_runs(mut self, running: usize, waiting: usize) -> EnsembleBuilder {
-        self.capacity = Some(Capacity { running, queued: waiting });
-        self
-    }
-
     /// The ensemble, or everything that is wrong with it. Template variables
     /// without a value are no mistake yet: a run may bring them.
     pub fn build(mut self) -> Result<Ensemble, Error> {
         let clock = Clock::system();
-        let log = open(self.file.take())?;
+        let (log, suspects) = self.operation.open()?;
         let limit = |(alias, model): &(String, Model)| Some((alias.clone(), model.limit()?));
         let limits = limits::Limits::new(self.models.iter().filter_map(limit), self.rate);
         let (models, mut mistakes) = ready(std::mem::take(&mut self.models));
@@ -277,30 +276,39 @@ impl EnsembleBuilder {
         let outside = std::mem::take(&mut self.outside).open();
         mistakes.extend(outside.mistakes);
         self.tools.0.extend(outside.tools.0);
+        let collections = Collections::new(log.clone()).with_embedder(self.operation.embedder.take());
         let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
         let own = plan.tools.into_iter().fold(self.tools.clone().with(recall).with(remember), ToolCatalog::with);
-        #[cfg(feature = "serve")]
-        let (collections, own) = documents(&log, clock, own);
-        let (tools, Mistakes(unfit)) = own.toolbox();
+        let (tools, Mistakes(unfit)) = own.with(SearchCollections::new(collections.clone(), clock)).toolbox();
         mistakes.extend(unfit);
         mistakes.extend(misnamed(&self.providers));
-        let mut template = draft::Ensemble { tasks: plan.drafts, ..std::mem::take(&mut self.template) };
+        let mut template = std::mem::take(&mut self.template);
+        if !plan.drafts.is_empty() {
+            template.tasks = plan.drafts;
+        }
         if template.name.is_empty() {
             template.name = NAMELESS.to_owned();
         }
-        let tools = std::mem::take(&mut self.providers).into_iter().fold(tools, Toolbox::with_provider);
+        let providers = std::mem::take(&mut self.given).into_iter().chain(std::mem::take(&mut self.providers));
+        let tools = providers.fold(tools, Toolbox::with_provider);
         #[cfg(feature = "serve")]
-        let (network, tools) = {
-            let network = self.sharing.network(&template.name);
-            let tools = tools.with_provider(network.tools());
-            (network, tools)
-        };
-        let cancel_grace = self.cancel_grace.unwrap_or(CANCEL_GRACE);
-        let engine = Engine::limited(Seams { log, models, tools, limits, clock, cancel_grace }, self.pools());
+        let network = self.sharing.network(&template.name);
+        #[cfg(feature = "serve")]
+        let tools = tools.with_provider(network.tools());
+        let cancel_grace = self.operation.cancel_grace();
+        let seams = Seams { limits, clock, cancel_grace, ..Seams::new(log, models, tools) };
+        let engine = Engine::limited(seams, self.operation.pools());
         outside.traces.into_iter().for_each(|traces| engine.export_to(traces));
-        mistakes.extend(wrong(&template, engine.seams()));
+        suspects.into_iter().for_each(|suspects| engine.suspect(suspects));
+        let untold = self.operation.connect(&engine).err();
+        mistakes.extend(untold.map(|error| Mistake::new(Code::BadRequest, "telemetry", error.to_string())));
+        let mut catalog = engine.seams().catalog();
+        catalog.tools.extend((!self.asks_nobody).then(|| Arc::new(OwnTool::HumanInput.info())));
+        if !self.is_given {
+            mistakes.extend(wrong(&template, &with_live(&catalog, engine.seams())));
+        }
         #[cfg(feature = "serve")]
-        let shares = self.sharing.shares(&template, &engine.seams().tools).unwrap_or_else(|unshared| {
+        let shares = self.sharing.shares(&template, &catalog).unwrap_or_else(|unshared| {
             mistakes.extend(unshared);
             Vec::new()
         });
@@ -310,35 +318,22 @@ impl EnsembleBuilder {
         Ok(Ensemble {
             engine,
             template: Arc::new(template),
+            catalog: Arc::new(catalog),
             tools: self.tools,
             #[cfg(feature = "serve")]
-            shown: Arc::new(Shown { network, shares, collections, workspace: outside.workspace }),
+            shown: Arc::new(Shown {
+                network,
+                shares,
+                collections,
+                workspace: outside.workspace,
+                max_concurrent: self.operation.max_concurrent_requests(),
+            }),
         })
-    }
-
-    /// How many runs of each kind there may be.
-    fn pools(&self) -> Pools {
-        let runs = Pool { capacity: self.capacity.unwrap_or(Capacity::UNLIMITED), keep: Keep::All };
-        let pools = Pools { runs, ..Pools::default() };
-        #[cfg(feature = "serve")]
-        let pools = {
-            let turns = Capacity { running: MAX_CONCURRENT_TURNS, queued: usize::MAX };
-            Pools { turns: Pool { capacity: turns, keep: Keep::All }, peers: pool(MAX_CONCURRENT), ..pools }
-        };
-        pools
     }
 
     fn with(mut self, change: impl FnOnce(&mut draft::Ensemble)) -> EnsembleBuilder {
         change(&mut self.template);
         self
-    }
-}
-
-fn open(file: Option<PathBuf>) -> Result<Arc<dyn Log>, Error> {
-    let Some(path) = file else { return Ok(Arc::new(MemoryLog::default())) };
-    match SqliteLog::open(&path) {
-        Ok(log) => Ok(Arc::new(log)),
-        Err(error) => Err(Error::Store { path, reason: error.to_string() }),
     }
 }
 
@@ -378,7 +373,7 @@ fn misnamed(providers: &[Arc<dyn DynamicToolProvider>]) -> Vec<Mistake> {
 }
 
 /// What would be wrong with every run.
-fn wrong(template: &draft::Ensemble, seams: &Seams) -> Vec<Mistake> {
-    let mistakes = compile(template, draft::Request::default(), &catalog(seams)).err().unwrap_or_default();
+fn wrong(template: &draft::Ensemble, catalog: &Catalog) -> Vec<Mistake> {
+    let mistakes = compile(template, draft::Request::default(), catalog).err().unwrap_or_default();
     mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput).collect()
 }

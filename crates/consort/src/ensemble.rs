@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
-use consort_core::own_tool::{Audience, OwnTool};
 use consort_core::spec::Kind;
 use consort_log::Query;
 use consort_runtime::effects::Seams;
@@ -48,6 +46,8 @@ const ONLY_MODEL: &str = "default";
 pub struct Ensemble {
     pub(crate) engine: Engine,
     pub(crate) template: Arc<draft::Ensemble>,
+    /// What tasks can name, without what comes and goes.
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) tools: ToolCatalog,
     #[cfg(feature = "serve")]
     pub(crate) shown: Arc<crate::share::Shown>,
@@ -80,7 +80,8 @@ impl Ensemble {
     /// Starts a run: once this returns, the run is stored.
     pub async fn start(&self, request: impl Into<Request>) -> Result<Run, Error> {
         let Request(request) = request.into();
-        let compiled = compile(&self.template, request, &catalog(self.engine.seams())).map_err(Mistakes)?;
+        let compiled =
+            compile(&self.template, request, &with_live(&self.catalog, self.engine.seams())).map_err(Mistakes)?;
         let id = self.engine.submit(compiled).await?;
         Ok(Run::new(self.engine.clone(), id))
     }
@@ -128,6 +129,11 @@ impl Ensemble {
         Ok(Resumed { runs: ids.map(|id| Run::new(self.engine.clone(), id)).collect(), damaged })
     }
 
+    /// What its runs take place in, for programs that go beyond this crate.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Its models, by alias.
     pub fn models(&self) -> ModelCatalog {
         ModelCatalog(self.engine.seams().models.clone())
@@ -145,18 +151,9 @@ impl Ensemble {
     }
 }
 
-/// What tasks may name: memory is not called by name, but asked for.
-pub(crate) fn catalog(seams: &Seams) -> Catalog {
-    let mut catalog = lasting(seams);
+/// What runs can choose from at this moment.
+pub(crate) fn with_live(lasting: &Catalog, seams: &Seams) -> Catalog {
+    let mut catalog = lasting.clone();
     catalog.tools.extend(seams.tools.live().map(|tool| tool.info().clone()));
     catalog
-}
-
-/// The same without what comes and goes.
-pub(crate) fn lasting(seams: &Seams) -> Catalog {
-    let named = |tool: &&Arc<ToolInfo>| tool.as_own().map(OwnTool::audience) != Some(Audience::Run);
-    let known = seams.tools.infos().filter(named).cloned();
-    let tools = known.chain([Arc::new(OwnTool::HumanInput.info())]).collect();
-    let providers = seams.tools.providers().map(|provider| provider.name().to_owned()).collect();
-    Catalog { models: seams.models.infos().cloned().collect(), tools, providers }
 }

@@ -22,7 +22,7 @@
 //!
 //! # Layout, in reading order
 //! - `ensemble`: the handle; `builder`: what it is made of; `outside`: the
-//!   folders and the web it may touch
+//!   folders and the web it may touch; `operation`: where it is kept, and limits
 //! - `task`: one task; `work`: what functions of your own are given
 //! - `model`, `function`: who is asked, what is called; `catalog`: both by name
 //! - `request`: what one run is given; `run`: a run under way; `event`: what
@@ -39,6 +39,7 @@ mod error;
 mod event;
 mod function;
 mod model;
+mod operation;
 mod outcome;
 mod outside;
 mod request;
@@ -57,6 +58,7 @@ pub use error::{Error, Mistakes};
 pub use event::{Event, Events, Review};
 pub use function::{FunctionTool, ToolSet, tool};
 pub use model::Model;
+pub use operation::database;
 pub use outcome::{Outcome, Status, TaskOutcome};
 pub use request::Request;
 pub use run::Run;
@@ -136,11 +138,14 @@ pub use consort_tools::{Calculator, DateTime, DynamicToolProvider, Json, Pipelin
 /// # }
 /// ```
 pub mod seam {
+    pub use consort_core::draft::Ensemble as Template;
     pub use consort_core::event::{ChangeType, FileChange};
     pub use consort_core::message::{Call, Failure, FailureKind, Message, Part, Reply, Stop, Usage};
-    pub use consort_models::{Ask, Model, Piece};
+    pub use consort_models::openai::Api;
+    pub use consort_models::{Ask, Embedder, Model, Options as ModelReach, Piece, Provider};
     pub use consort_runtime::engine::Error as EngineError;
-    pub use consort_tools::{Account, Answer, Invocation, Progress, Tool};
+    pub use consort_runtime::telemetry::{Options as TelemetryOptions, Protocol as TelemetryProtocol};
+    pub use consort_tools::{Account, Answer, Invocation, Progress, Tool, Toolbox};
 }
 
 /// The programs of the user's guide, tried with those of this crate.

@@ -7,17 +7,11 @@ use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::ModelOptions;
-use consort_models::anthropic::Anthropic;
-use consort_models::gemini::Gemini;
-use consort_models::openai::{Api, OpenAi};
-use consort_models::{self as model, DemoModel, Options};
-use consort_runtime::limits::{ModelLimit, Rate};
+use consort_models::openai::Api;
+use consort_models::{DemoModel, Options, Provider};
+use consort_runtime::limits::{MAX_CONCURRENCY, ModelLimit, Rate};
 
 use crate::seam;
-
-const OPENAI_URL: &str = "https://api.openai.com/v1";
-const ANTHROPIC_URL: &str = "https://api.anthropic.com";
-const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 
 /// A model and what is known about it.
 ///
@@ -42,10 +36,10 @@ pub struct Model {
 
 #[derive(Clone)]
 enum Source {
+    /// A model in this program.
     Ready(Arc<dyn seam::Model>),
-    OpenAi(Options, Api),
-    Anthropic(Options),
-    Gemini(Options),
+    /// A model of a provider, and how to reach it.
+    Served(Provider, Api, Box<Options>),
 }
 
 impl<M: seam::Model> From<M> for Model {
@@ -57,28 +51,42 @@ impl<M: seam::Model> From<M> for Model {
 impl Model {
     /// The built-in demo: offline, by fixed rules, and honest about it.
     pub fn demo() -> Model {
-        Model::of("demo", Source::Ready(Arc::new(DemoModel::default().paced(Duration::ZERO))))
+        Model::of(Provider::Demo.word(), Source::Ready(Arc::new(DemoModel::default().paced(Duration::ZERO))))
     }
 
     /// A model of OpenAI, by its name there.
     pub fn openai(name: &str, api_key: &str) -> Model {
-        Model::of("openai", Source::OpenAi(options(OPENAI_URL, name, api_key), Api::Responses))
+        Model::served(Provider::OpenAi, Api::Responses, options(Provider::OpenAi, name, api_key))
     }
 
     /// A model on a server that speaks OpenAI's chat completions; say with
     /// [`Model::api_key`] if it wants a key.
     pub fn compatible(base_url: &str, name: &str) -> Model {
-        Model::of("openai", Source::OpenAi(Options::new(base_url, name), Api::Chat))
+        Model::served(Provider::OpenAi, Api::Chat, Options::new(base_url, name))
     }
 
     /// A model of Anthropic, by its name there.
     pub fn anthropic(name: &str, api_key: &str) -> Model {
-        Model::of("anthropic", Source::Anthropic(options(ANTHROPIC_URL, name, api_key)))
+        Model::served(Provider::Anthropic, Api::default(), options(Provider::Anthropic, name, api_key))
     }
 
     /// A model of Google, by its name there.
     pub fn gemini(name: &str, api_key: &str) -> Model {
-        Model::of("gemini", Source::Gemini(options(GEMINI_URL, name, api_key)))
+        Model::served(Provider::Gemini, Api::default(), options(Provider::Gemini, name, api_key))
+    }
+
+    /// A model of any provider, with all there is to say about reaching it.
+    /// Only OpenAI has a choice of APIs.
+    pub fn served(provider: Provider, api: Api, options: Options) -> Model {
+        Model::of(provider.word(), Source::Served(provider, api, Box::new(options)))
+    }
+
+    /// Says everything that is known about it at once; the alias is the one it
+    /// is added under.
+    #[must_use]
+    pub fn info(mut self, info: ModelInfo) -> Model {
+        self.info = info;
+        self
     }
 
     /// Sends this key with every question.
@@ -142,7 +150,8 @@ impl Model {
         self
     }
 
-    /// Limits how many questions are under way at the same time.
+    /// Limits how many questions are under way at the same time; 64 to a model
+    /// of a provider unless told.
     #[must_use]
     pub fn max_concurrency(mut self, max: NonZeroU32) -> Model {
         self.max_concurrency = Some(max);
@@ -164,7 +173,7 @@ impl Model {
     fn reached(mut self, what: &'static str, change: impl FnOnce(&mut Options)) -> Model {
         match &mut self.source {
             Source::Ready(_) => self.misplaced = Some(what),
-            Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => change(options),
+            Source::Served(_, _, options) => change(options),
         }
         self
     }
@@ -175,8 +184,13 @@ impl Model {
 
     /// What everybody who asks it shares, if anything is limited.
     pub(crate) fn limit(&self) -> Option<ModelLimit> {
-        let limited = self.max_concurrency.is_some() || self.rate.is_some();
-        let max_concurrency = self.max_concurrency.unwrap_or(NonZeroU32::MAX);
+        let usual = match &self.source {
+            Source::Ready(_) => None,
+            Source::Served(..) => Some(MAX_CONCURRENCY),
+        };
+        let max_concurrency = self.max_concurrency.or(usual);
+        let limited = max_concurrency.is_some() || self.rate.is_some();
+        let max_concurrency = max_concurrency.unwrap_or(NonZeroU32::MAX);
         limited.then_some(ModelLimit { max_concurrency, rate: self.rate })
     }
 
@@ -185,33 +199,28 @@ impl Model {
         if let Some(what) = self.misplaced {
             return Err(format!("has no {what}: it is not reached over the network"));
         }
-        let model = match &self.source {
-            Source::Ready(_) => String::new(),
-            Source::OpenAi(options, _) | Source::Anthropic(options) | Source::Gemini(options) => options.model.clone(),
+        let info = ModelInfo { alias: alias.to_owned(), ..self.info };
+        let info = match &self.source {
+            Source::Ready(_) => info,
+            Source::Served(_, api, options) => {
+                ModelInfo { model: options.model.clone(), api: api.stored().to_owned(), ..info }
+            }
         };
-        let api = match &self.source {
-            Source::OpenAi(_, Api::Responses) => ModelInfo::RESPONSES.to_owned(),
-            Source::Ready(_) | Source::OpenAi(_, Api::Chat) | Source::Anthropic(_) | Source::Gemini(_) => String::new(),
-        };
-        let info = ModelInfo { alias: alias.to_owned(), model, api, ..self.info };
         if let Some((option, reason)) = info.options.refusals(&info).into_iter().next() {
             return Err(format!("{}: {reason}", option.key()));
         }
-        let client = || consort_http::client().map_err(|error| error.to_string());
-        let model: Arc<dyn seam::Model> = match self.source {
+        let model = match self.source {
             Source::Ready(model) => model,
-            Source::OpenAi(options, api) => Arc::new(OpenAi::new(options, api, client()?).map_err(words)?),
-            Source::Anthropic(options) => Arc::new(Anthropic::new(options, client()?).map_err(words)?),
-            Source::Gemini(options) => Arc::new(Gemini::new(options, client()?).map_err(words)?),
+            Source::Served(provider, api, options) => {
+                let client = consort_http::client().map_err(|error| error.to_string())?;
+                let options = Options { parallel_tool_calls: info.parallel_tool_calls, ..*options };
+                provider.connect(api, options, client).map_err(|error| error.to_string())?
+            }
         };
         Ok((info, model))
     }
 }
 
-fn options(base_url: &str, name: &str, api_key: &str) -> Options {
-    Options { api_key: Some(api_key.to_owned()), ..Options::new(base_url, name) }
-}
-
-fn words(error: model::OptionsError) -> String {
-    error.to_string()
+fn options(provider: Provider, name: &str, api_key: &str) -> Options {
+    Options { api_key: Some(api_key.to_owned()), ..Options::new(provider.base_url(), name) }
 }

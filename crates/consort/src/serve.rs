@@ -2,22 +2,27 @@
 //! as `consort serve` has them, in your own program.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use consort_chat::{Chats, DETACH_GRACE, Settings};
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
+use consort_core::compile::Catalog;
+use consort_core::draft;
 use consort_core::own_tool::OwnTool;
+use consort_net::serve::Serve;
 use consort_net::share::Kitchen;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{DIRECT, Server, Terms, bind};
+use consort_tools::Workspace;
 use tokio::net::ToSocketAddrs;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::ensemble::{Ensemble, lasting};
+use crate::ensemble::Ensemble;
 use crate::error::Error;
-use crate::share::{Shown, offer};
+use crate::share::Shown;
 
 /// A server in the making.
 ///
@@ -47,6 +52,8 @@ pub struct ServerBuilder {
     drain_timeout: Option<Duration>,
     rules: Rules,
     detach_grace: Duration,
+    chat_providers: Option<Vec<String>>,
+    chat_workspace: Option<Workspace>,
 }
 
 /// A server that answers. Dropping it ends it at once; [`Served::stop`] lets
@@ -105,6 +112,8 @@ impl Ensemble {
             drain_timeout: None,
             rules: Rules::default(),
             detach_grace: DETACH_GRACE,
+            chat_providers: None,
+            chat_workspace: None,
         }
     }
 }
@@ -172,6 +181,48 @@ impl ServerBuilder {
         self
     }
 
+    /// Says which providers have tools for conversations; all unless told.
+    pub fn chat_providers(mut self, names: impl IntoIterator<Item = String>) -> ServerBuilder {
+        self.chat_providers = Some(names.into_iter().collect());
+        self
+    }
+
+    /// Says which folder conversations are about: its `AGENTS.md` is shown to
+    /// the model. The ensemble's unless told.
+    pub fn chat_workspace(mut self, workspace: Workspace) -> ServerBuilder {
+        self.chat_workspace = Some(workspace);
+        self
+    }
+
+    /// The conversations alone, for programs that talk to them without a server.
+    pub fn chats(self) -> Result<Chats, Error> {
+        let model = self.answering()?;
+        let Ensemble { engine, catalog, shown, .. } = &self.ensemble;
+        let settings = Settings {
+            rules: Rules { model, ..self.rules },
+            catalog: without_documents(catalog),
+            providers: self.chat_providers.unwrap_or_else(|| catalog.providers.clone()),
+            workspace: self.chat_workspace.or_else(|| shown.workspace.clone()),
+            detach_grace: self.detach_grace,
+            collections: shown.collections.clone(),
+        };
+        Ok(Chats::new(engine.clone(), settings))
+    }
+
+    /// The server, for programs that listen by themselves. Peers can use what is
+    /// shared from now on; on this machine alone unless its `access` is changed.
+    pub fn unbound(self) -> Result<Server, Error> {
+        let Ensemble { engine, template, catalog, shown, .. } = self.ensemble.clone();
+        let Shown { network, shares, max_concurrent, .. } = &*shown;
+        let template = draft::Ensemble::clone(&template);
+        let kitchen = Kitchen { ensemble: template.clone(), catalog: (*catalog).clone(), shares: shares.clone() };
+        network.offer(Arc::new(Serve::new(network.name(), kitchen, engine.clone(), *max_concurrent)));
+        let access = Access { reach: Reach::Loopback, origins: self.origins.clone(), keys: self.keys.clone() };
+        let (direct, drain_timeout) = (self.direct.clone(), self.drain_timeout);
+        let server = Server::new(engine, template, without_documents(&catalog), self.chats()?, network.clone());
+        Ok(Server { access, direct, drain_timeout: drain_timeout.unwrap_or(server.drain_timeout), ..server })
+    }
+
     /// Begins to answer at this address; port 0 is any free one.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<Served, Error> {
         let failed = |error: std::io::Error| Error::Serve(error.to_string());
@@ -211,31 +262,14 @@ impl ServerBuilder {
 
     /// The server, unless anybody at all could use it.
     fn over(self, address: SocketAddr) -> Result<Server, Error> {
-        let Ensemble { engine, template, shown, .. } = &self.ensemble;
-        let Shown { network, shares, collections, workspace } = &**shown;
-        let mut catalog = lasting(engine.seams());
-        let kitchen = Kitchen { ensemble: (**template).clone(), catalog: catalog.clone(), shares: shares.clone() };
-        offer(network, kitchen, engine);
-        // It comes with the store, and is added there.
-        catalog.tools.retain(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
-        let settings = Settings {
-            rules: Rules { model: self.answering()?, ..self.rules },
-            catalog: catalog.clone(),
-            providers: catalog.providers.clone(),
-            workspace: workspace.clone(),
-            detach_grace: self.detach_grace,
-            collections: collections.clone(),
-        };
-        let chats = Chats::new(engine.clone(), settings);
-        let access = Access { reach: Reach::of(address.ip()), origins: self.origins, keys: self.keys };
-        if access.is_open() {
+        let mut server = self.unbound()?;
+        server.access.reach = Reach::of(address.ip());
+        if server.access.is_open() {
             let reason =
                 format!("other machines could connect to {address}: give it an api_key, or listen on 127.0.0.1");
             return Err(Error::Serve(reason));
         }
-        let mut server = Server::new(engine.clone(), (**template).clone(), catalog, chats, network.clone());
-        server.drain_timeout = self.drain_timeout.unwrap_or(server.drain_timeout);
-        Ok(Server { access, direct: self.direct, ..server })
+        Ok(server)
     }
 
     /// The model that answers in conversations: the first unless told.
@@ -271,6 +305,14 @@ impl Served {
         let _kept = self.stop;
         ended(self.task).await
     }
+}
+
+/// The catalog without the tool that comes with the store, which servers and
+/// conversations add themselves.
+fn without_documents(catalog: &Catalog) -> Catalog {
+    let mut catalog = catalog.clone();
+    catalog.tools.retain(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
+    catalog
 }
 
 async fn ended(mut task: Owned) -> Result<(), Error> {

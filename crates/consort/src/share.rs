@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
+use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
-use consort_log::Log;
-use consort_log::clock::Clock;
 use consort_net::network::{Network, Options};
-use consort_net::serve::{MAX_CONCURRENT, Serve};
-use consort_net::share::{Kitchen, Share, What};
+use consort_net::share::{Share, What};
 use consort_net::transport::{Address, WebSockets};
-use consort_runtime::engine::Engine;
+use consort_tools::Workspace;
 use consort_tools::collections::Collections;
-use consort_tools::{SearchCollections, Toolbox, Workspace};
 
 use crate::builder::EnsembleBuilder;
-use crate::catalog::ToolCatalog;
 
 /// What others see of an ensemble that is served.
 pub(crate) struct Shown {
@@ -25,12 +21,15 @@ pub(crate) struct Shown {
     pub(crate) collections: Collections,
     /// The folder tasks work in.
     pub(crate) workspace: Option<Workspace>,
+    /// Requests of others that are worked on at the same time.
+    pub(crate) max_concurrent: usize,
 }
 
 /// What a builder was told about others.
 #[derive(Default)]
 pub(crate) struct Sharing {
     wishes: Vec<Wish>,
+    options: Option<Options>,
     realm: Option<String>,
     peers: Vec<(String, Address)>,
 }
@@ -38,7 +37,10 @@ pub(crate) struct Sharing {
 /// Something to share.
 struct Wish {
     kind: Kind,
+    /// What others call it.
     name: String,
+    /// What it is called here.
+    target: String,
     tags: Vec<String>,
 }
 
@@ -80,13 +82,33 @@ impl EnsembleBuilder {
     /// ```
     #[must_use]
     pub fn share_task<'a>(self, name: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
-        self.share(Kind::Task, name, tags)
+        self.share_task_as(name, name, tags)
+    }
+
+    /// The same under another name than the task's.
+    #[must_use]
+    pub fn share_task_as<'a>(self, name: &str, task: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
+        self.share(Kind::Task, (name, task), tags)
     }
 
     /// Lets other ensembles call a tool of this one, by its name.
     #[must_use]
     pub fn share_tool<'a>(self, name: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
-        self.share(Kind::Tool, name, tags)
+        self.share_tool_as(name, name, tags)
+    }
+
+    /// The same under another name than the tool's.
+    #[must_use]
+    pub fn share_tool_as<'a>(self, name: &str, tool: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
+        self.share(Kind::Tool, (name, tool), tags)
+    }
+
+    /// Says at once how it appears to others, and who they are; peers that are
+    /// named one by one come after those.
+    #[must_use]
+    pub fn network(mut self, options: Options) -> EnsembleBuilder {
+        self.sharing.options = Some(options);
+        self
     }
 
     /// Names another ensemble, by the address of its `/ws`. What it shares can be
@@ -113,9 +135,14 @@ impl EnsembleBuilder {
         self
     }
 
-    fn share<'a>(mut self, kind: Kind, name: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
+    fn share<'a>(
+        mut self,
+        kind: Kind,
+        (name, target): (&str, &str),
+        tags: impl IntoIterator<Item = &'a str>,
+    ) -> EnsembleBuilder {
         let tags = tags.into_iter().map(str::to_owned).collect();
-        self.sharing.wishes.push(Wish { kind, name: name.to_owned(), tags });
+        self.sharing.wishes.push(Wish { kind, name: name.to_owned(), target: target.to_owned(), tags });
         self
     }
 }
@@ -123,18 +150,20 @@ impl EnsembleBuilder {
 impl Sharing {
     /// The network, on which nothing is shared yet.
     pub(crate) fn network(&self, name: &str) -> Network {
-        let options = Options { realm: self.realm.clone(), peers: self.peers.clone(), ..Options::new(name) };
+        let mut options = self.options.clone().unwrap_or_else(|| Options::new(name));
+        options.realm = self.realm.clone().or(options.realm);
+        options.peers.extend(self.peers.iter().cloned());
         Network::new(options, Arc::new(WebSockets))
     }
 
     /// Everything that is shared, or what is wrong with it.
-    pub(crate) fn shares(&self, ensemble: &Ensemble, tools: &Toolbox) -> Result<Vec<Share>, Vec<Mistake>> {
+    pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
         let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
-        for Wish { kind, name, tags } in &self.wishes {
+        for Wish { kind, name, target, tags } in &self.wishes {
             let what = match kind {
-                Kind::Tool => tools.get(name).map(|tool| What::Tool(tool.info().clone())),
+                Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(What::Tool),
                 Kind::Task => {
-                    let task = ensemble.tasks.iter().find(|task| task.name.as_deref() == Some(name));
+                    let task = ensemble.tasks.iter().find(|task| task.name.as_deref() == Some(target));
                     task.cloned().map(|task| What::Task(Box::new(task)))
                 }
             };
@@ -143,7 +172,7 @@ impl Sharing {
                     mistakes.push(kind.mistake(format!("something else is shared as '{name}'")));
                 }
                 Some(what) => shares.push(Share { name: name.clone(), tags: tags.clone(), what }),
-                None => mistakes.push(kind.unknown(name, ensemble, tools)),
+                None => mistakes.push(kind.unknown(target, ensemble, catalog)),
             }
         }
         if mistakes.is_empty() { Ok(shares) } else { Err(mistakes) }
@@ -158,23 +187,11 @@ impl Kind {
         }
     }
 
-    fn unknown(self, name: &str, ensemble: &Ensemble, tools: &Toolbox) -> Mistake {
+    fn unknown(self, name: &str, ensemble: &Ensemble, catalog: &Catalog) -> Mistake {
         let (what, known): (_, Vec<&str>) = match self {
-            Kind::Tool => ("tool", tools.names().collect()),
+            Kind::Tool => ("tool", catalog.tools.iter().map(|tool| tool.name.as_str()).collect()),
             Kind::Task => ("task", ensemble.tasks.iter().filter_map(|task: &Draft| task.name.as_deref()).collect()),
         };
         self.mistake(format!("there is no {what} '{name}'. Available: [{}]", known.join(", ")))
     }
-}
-
-/// The documents of this log, and the tools with the one that searches them.
-pub(crate) fn documents(log: &Arc<dyn Log>, clock: Clock, tools: ToolCatalog) -> (Collections, ToolCatalog) {
-    let collections = Collections::new(log.clone());
-    (collections.clone(), tools.with(SearchCollections::new(collections, clock)))
-}
-
-/// Lets others use what is shared.
-pub(crate) fn offer(network: &Network, kitchen: Kitchen, engine: &Engine) {
-    let name = kitchen.ensemble.name.clone();
-    network.offer(Arc::new(Serve::new(&name, kitchen, engine.clone(), MAX_CONCURRENT)));
 }

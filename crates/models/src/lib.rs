@@ -18,6 +18,7 @@ mod native;
 pub mod openai;
 mod options;
 mod pairs;
+mod provider;
 pub mod script;
 mod scripted;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use demo::DemoModel;
 pub use embeddings::{BATCH_MAX, Embedder, Vector};
 pub use extra::{BodyShape, Extra};
 pub use options::{Options, OptionsError};
+pub use provider::{OWN_HEADERS, Provider};
 pub use scripted::{Entry, Line, ScriptedModel, What};
 
 use consort_core::catalog::ToolInfo;

@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use super::extra::Extra;
 
 /// Where the model is and how to talk to it.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Options {
     /// The server's address, as the provider's own clients take it: with `/v1`
     /// for OpenAI, without for the others.
@@ -43,6 +43,9 @@ pub enum OptionsError {
 }
 
 impl Options {
+    /// How long a server may be silent, unless told.
+    pub const TIMEOUT: Duration = Duration::from_secs(120);
+
     /// A model on a server that wants no key.
     pub fn new(base_url: &str, model: &str) -> Options {
         Options {
@@ -50,7 +53,7 @@ impl Options {
             api_key: None,
             model: model.to_owned(),
             parallel_tool_calls: true,
-            timeout: Duration::from_secs(120),
+            timeout: Options::TIMEOUT,
             call_timeout: None,
             headers: Headers::default(),
             extra: Extra::default(),

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_tools::Toolbox;
-use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport, Trouble};
+use consort_tools::mcp::{ServerOptions, Servers, Transport, Trouble};
 
 use super::Error;
-use crate::config::{self, Config, Env, Secret};
+use crate::config::{self, Config, Env};
 
 /// How long the servers may take before everything else goes on without them.
 pub(crate) const START_MAX: Duration = Duration::from_secs(10);
@@ -17,7 +17,7 @@ pub(crate) const START_MAX: Duration = Duration::from_secs(10);
 pub(crate) fn connect(config: &Config, env: &Env<'_>, tools: Toolbox) -> Result<(Servers, Toolbox), Error> {
     let own = tools.names().map(str::to_owned);
     let taken = own.chain(config::reserved_tools().map(str::to_owned)).collect();
-    let servers = Servers::start(config.mcp.iter().map(|server| options(server, env)).collect(), taken)?;
+    let servers = Servers::start(config.mcp.iter().map(|server| with_path(server, env)).collect(), taken)?;
     let tools = servers.providers().fold(tools, Toolbox::with_provider);
     Ok((servers, tools))
 }
@@ -31,33 +31,16 @@ pub(crate) fn warnings(servers: &Servers) -> Vec<String> {
     servers.troubles().into_iter().map(line).collect()
 }
 
-fn options(server: &config::Mcp, env: &Env<'_>) -> ServerOptions {
-    let tools = server.tools.iter().map(|(name, traits)| (name.clone(), self::traits(traits)));
-    ServerOptions {
-        name: server.name.clone(),
-        transport: transport(&server.transport, env),
-        timeout: server.timeout,
-        tools: tools.collect(),
-    }
-}
-
-fn transport(transport: &config::Transport, env: &Env<'_>) -> Transport {
-    let shown = |(name, value): (&String, &Secret)| (name.clone(), value.reveal().to_owned());
-    match transport {
-        config::Transport::Command { command, args, env: own, folder } => Transport::Command {
-            command: command.clone(),
-            args: args.iter().map(|arg| arg.reveal().to_owned()).collect(),
-            // Programs are found by it; nothing else of our environment is theirs.
-            env: env("PATH").map(|path| ("PATH".to_owned(), path)).into_iter().chain(own.iter().map(shown)).collect(),
-            folder: if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.clone() },
-        },
-        config::Transport::Http { url, headers } => {
-            Transport::Http { url: url.as_str().to_owned(), headers: headers.iter().map(shown).collect() }
+/// Programs are found by `PATH`; nothing else of our environment is theirs.
+fn with_path(server: &ServerOptions, env: &Env<'_>) -> ServerOptions {
+    let mut server = server.clone();
+    if let Transport::Command { env: own, folder, .. } = &mut server.transport {
+        if let Some(path) = env("PATH") {
+            own.entry("PATH".to_owned()).or_insert(path);
+        }
+        if folder.as_os_str().is_empty() {
+            *folder = PathBuf::from(".");
         }
     }
-}
-
-fn traits(traits: &config::ToolTraits) -> Traits {
-    let config::ToolTraits { effect, permission, parallel_safe, lock } = traits.clone();
-    Traits { effect, permission, parallel_safe, lock }
+    server
 }

@@ -1,51 +1,33 @@
-//! From a configuration to what does its work: a request compiled into a run
-//! (`plan`), and an engine over the configured `models`, `tools` and store.
+//! From a configuration to the library's builder, which puts everything
+//! together; and a request compiled against what the file names (`plan`).
 
 mod mcp;
 mod models;
-mod network;
 mod plan;
-mod telemetry;
 mod tools;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use consort_chat::{Chats, Settings};
-use consort_core::chat::Rules;
-use consort_core::compile::{Catalog, Compiled};
+use consort::{Ensemble, EnsembleBuilder, ServerBuilder};
+use consort_chat::Chats;
+use consort_core::compile::Compiled;
 use consort_core::dynamic::NETWORK;
-use consort_log::clock::Clock;
-use consort_log::{self as log, Log, MemoryLog, SqliteLog};
-use consort_models as model;
+use consort_core::own_tool::OwnTool;
 use consort_models::OptionsError;
-use consort_net::serve::pool;
-use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
-use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::Limits;
-use consort_runtime::suspects::Suspects;
-use consort_runtime::traces::Traces;
-use consort_tools::collections::Collections;
-use consort_tools::memory::Memory;
-use consort_tools::{self as tool, HttpToolError, SearchCollections, Toolbox};
+use consort_server::Server;
+use consort_tools::{self as tool, HttpToolError, Toolbox};
 
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
-use self::models::{embedder, model_limit, models, shared_rate};
-pub(crate) use self::network::{network, offer};
-pub(crate) use self::plan::{catalog, ensemble, plan};
-pub(crate) use self::telemetry::flush;
+use self::models::{embedder, model};
+use self::plan::ensemble;
+pub(crate) use self::plan::plan;
 pub(crate) use self::tools::tools;
-use crate::config::{Config, Model};
+use crate::config::{self, Builtin, Config, Share, ShareKind};
 
-/// The file that holds everything, in the store's folder.
-const FILE: &str = "consort.db";
-/// The folder in it that says whose work a process died in.
-const SUSPECTS: &str = "suspects";
-/// Turns that are looked through at the same time for what is worth remembering:
-/// few, because nobody waits for it.
-const MININGS_MAX: usize = 4;
+/// How long the last spans of a process may take to be sent.
+const FLUSH_MAX: Duration = Duration::from_secs(5);
 
 /// Where runs are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,14 +49,9 @@ pub(crate) enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// A model's entry.
-    #[error("models.{alias}: {reason}")]
-    Model {
-        /// The model.
-        alias: String,
-        /// What is wrong.
-        reason: OptionsError,
-    },
+    /// An entry of the file that the library refuses.
+    #[error(transparent)]
+    Refused(consort::Error),
     /// The model for vectors.
     #[error("chat.embeddings: {0}")]
     Embeddings(OptionsError),
@@ -95,9 +72,6 @@ pub(crate) enum Error {
     /// Two tools have one name.
     #[error(transparent)]
     Toolbox(#[from] tool::Unfit),
-    /// Two models have one alias.
-    #[error(transparent)]
-    Catalog(#[from] model::Unfit),
     /// The folder of the file tools.
     #[error("cannot use the workspace {}: {reason}", folder.display())]
     Workspace {
@@ -106,126 +80,112 @@ pub(crate) enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// The folder of traces.
-    #[error("cannot use the folder for traces {}: {reason}", folder.display())]
-    Traces {
-        /// The folder.
-        folder: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The collector's entry.
-    #[error("telemetry: {0}")]
-    Telemetry(#[from] consort_runtime::telemetry::Error),
     /// The machine: nothing can be sent from it.
     #[error("no HTTP client: {0}")]
     Client(String),
+}
+
+impl From<consort::Error> for Error {
+    fn from(error: consort::Error) -> Error {
+        if let consort::Error::Store { path, reason } = &error {
+            return Error::Store { folder: path.clone(), reason: reason.clone() };
+        }
+        Error::Refused(error)
+    }
 }
 
 /// What a run needs beside its configuration.
 pub(crate) struct Surroundings {
     /// What agents can call.
     pub(crate) tools: Toolbox,
-    /// What time it is.
-    pub(crate) clock: Clock,
     /// How fast the demo model speaks.
     pub(crate) pace: Duration,
 }
 
-/// The engine for one run.
-pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: Surroundings) -> Result<Engine, Error> {
+/// The engine for one run, with the models it may ask.
+pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: &Surroundings) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
-    let engine = Engine::new(seams(config, used, store, with)?.0);
-    telemetry::connect(config, &engine)?;
-    Ok(engine)
+    Ok(with_models(builder(config, store, with)?, used, with.pace).build()?.engine().clone())
 }
 
-/// The engine for every run of a server, and the documents its tools search.
-pub(crate) fn server_engine(
-    config: &Config,
-    store: &Store,
-    with: Surroundings,
-) -> Result<(Engine, Collections), Error> {
-    let server = &config.server;
-    let capacity = Capacity { running: server.max_concurrent_runs, queued: server.max_queued_runs };
-    let runs = Pool { capacity, keep: Keep::Newest(server.max_retained_completed_runs) };
-    let turns = Capacity { running: config.chat.max_concurrent_turns, queued: usize::MAX };
-    let turns = Pool { capacity: turns, keep: Keep::All };
-    let minings = Capacity { running: MININGS_MAX, queued: usize::MAX };
-    let minings = Pool { capacity: minings, keep: Keep::All };
-    let pools = Pools { runs, turns, peers: pool(config.network.max_concurrent), minings };
-    let (seams, collections) = seams(config, config.models.iter(), store, with)?;
-    let engine = Engine::limited(seams, pools);
-    if let Some(folder) = &server.trace_dir {
-        let unusable = |error: std::io::Error| Error::Traces { folder: folder.clone(), reason: error.to_string() };
-        engine.export_to(Traces::open(folder).map_err(unusable)?);
-    }
-    if let Store::Folder(folder) = store {
-        let unusable = |error: std::io::Error| Error::Store { folder: folder.clone(), reason: error.to_string() };
-        engine.suspect(Suspects::open(&folder.join(SUSPECTS)).map_err(unusable)?);
-    }
-    telemetry::connect(config, &engine)?;
-    Ok((engine, collections))
+fn with_models<'a>(
+    builder: EnsembleBuilder,
+    models: impl Iterator<Item = &'a config::Model>,
+    pace: Duration,
+) -> EnsembleBuilder {
+    models.fold(builder, |builder, entry| builder.model(&entry.info.alias, model(entry, pace)))
 }
 
 /// Conversations as the configuration wants them.
-pub(crate) fn chats(
-    config: &Config,
-    (engine, collections): (Engine, Collections),
-    catalog: Catalog,
-) -> Result<Chats, Error> {
-    let chat = &config.chat;
-    let approval_timeout_ms = u64::try_from(chat.approval_timeout.as_millis()).unwrap_or(u64::MAX);
-    let rules = Rules {
-        model: chat.model.clone(),
-        classes: chat.classes.clone(),
-        workflow_registry: chat.workflow_registry,
-        limits: chat.limits,
-        mode: chat.permission_mode,
-        approval_timeout_ms,
-    };
-    let (workspace, detach_grace) = (tools::workspace(config)?, chat.detach_grace);
-    let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]).collect();
-    Ok(Chats::new(engine, Settings { rules, catalog, providers, workspace, detach_grace, collections }))
+pub(crate) fn chats(config: &Config, store: &Store, with: &Surroundings) -> Result<Chats, Error> {
+    Ok(host(config, store, with)?.chats()?)
 }
 
-fn seams<'a>(
-    config: &Config,
-    used: impl Iterator<Item = &'a Model>,
-    store: &Store,
-    with: Surroundings,
-) -> Result<(Seams, Collections), Error> {
-    let limit = |model: &Model| (model.info.alias.clone(), model_limit(model));
+/// A server over everything the configuration names, for this machine alone.
+pub(crate) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, Error> {
+    let server = host(config, store, with)?.direct(config.tools.direct.iter().copied());
+    Ok(server.drain_timeout(config.server.drain_timeout).unbound()?)
+}
+
+/// Everything the configuration says about serving.
+fn host(config: &Config, store: &Store, with: &Surroundings) -> Result<ServerBuilder, Error> {
+    let (server, chat) = (&config.server, &config.chat);
+    let builder = with_models(builder(config, store, with)?, config.models.iter(), with.pace)
+        .max_concurrent_runs(server.max_concurrent_runs, server.max_queued_runs)
+        .max_retained_runs(server.max_retained_completed_runs)
+        .max_concurrent_turns(chat.max_concurrent_turns)
+        .max_concurrent_requests(config.network.max_concurrent);
+    let builder = server.trace_dir.iter().fold(builder, |builder, folder| builder.trace_dir(folder));
+    let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]);
+    let host = shared(config, with, builder).build()?.server();
+    let host = host.chat(chat.rules.clone()).detach_grace(chat.detach_grace).chat_providers(providers);
+    Ok(tools::workspace(config)?.into_iter().fold(host, ServerBuilder::chat_workspace))
+}
+
+/// What every ensemble of this configuration is made of.
+fn builder(config: &Config, store: &Store, with: &Surroundings) -> Result<EnsembleBuilder, Error> {
+    let builder = Ensemble::builder()
+        .template(ensemble(config))
+        .toolbox(&with.tools)
+        .cancel_grace(config.server.cancel_grace)
+        .network(config.network.options.clone());
+    let builder = match store {
+        Store::Memory => builder,
+        Store::Folder(folder) => builder.keep_in_folder(folder),
+    };
     let rate = config.template.as_ref().and_then(|template| template.rate);
-    let log = open(store)?;
-    let collections = Collections::new(log.clone()).with_embedder(embedder(config)?);
-    let search = SearchCollections::new(collections.clone(), with.clock);
-    let (recall, remember) = tool::memory_tools(&Memory::new(log.clone()), with.clock);
-    let seams = Seams {
-        models: models(used, with.pace)?,
-        tools: with.tools.with(recall)?.with(remember)?.with(search)?,
-        limits: Limits::new(config.models.iter().map(limit), rate.and_then(shared_rate)),
-        log,
-        clock: with.clock,
-        cancel_grace: config.server.cancel_grace,
-    };
-    Ok((seams, collections))
+    let builder = rate.into_iter().fold(builder, EnsembleBuilder::rate);
+    let builder = embedder(config)?.into_iter().fold(builder, EnsembleBuilder::embedder);
+    let builder = config.telemetry.clone().into_iter().fold(builder, EnsembleBuilder::telemetry);
+    let asks = config.tools.builtin.contains(&Builtin::HumanInput);
+    Ok(if asks { builder } else { builder.without_human_input() })
 }
 
-/// The file in the store's folder that holds everything.
-pub(crate) fn store_file(folder: &Path) -> PathBuf {
-    folder.join(FILE)
+/// Lets peers use what the file shares. A tool that only a server of the file
+/// may have is not shared: it comes and goes.
+fn shared(config: &Config, with: &Surroundings, builder: EnsembleBuilder) -> EnsembleBuilder {
+    let is_there = |share: &&Share| match share.kind {
+        ShareKind::Tool => {
+            let own = [OwnTool::HumanInput, OwnTool::SearchCollections].map(OwnTool::name);
+            with.tools.get(&share.target).is_some() || own.contains(&share.target.as_str())
+        }
+        ShareKind::Task => true,
+    };
+    let shares = config.template.iter().flat_map(|template| &template.shares).filter(is_there);
+    shares.fold(builder, |builder, share| {
+        let tags = share.tags.iter().map(String::as_str);
+        match share.kind {
+            ShareKind::Tool => builder.share_tool_as(&share.name, &share.target, tags),
+            ShareKind::Task => builder.share_task_as(&share.name, &share.target, tags),
+        }
+    })
 }
 
-fn open(store: &Store) -> Result<Arc<dyn Log>, Error> {
-    let folder = match store {
-        Store::Memory => return Ok(Arc::new(MemoryLog::default())),
-        Store::Folder(folder) => folder,
-    };
-    let unusable = |reason: String| Error::Store { folder: folder.clone(), reason };
-    std::fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
-    let log = SqliteLog::open(&store_file(folder));
-    Ok(Arc::new(log.map_err(|error: log::Error| unusable(error.to_string()))?))
+/// Sends what is left to the collector before the process ends.
+pub(crate) async fn flush(engine: &Engine) {
+    if let Some(telemetry) = engine.telemetry() {
+        telemetry.close(FLUSH_MAX).await;
+    }
 }
 
 #[cfg(test)]
@@ -244,12 +204,11 @@ mod tests {
     }
 
     fn plan(config: &Config, request: Request) -> Result<Compiled, Vec<Mistake>> {
-        super::plan(config, &tools(config, Clock::system()).unwrap(), request)
+        super::plan(config, &tools(config).unwrap(), request)
     }
 
     fn build(config: &Config, run: &Compiled) -> Result<Engine, Error> {
-        let clock = Clock::system();
-        engine(config, run, &Store::Memory, Surroundings { tools: tools(config, clock)?, clock, pace: Duration::ZERO })
+        engine(config, run, &Store::Memory, &Surroundings { tools: tools(config)?, pace: Duration::ZERO })
     }
 
     fn said(mistakes: Vec<Mistake>) -> Vec<String> {

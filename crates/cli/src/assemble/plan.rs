@@ -13,7 +13,7 @@ use consort_core::own_tool::OwnTool;
 use consort_core::spec::{Review, Spec, Task};
 use consort_tools::Toolbox;
 
-use crate::config::{Builtin, Config, is_given};
+use crate::config::{Builtin, Config, is_given, millis};
 
 /// How a run is called that has no ensemble.
 const NAMELESS: &str = "run";
@@ -30,23 +30,24 @@ pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result
 }
 
 /// What requests are for: the configured ensemble, or one without tasks.
-pub(crate) fn ensemble(config: &Config) -> Ensemble {
+pub(super) fn ensemble(config: &Config) -> Ensemble {
     let template = config.template.as_ref();
     template.map_or_else(|| nameless(config), |template| template.ensemble.clone())
 }
 
 /// What requests can always choose from.
-pub(crate) fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
-    let models = config.models.iter().map(|model| model.info.clone()).collect();
+fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
+    let models = config.models.iter().map(|model| model.info.clone());
     let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(OwnTool::HumanInput.info()));
-    let providers = tools.providers().map(|provider| provider.name().to_owned()).collect();
-    Catalog { models, tools: tools.infos().cloned().chain(asks).collect(), providers }
+    let mut catalog = tools.catalog(models);
+    catalog.tools.extend(asks);
+    catalog
 }
 
 /// What holds for requests that bring their own tasks when there is no ensemble.
 fn nameless(config: &Config) -> Ensemble {
     let review = Review {
-        timeout_ms: u64::try_from(config.server.review_timeout.as_millis()).unwrap_or(u64::MAX),
+        timeout_ms: millis(config.server.review_timeout),
         on_timeout: config.server.on_timeout,
         ..Review::default()
     };

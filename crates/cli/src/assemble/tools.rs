@@ -7,18 +7,18 @@ use consort_http::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
 use consort_log::clock::Clock;
 use consort_tools::{
     self as tool, Calculator, DateTime, EditFile, HttpFetch, HttpTool, Json, ListFiles, Pipeline, ReadFile, Step, Tool,
-    Toolbox, WebSearch, WebSearchOptions, Workspace, WriteFile,
+    Toolbox, WebSearch, Workspace, WriteFile,
 };
 
 use super::Error;
 use crate::config::{self, Builtin, Config};
 
 /// Everything agents can call but what a run does itself.
-pub(crate) fn tools(config: &Config, clock: Clock) -> Result<Toolbox, Error> {
+pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
     let workspace = workspace(config)?;
     let mut toolbox = Toolbox::default();
     for builtin in &config.tools.builtin {
-        if let Some(tool) = built_in(*builtin, config, workspace.as_ref(), clock)? {
+        if let Some(tool) = built_in(*builtin, config, workspace.as_ref())? {
             toolbox = toolbox.with(tool)?;
         }
     }
@@ -52,16 +52,11 @@ fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Erro
 
 /// A built-in tool; none where the run asks a person itself, or nothing is
 /// configured for it.
-fn built_in(
-    builtin: Builtin,
-    config: &Config,
-    workspace: Option<&Workspace>,
-    clock: Clock,
-) -> Result<Option<Arc<dyn Tool>>, Error> {
+fn built_in(builtin: Builtin, config: &Config, workspace: Option<&Workspace>) -> Result<Option<Arc<dyn Tool>>, Error> {
     let file = |make: fn(&Workspace) -> Arc<dyn Tool>| workspace.map(make);
     Ok(match builtin {
         Builtin::Calculator => Some(Arc::new(Calculator::default())),
-        Builtin::Datetime => Some(Arc::new(DateTime::new(clock))),
+        Builtin::Datetime => Some(Arc::new(DateTime::new(Clock::system()))),
         Builtin::Json => Some(Arc::new(Json::default())),
         Builtin::HttpFetch => Some(Arc::new(HttpFetch::new(outbound(config)?))),
         Builtin::WebSearch => web_search(config)?,
@@ -81,9 +76,7 @@ fn outbound(config: &Config) -> Result<Outbound, Error> {
 
 fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
     let Some(search) = &config.tools.web_search else { return Ok(None) };
-    let api_key = search.api_key.as_ref().map(|key| key.reveal().to_owned());
-    let options = WebSearchOptions { url: search.url.as_str().to_owned(), api_key };
-    Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, options)?)))
+    Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, search.clone())?)))
 }
 
 /// The folder agents work in, made if needed; none when none is configured.

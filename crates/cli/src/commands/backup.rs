@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::Context;
 use consort_log::SqliteLog;
 
-use crate::assemble::store_file;
 use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -20,7 +19,7 @@ pub(crate) fn run(to: &Path, file: Option<&Path>, env: &Env<'_>, output: Output<
             return Ok(Exit::Usage);
         }
     };
-    let from = store_file(&config.store);
+    let from = consort::database(&config.store);
     if !from.exists() {
         writeln!(output.err, "there is nothing to copy: {} does not exist", from.display())?;
         return Ok(Exit::Failed);

@@ -8,7 +8,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use consort_log::clock::Clock;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms, bind};
@@ -99,31 +98,22 @@ fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
 
 /// The server, and the MCP servers it uses.
 fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assemble::Error> {
-    let clock = Clock::system();
-    let (servers, tools) = assemble::connect(config, env, assemble::tools(config, clock)?)?;
+    let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let store = Store::Folder(config.store.clone());
-    Ok((server(config, &store, Surroundings { tools, clock, pace: PACE })?, servers))
+    Ok((server(config, &store, &Surroundings { tools, pace: PACE })?, servers))
 }
 
-/// A server over everything the configuration names.
-pub(super) fn server(config: &Config, store: &Store, with: Surroundings) -> Result<Server, assemble::Error> {
-    let network = assemble::network(config);
-    let tools = with.tools.with_provider(network.tools());
-    let catalog = assemble::catalog(config, &tools);
-    let (engine, collections) = assemble::server_engine(config, store, Surroundings { tools, ..with })?;
-    assemble::offer(config, &network, &engine, &catalog);
-    let chats = assemble::chats(config, (engine.clone(), collections), catalog.clone())?;
+/// A server over everything the configuration names, for those it lets in.
+pub(super) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, assemble::Error> {
     Ok(Server {
-        direct: config.tools.direct.clone(),
         access: keys::access(&config.server),
         max_body_bytes: config.server.max_body_bytes,
-        drain_timeout: config.server.drain_timeout,
         sockets: Sockets {
             retained_runs: config.server.max_retained_runs,
             snapshot_iterations: config.server.max_snapshot_iterations,
             max_frame_bytes: config.server.max_frame_bytes,
         },
-        ..Server::new(engine, assemble::ensemble(config), catalog, chats, network)
+        ..assemble::server(config, store, with)?
     })
 }
 

@@ -6,13 +6,14 @@ use consort_core::agent::Agent;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::request::{ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
 use consort_core::spec::{OnError, Review};
+use consort_runtime::limits::Rate;
 use serde_json::Value;
 
 use super::fields::Fields;
 use super::models::model_options;
 use super::tools::millis;
 use super::typed::Typed;
-use super::values::{Parsed, Rate, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
+use super::values::{Parsed, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
 
 /// An ensemble with what only the server needs to know about it.
 #[derive(Clone, Debug, PartialEq)]

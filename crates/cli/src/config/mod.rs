@@ -17,7 +17,6 @@ mod network;
 mod notes;
 mod pipelines;
 mod references;
-mod secret;
 mod server;
 mod telemetry;
 mod tools;
@@ -31,23 +30,19 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use consort_core::budget::Limits;
+use consort_tools::mcp::ServerOptions;
 
 use chat::Chat;
 use ensemble::Template;
 pub(crate) use ensemble::{Share, ShareKind};
 use fields::{Fields, read_all};
-pub(crate) use mcp::{Mcp, ToolTraits, Transport};
 pub(crate) use mistake::Mistakes;
-pub(crate) use models::{Api, Model, Provider};
+pub(crate) use models::Model;
 use network::Network;
-pub(crate) use network::Peer;
 pub(crate) use pipelines::{Pipeline, Step};
-pub(crate) use secret::Secret;
 pub(crate) use server::Server;
-pub(crate) use telemetry::Telemetry;
-pub(crate) use tools::{Builtin, is_given, reserved_tools};
-use tools::{Tools, millis};
-pub(crate) use values::Rate;
+use tools::Tools;
+pub(crate) use tools::{Builtin, is_given, millis, reserved_tools};
 pub(crate) use variables::Env;
 
 /// The file that is read when none is named.
@@ -67,7 +62,7 @@ pub(crate) struct Config {
     /// What agents can call.
     pub(crate) tools: Tools,
     /// Servers with more tools, in the order of the file.
-    pub(crate) mcp: Vec<Mcp>,
+    pub(crate) mcp: Vec<ServerOptions>,
     /// What a run starts from, if there is an ensemble.
     pub(crate) template: Option<Template>,
     /// The network.
@@ -77,7 +72,7 @@ pub(crate) struct Config {
     /// What a run may use.
     pub(crate) run_limits: Limits,
     /// Where it is told what took how long, if anywhere.
-    pub(crate) telemetry: Option<Telemetry>,
+    pub(crate) telemetry: Option<consort_runtime::telemetry::Options>,
 }
 
 impl Config {

@@ -1,17 +1,18 @@
 //! `[models.*]`: the catalog. A table's name is the alias people use.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
 use consort_http::headers::Headers;
-use consort_models::{BodyShape, Extra};
+use consort_models::openai::Api;
+use consort_models::{Extra, OWN_HEADERS, Options, Provider};
+use consort_runtime::limits::{MAX_CONCURRENCY, Rate};
 
 use super::fields::Fields;
 use super::headers;
-use super::secret::{Address, Secret};
-use super::values::{Rate, address, at_least, duration, flag, json, number, rate, secret, text, usd, whole, word};
+use super::values::{address, at_least, duration, flag, json, number, rate, text, usd, whole, word};
 
 /// A model and how to reach it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,114 +21,55 @@ pub(crate) struct Model {
     pub(crate) info: Arc<ModelInfo>,
     /// Whose protocol it speaks.
     pub(crate) provider: Provider,
-    /// What the provider calls it.
-    pub(crate) model: String,
-    /// Where it is served; empty for the demo, which is in this program.
-    pub(crate) base_url: Address,
     /// Which of the provider's protocols it speaks.
     pub(crate) api: Api,
-    /// What it is paid with.
-    pub(crate) api_key: Option<Secret>,
-    /// How long a call may take.
-    pub(crate) timeout: Duration,
+    /// Where it is served, and what is sent there.
+    pub(crate) options: Options,
     /// Calls at the same time.
-    pub(crate) max_concurrency: usize,
+    pub(crate) max_concurrency: NonZeroU32,
     /// How often it may be called, if that is limited.
     pub(crate) rate: Option<Rate>,
-    /// Sent along with every request.
-    pub(crate) headers: Headers,
-    /// Added to the body of every request.
-    pub(crate) extra: Extra,
 }
 
-/// Whose protocol a model speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Provider {
-    /// OpenAI, and any server compatible with it.
-    OpenAi,
-    /// Anthropic.
-    Anthropic,
-    /// Google.
-    Gemini,
-    /// Nobody's: canned answers, offline.
-    #[default]
-    Demo,
-}
-
-/// The protocols of an OpenAI-compatible server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Api {
-    /// Chat completions, which every such server has.
-    #[default]
-    Chat,
-    /// Responses, which keep a model's reasoning between rounds.
-    Responses,
-}
-
-const APIS: &[(&str, Api)] = &[("chat", Api::Chat), ("responses", Api::Responses)];
-const PROVIDERS: &[(&str, Provider)] = &[
-    ("openai", Provider::OpenAi),
-    ("anthropic", Provider::Anthropic),
-    ("gemini", Provider::Gemini),
-    ("demo", Provider::Demo),
-];
-
+/// Why the demo is told nothing about requests.
+const OFFLINE: &str = "the demo is asked nothing over the network";
 /// Protocols of addresses on the web.
 pub(super) const WEB: &[&str] = &["http", "https"];
-/// Where OpenAI serves its models.
-pub(super) const OPENAI_URL: &str = "https://api.openai.com/v1";
-
-impl Provider {
-    /// The word for it in the file.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Provider::OpenAi => "openai",
-            Provider::Anthropic => "anthropic",
-            Provider::Gemini => "gemini",
-            Provider::Demo => "demo",
-        }
-    }
-
-    /// Where the provider itself serves its models.
-    fn base_url(self) -> Address {
-        match self {
-            Provider::OpenAi => Address::new(OPENAI_URL),
-            Provider::Anthropic => Address::new("https://api.anthropic.com"),
-            Provider::Gemini => Address::new("https://generativelanguage.googleapis.com"),
-            Provider::Demo => Address::default(),
-        }
-    }
-}
 
 /// Reads one `[models.*]`.
 pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
     if alias.trim().is_empty() {
         fields.mistake_here("a model needs a name");
     }
-    let provider = fields.need("provider", word(PROVIDERS)).unwrap_or_default();
+    let provider = fields.need("provider", word(Provider::WORDS)).unwrap_or_default();
     let model = fields.need("model", text).unwrap_or_default();
     let api = api(provider, fields);
     let info = ModelInfo { model: model.clone(), ..info(alias, (provider, api), fields) };
     for (option, message) in info.options.refusals(&info) {
         fields.mistake(option.key(), message);
     }
-    Model {
-        provider,
-        base_url: fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url()),
-        api,
+    let base_url = fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url().to_owned());
+    let usual = Options::new(&base_url, &model);
+    let options = Options {
         headers: request_headers(provider, fields),
         extra: extra(provider, api, fields),
-        api_key: fields.read("api_key", secret),
-        timeout: fields.read("timeout", duration).unwrap_or(Duration::from_secs(120)),
-        max_concurrency: fields.read("max_concurrency", at_least(1)).unwrap_or(64),
+        api_key: fields.read("api_key", text),
+        timeout: fields.read("timeout", duration).unwrap_or(usual.timeout),
+        ..usual
+    };
+    let slots = fields.read("max_concurrency", at_least(1)).and_then(NonZeroU32::new);
+    Model {
+        provider,
+        api,
+        options,
+        max_concurrency: slots.unwrap_or(MAX_CONCURRENCY),
         rate: fields.read("rate", rate),
         info: Arc::new(info),
-        model,
     }
 }
 
 fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
-    let api = fields.read("api", word(APIS));
+    let api = fields.read("api", word(Api::WORDS));
     if api.is_some() && provider != Provider::OpenAi {
         fields.mistake("api", "only `provider = \"openai\"` has a choice of protocols");
     }
@@ -136,32 +78,19 @@ fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
 
 /// Headers that the wires set themselves; the key's only where there is one.
 fn request_headers(provider: Provider, fields: &mut Fields<'_>) -> Headers {
-    let key = match provider {
-        Provider::OpenAi => "authorization",
-        Provider::Anthropic => "x-api-key",
-        Provider::Gemini => "x-goog-api-key",
-        Provider::Demo => "",
-    };
-    if provider == Provider::Demo && fields.has("headers") {
-        fields.mistake("headers", "the demo is asked nothing over the network");
+    if provider.key_header().is_none() && fields.has("headers") {
+        fields.mistake("headers", OFFLINE);
     }
-    let own = ["content-type", "traceparent", "anthropic-version", key];
-    let own = if fields.has("api_key") { &own[..] } else { &own[..3] };
-    headers::read(fields, own)
+    let key = provider.key_header().filter(|_| fields.has("api_key"));
+    let own: Vec<&str> = OWN_HEADERS.into_iter().chain(key).collect();
+    headers::read(fields, &own)
 }
 
 fn extra(provider: Provider, api: Api, fields: &mut Fields<'_>) -> Extra {
-    let shape = match (provider, api) {
-        (Provider::OpenAi, Api::Chat) => Some(BodyShape::Chat),
-        (Provider::OpenAi, Api::Responses) => Some(BodyShape::Responses),
-        (Provider::Anthropic, _) => Some(BodyShape::Messages),
-        (Provider::Gemini, _) => Some(BodyShape::Content),
-        (Provider::Demo, _) => None,
-    };
     let mut extra = Extra::default();
-    fields.named("extra", |name, value| match shape {
+    fields.named("extra", |name, value| match provider.body(api) {
         Some(shape) => extra.set(shape, name, json(value)?),
-        None => Err("the demo is asked nothing over the network".to_owned()),
+        None => Err(OFFLINE.to_owned()),
     });
     extra
 }
@@ -179,7 +108,7 @@ pub(super) fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
 fn info(alias: &str, (provider, api): (Provider, Api), fields: &mut Fields<'_>) -> ModelInfo {
     let default = ModelInfo::new(alias, provider.word());
     ModelInfo {
-        api: if api == Api::Responses { ModelInfo::RESPONSES.to_owned() } else { String::new() },
+        api: api.stored().to_owned(),
         options: model_options(fields),
         context_tokens: fields.read("context_tokens", at_least(1)).unwrap_or(default.context_tokens),
         max_output_tokens: fields.read("max_output_tokens", at_least(1)).unwrap_or(default.max_output_tokens),

@@ -64,7 +64,7 @@ impl Check<'_> {
     }
 
     fn chat(&mut self) {
-        if let Some(alias) = &self.config.chat.model {
+        if let Some(alias) = &self.config.chat.rules.model {
             self.alias("chat.model".to_owned(), alias);
         }
         let servers: Vec<&str> = self.config.mcp.iter().map(|server| server.name.as_str()).collect();

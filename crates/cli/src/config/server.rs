@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consort_core::request::ON_TIMEOUT;
-use consort_core::spec::OnTimeout;
+use consort_core::spec::{OnTimeout, Review};
+use consort_runtime::effects::CANCEL_GRACE;
 use consort_server::access::{Key, Scope};
 use consort_server::ws::Sockets;
 use consort_server::{DRAIN_TIMEOUT, MAX_BODY_BYTES};
@@ -86,7 +87,9 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
         max_snapshot_iterations: fields
             .read("max_snapshot_iterations", at_least(0))
             .unwrap_or(sockets.snapshot_iterations),
-        review_timeout: fields.read("review_timeout", duration_or_zero).unwrap_or(Duration::from_mins(5)),
+        review_timeout: fields
+            .read("review_timeout", duration_or_zero)
+            .unwrap_or(Duration::from_millis(Review::default().timeout_ms)),
         on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)),
         workspace: fields.path("workspace"),
         trace_dir: fields.path("trace_dir"),
@@ -94,7 +97,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
         max_body_bytes: fields.read("max_body_bytes", at_least(1024)).unwrap_or(MAX_BODY_BYTES),
         max_frame_bytes: fields.read("max_frame_bytes", at_least(1024)).unwrap_or(sockets.max_frame_bytes),
         drain_timeout: fields.read("drain_timeout", duration).unwrap_or(DRAIN_TIMEOUT),
-        cancel_grace: fields.read("cancel_grace", duration_or_zero).unwrap_or(Duration::from_secs(5)),
+        cancel_grace: fields.read("cancel_grace", duration_or_zero).unwrap_or(CANCEL_GRACE),
         api_keys: fields.tables("api_key", api_key),
     }
 }

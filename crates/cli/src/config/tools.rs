@@ -10,16 +10,16 @@ use consort_core::own_tool::{Audience, OwnTool};
 use consort_log::clock::Clock;
 use consort_server::DIRECT;
 use consort_tools::{
-    self as tool, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WriteFile,
+    self as tool, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WebSearchOptions,
+    WriteFile,
 };
 
 use super::fields::Fields;
 use super::http_tools::{self, HttpTool};
 use super::models::WEB;
 use super::pipelines::{self, Pipeline};
-use super::secret::{Address, Secret};
 use super::typed::Typed;
-use super::values::{Parsed, address, flag, secret, word};
+use super::values::{Parsed, address, flag, text, word};
 
 /// What agents can call.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,20 +31,11 @@ pub(crate) struct Tools {
     /// Whether a model or a client may name addresses of the private network.
     pub(crate) allow_private_addresses: bool,
     /// Where the web is searched.
-    pub(crate) web_search: Option<WebSearch>,
+    pub(crate) web_search: Option<WebSearchOptions>,
     /// Tools behind HTTP endpoints.
     pub(crate) http: Vec<HttpTool>,
     /// Tools made of others, each after those it is made of.
     pub(crate) pipelines: Vec<Pipeline>,
-}
-
-/// Where the web is searched.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct WebSearch {
-    /// The address, with `{query}` in it.
-    pub(crate) url: Address,
-    /// What it is paid with.
-    pub(crate) api_key: Option<Secret>,
 }
 
 /// The tools that come with Consort.
@@ -187,13 +178,14 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     }
 }
 
-fn web_search(fields: &mut Fields<'_>) -> WebSearch {
-    WebSearch { url: fields.need("url", search_address).unwrap_or_default(), api_key: fields.read("api_key", secret) }
+fn web_search(fields: &mut Fields<'_>) -> WebSearchOptions {
+    let url = fields.need("url", search_address).unwrap_or_default();
+    WebSearchOptions { url, api_key: fields.read("api_key", text) }
 }
 
-fn search_address(value: &Typed) -> Parsed<Address> {
+fn search_address(value: &Typed) -> Parsed<String> {
     let url = address(WEB)(value)?;
-    if url.as_str().contains("{query}") { Ok(url) } else { Err("must have `{query}` in it".to_owned()) }
+    if url.contains("{query}") { Ok(url) } else { Err("must have `{query}` in it".to_owned()) }
 }
 
 /// Notes that a tool cannot have this name.
@@ -204,6 +196,6 @@ pub(super) fn name_of_tool(name: &str, fields: &mut Fields<'_>) {
 }
 
 /// A duration in milliseconds, as core counts.
-pub(super) fn millis(duration: Duration) -> Millis {
+pub(crate) fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }

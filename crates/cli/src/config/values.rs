@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use consort_core::catalog::NanoUsd;
+use consort_runtime::limits::{Rate, parse_rate};
 use serde_json::{Map, Number, Value};
 
-use super::secret::{Address, Secret};
 use super::typed::Typed;
 
 /// What is meant, or what is wrong.
@@ -24,24 +24,10 @@ const CHARS_PER_EDIT: usize = 3;
 /// Characters of a string a message quotes.
 const QUOTED_MAX: usize = 60;
 
-/// So many in so much time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
-    /// How many.
-    pub(crate) count: u32,
-    /// In how much time.
-    pub(crate) per: Duration,
-}
-
 /// A string that is not blank.
 pub(crate) fn text(value: &Typed) -> Parsed<String> {
     let text = string(value, "a string")?;
     if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { Ok(text.to_owned()) }
-}
-
-/// A string that must stay hidden.
-pub(crate) fn secret(value: &Typed) -> Parsed<Secret> {
-    text(value).map(Secret::new)
 }
 
 /// True or false.
@@ -132,19 +118,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
 pub(crate) fn rate(value: &Typed) -> Parsed<Rate> {
     let wanted = "a rate such as \"10/s\", \"600/min\" or \"1000/h\"";
     let text = string(value, wanted)?;
-    parse_rate(text).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))
-}
-
-fn parse_rate(text: &str) -> Option<Rate> {
-    let (count, unit) = text.split_once('/')?;
-    let seconds = match unit.trim() {
-        "s" => 1,
-        "min" => 60,
-        "h" => 3_600,
-        _ => return None,
-    };
-    let count: u32 = count.trim().parse().ok().filter(|count| *count > 0)?;
-    Some(Rate { count, per: Duration::from_secs(seconds) })
+    parse_rate(text).map_err(|_| format!("must be {wanted}, not {}", quoted(value)))
 }
 
 /// US dollars, exact to the billionth.
@@ -194,12 +168,12 @@ pub(crate) fn share(value: &Typed) -> Parsed<f64> {
 }
 
 /// An address whose protocol is one of these.
-pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> Parsed<Address> {
+pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> Parsed<String> {
     move |value| {
         let wanted = format!("an address that starts with {}://", protocols.join(":// or "));
         let text = string(value, &wanted)?;
         let url = url::Url::parse(text).ok().filter(|url| url.has_host() && protocols.contains(&url.scheme()));
-        url.map(|_| Address::new(text)).ok_or_else(|| format!("must be {wanted}"))
+        url.map(|_| text.to_owned()).ok_or_else(|| format!("must be {wanted}"))
     }
 }
 
@@ -300,15 +274,6 @@ mod tests {
         }
         for bad in ["", "30", "s", "-1s", "1.5s", "30 s", "1h30m", "2d", "99999999999999999999s", "٣s"] {
             assert_eq!(parse_duration(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn rates_have_a_count_and_a_unit() {
-        assert_eq!(parse_rate("600/min"), Some(Rate { count: 600, per: Duration::from_secs(60) }));
-        assert_eq!(parse_rate("10 / s"), Some(Rate { count: 10, per: Duration::from_secs(1) }));
-        for bad in ["", "600", "600/", "/min", "0/min", "-1/s", "1.5/s", "600/day"] {
-            assert_eq!(parse_rate(bad), None, "{bad}");
         }
     }
 }

@@ -133,7 +133,7 @@ pub struct Editor {
 }
 
 /// What holds for every turn, by configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// The alias asked when a message does not say.
     pub model: Option<String>,

@@ -15,6 +15,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consort_core::catalog::ModelInfo;
 use consort_core::message::Failure;
 use futures::stream::BoxStream;
 use reqwest::Client;
@@ -38,6 +39,19 @@ pub enum Api {
     Chat,
     /// Responses: the model's reasoning goes back to it, encrypted.
     Responses,
+}
+
+impl Api {
+    /// Both, by the words that files use.
+    pub const WORDS: &[(&str, Api)] = &[("chat", Api::Chat), ("responses", Api::Responses)];
+
+    /// The word for it in a [`ModelInfo`]; the usual one needs none.
+    pub const fn stored(self) -> &'static str {
+        match self {
+            Api::Chat => "",
+            Api::Responses => ModelInfo::RESPONSES,
+        }
+    }
 }
 
 /// A model behind one of OpenAI's APIs.

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use consort_chat::Chats;
-use consort_log::clock::Clock;
-use consort_runtime::engine::Engine;
 use consort_tools::mcp::Servers;
 
 use super::Session;
@@ -41,7 +39,7 @@ pub(super) async fn talk(
         writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline. It is kept in {folder}.")?;
     }
     let pace = if matches!(session.look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let Parts { chats, engine, servers } = match parts(&config, env, pace) {
+    let (chats, servers) = match parts(&config, env, pace) {
         Ok(parts) => parts,
         Err(error @ assemble::Error::Store { .. }) => {
             return Err(error).context("nothing can be kept (if a server keeps it, talk to that with --url)");
@@ -52,24 +50,15 @@ pub(super) async fn talk(
     for warning in assemble::warnings(&servers) {
         writeln!(output.err, "{warning}")?;
     }
+    let engine = chats.engine().clone();
     let exit = session.talk(Place::Here(chats, engine.clone()), output).await;
     engine.stop().await;
     servers.stop().await;
     exit
 }
 
-/// What a conversation needs.
-struct Parts {
-    chats: Chats,
-    engine: Engine,
-    servers: Servers,
-}
-
-fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<Parts, assemble::Error> {
-    let clock = Clock::system();
-    let (servers, tools) = assemble::connect(config, env, assemble::tools(config, clock)?)?;
-    let catalog = assemble::catalog(config, &tools);
+fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<(Chats, Servers), assemble::Error> {
+    let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let store = Store::Folder(config.store.clone());
-    let (engine, collections) = assemble::server_engine(config, &store, Surroundings { tools, clock, pace })?;
-    Ok(Parts { chats: assemble::chats(config, (engine.clone(), collections), catalog)?, engine, servers })
+    Ok((assemble::chats(config, &store, &Surroundings { tools, pace })?, servers))
 }

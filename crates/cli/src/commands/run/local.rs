@@ -5,7 +5,6 @@ use std::time::Duration;
 use consort_core::compile::Compiled;
 use consort_core::spec::Kind;
 use consort_log::Query;
-use consort_log::clock::Clock;
 use consort_runtime::engine::Engine;
 use consort_tools::Toolbox;
 
@@ -32,8 +31,7 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Ok(config) => config,
         Err(mistakes) => return wrong(output, &[mistakes.to_string()]),
     };
-    let clock = Clock::system();
-    let tools = match assemble::tools(&config, clock) {
+    let tools = match assemble::tools(&config) {
         Ok(tools) => tools,
         Err(error) => return wrong(output, &[error.to_string()]),
     };
@@ -64,16 +62,16 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     }
     let look = terminal.look;
     let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let surroundings = Surroundings { tools, clock, pace };
+    let surroundings = Surroundings { tools, pace };
     let entered = runtime.enter();
     let place = match args.serve {
-        None => assemble::engine(&config, &compiled, &store, surroundings).map(|engine| (engine, None)),
-        Some(port) => Shown::at(port, &config, &store, surroundings).map(|shown| (shown.engine(), Some(shown))),
+        None => assemble::engine(&config, &compiled, &store, &surroundings).map(|engine| (engine, None)),
+        Some(port) => Shown::at(port, &config, &store, &surroundings).map(|shown| (shown.engine(), Some(shown))),
     };
     drop(entered);
     let (engine, shown) = match place {
         Ok(place) => place,
-        Err(error @ (assemble::Error::Model { .. } | assemble::Error::Telemetry(_))) => {
+        Err(error @ assemble::Error::Refused(_)) => {
             return wrong(output, &[error.to_string()]);
         }
         Err(error) => return Err(error.into()),

@@ -33,7 +33,7 @@ pub(super) struct Showing {
 
 impl Shown {
     /// A server over the store of the run, with room for nothing else.
-    pub(super) fn at(port: u16, config: &Config, store: &Store, with: Surroundings) -> Result<Shown, assemble::Error> {
+    pub(super) fn at(port: u16, config: &Config, store: &Store, with: &Surroundings) -> Result<Shown, assemble::Error> {
         let mut config = config.clone();
         HOST.clone_into(&mut config.server.host);
         (config.server.max_concurrent_runs, config.server.max_queued_runs) = (1, 0);

@@ -2,41 +2,49 @@
 //! shows is the default unless it says otherwise.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::agent::Agent;
 use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
+use consort_core::chat::Rules;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_core::schema::Schema;
 use consort_core::spec::{OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
 use consort_http::headers::Headers;
-use consort_models::{BodyShape, Extra};
+use consort_models::openai::Api;
+use consort_models::{BodyShape, Extra, Options, Provider};
+use consort_net::network;
+use consort_net::transport::Address;
+use consort_runtime::limits::{MAX_CONCURRENCY, Rate};
 use consort_server::access::{Key, Scope};
-use consort_tools::{HttpEndpoint, HttpMethod};
+use consort_tools::mcp::{ServerOptions, Traits, Transport};
+use consort_tools::{HttpEndpoint, HttpMethod, WebSearchOptions};
 use serde_json::json;
 
 use super::{CONTRACT, SECRET, parse};
 use crate::config::Config;
-use crate::config::chat::{Chat, Embeddings};
+use crate::config::chat::Chat;
 use crate::config::ensemble::{Share, ShareKind, Template};
 use crate::config::http_tools::HttpTool;
-use crate::config::mcp::{Mcp, ToolTraits, Transport};
-use crate::config::models::{Api, Model, Provider};
-use crate::config::network::{Network, Peer};
-use crate::config::secret::{Address, Secret};
+use crate::config::models::Model;
+use crate::config::network::Network;
 use crate::config::server::Server;
-use crate::config::tools::{Builtin, Tools, WebSearch};
-use crate::config::values::Rate;
+use crate::config::tools::{Builtin, Tools};
 
-fn secret() -> Option<Secret> {
-    Some(Secret::new(SECRET.to_owned()))
+fn secret() -> Option<String> {
+    Some(SECRET.to_owned())
+}
+
+fn at(url: &str, model: &str) -> Options {
+    Options::new(url, model)
 }
 
 fn a_minute(count: u32) -> Option<Rate> {
-    Some(Rate { count, per: Duration::from_secs(60) })
+    NonZeroU32::new(count).map(|requests| Rate { requests, per: Duration::from_secs(60) })
 }
 
 fn server(default: Server) -> Server {
@@ -67,20 +75,13 @@ fn models() -> Vec<Model> {
         api: Api::Chat,
         info: Arc::new(model_info("haiku", "claude-haiku-4-5")),
         provider: Provider::Anthropic,
-        model: "claude-haiku-4-5".to_owned(),
-        base_url: Address::new("https://api.anthropic.com"),
-        api_key: None,
-        timeout: Duration::from_secs(120),
-        max_concurrency: 64,
+        options: Options { timeout: Duration::from_secs(120), ..at("https://api.anthropic.com", "claude-haiku-4-5") },
+        max_concurrency: MAX_CONCURRENCY,
         rate: None,
-        headers: Headers::default(),
-        extra: Extra::default(),
     };
     let sonnet = Model {
         info: Arc::new(sonnet),
-        model: "claude-sonnet-4-5".to_owned(),
-        base_url: Address::new("https://models.example.org"),
-        api_key: secret(),
+        options: Options { api_key: secret(), ..at("https://models.example.org", "claude-sonnet-4-5") },
         rate: a_minute(600),
         ..haiku.clone()
     };
@@ -102,10 +103,7 @@ fn gpt(default: Model) -> Model {
     Model {
         info: Arc::new(info),
         provider: Provider::OpenAi,
-        model: "gpt-5-mini".to_owned(),
-        base_url: Address::new("https://api.openai.com/v1"),
-        headers,
-        extra,
+        options: Options { headers, extra, ..at("https://api.openai.com/v1", "gpt-5-mini") },
         ..default
     }
 }
@@ -134,8 +132,8 @@ fn tools(default: Tools) -> Tools {
             Builtin::EditFile,
             Builtin::HumanInput,
         ],
-        web_search: Some(WebSearch {
-            url: Address::new("https://search.example.org/search?q={query}"),
+        web_search: Some(WebSearchOptions {
+            url: "https://search.example.org/search?q={query}".to_owned(),
             api_key: secret(),
         }),
         http: vec![HttpTool { info: Arc::new(check_stock), endpoint: stock }, get_issue()],
@@ -160,18 +158,18 @@ fn get_issue() -> HttpTool {
     HttpTool { info: Arc::new(info), endpoint }
 }
 
-fn mcp() -> Mcp {
-    let append_line = ToolTraits {
+fn mcp() -> ServerOptions {
+    let append_line = Traits {
         effect: Some(EffectClass::Once),
         permission: Some(Permission::Network),
         parallel_safe: Some(false),
         lock: Some("lines".to_owned()),
     };
-    Mcp {
+    ServerOptions {
         name: "files".to_owned(),
         transport: Transport::Command {
             command: "python3".to_owned(),
-            args: vec![Secret::new("server.py".to_owned())],
+            args: vec!["server.py".to_owned()],
             env: BTreeMap::new(),
             folder: "home/".into(),
         },
@@ -224,15 +222,15 @@ fn template() -> Template {
 #[test]
 fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
     let default = parse("", Path::new("home")).unwrap();
-    let pantry = Peer { name: "pantry".to_owned(), url: Address::new("ws://10.0.0.7:7329/ws"), key: None };
-    let network = Network {
+    let pantry = ("pantry".to_owned(), Address { url: "ws://10.0.0.7:7329/ws".to_owned(), key: None });
+    let options = network::Options {
         name: "kitchen".to_owned(),
         realm: Some("downtown".to_owned()),
         peers: vec![pantry],
-        ..default.network
+        ..default.network.options
     };
-    let base_url = Address::new("https://embed.example.org/v1");
-    let embeddings = Embeddings { model: "embed".to_owned(), base_url, api_key: secret() };
+    let embeddings = Options { api_key: secret(), ..at("https://embed.example.org/v1", "embed") };
+    let rules = Rules { model: Some("sonnet".to_owned()), ..default.chat.rules };
     let expected = Config {
         server: server(default.server),
         store: "home/./consort-data".into(),
@@ -240,8 +238,8 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
         tools: tools(default.tools),
         mcp: vec![mcp()],
         template: Some(template()),
-        network,
-        chat: Chat { model: Some("sonnet".to_owned()), embeddings: Some(embeddings), ..default.chat },
+        network: Network { options, ..default.network },
+        chat: Chat { rules, embeddings: Some(embeddings), ..default.chat },
         run_limits: default.run_limits,
         telemetry: None,
     };
@@ -252,5 +250,5 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
 fn secrets_are_not_in_debug_but_can_be_had() {
     let config = parse(CONTRACT, Path::new("home")).unwrap();
     assert!(!format!("{config:?}").contains(SECRET));
-    assert_eq!(config.models[0].api_key.as_ref().unwrap().reveal(), SECRET);
+    assert_eq!(config.models[0].options.api_key.as_deref(), Some(SECRET));
 }

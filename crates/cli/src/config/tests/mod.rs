@@ -66,7 +66,7 @@ fn a_file_that_is_not_there_is_told_in_words() {
 #[test]
 fn an_empty_file_has_no_models_no_ensemble_and_no_mistakes() {
     let config = parse("", Path::new("home")).unwrap();
-    assert!(config.models.is_empty() && config.template.is_none() && config.chat.model.is_none());
+    assert!(config.models.is_empty() && config.template.is_none() && config.chat.rules.model.is_none());
     assert_eq!(config.store, Path::new("home/consort-data"));
     let ensemble = "[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'x'\n[run.budget]\nmax_cost_usd = 1\n";
     assert!(parse(ensemble, Path::new("home")).is_ok());
@@ -78,7 +78,7 @@ fn models_keep_the_order_of_the_file_and_the_first_one_is_the_default() {
     let config = parse(&["zeta", "alpha", "mid"].map(model).concat(), Path::new("")).unwrap();
     let aliases: Vec<&str> = config.models.iter().map(|model| model.info.alias.as_str()).collect();
     assert_eq!(aliases, ["zeta", "alpha", "mid"]);
-    assert_eq!(config.chat.model.as_deref(), Some("zeta"));
+    assert_eq!(config.chat.rules.model.as_deref(), Some("zeta"));
 }
 
 #[test]

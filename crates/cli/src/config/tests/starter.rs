@@ -37,8 +37,8 @@ fn the_demo_is_the_starter_and_needs_no_key() {
 fn every_setting_of_the_starter_is_known_and_those_of_the_server_are_defaults() {
     let on = Config::parse(&switched_on(), Path::new(FILE_NAME), &set).unwrap();
     let demo = Config::demo();
-    assert_eq!((on.chat.limits, on.run_limits), (demo.chat.limits, demo.run_limits));
-    assert_eq!((on.models.len(), on.mcp.len(), on.network.peers.len()), (4, 2, 2));
+    assert_eq!((on.chat.rules.limits, on.run_limits), (demo.chat.rules.limits, demo.run_limits));
+    assert_eq!((on.models.len(), on.mcp.len(), on.network.options.peers.len()), (4, 2, 2));
     let Server { on_timeout, workspace, trace_dir, api_keys, .. } = on.server.clone();
     assert_eq!((demo.server.on_timeout, on_timeout), (None, Some(OnTimeout::Continue)), "silence approves if written");
     assert_eq!(on.server, Server { on_timeout, workspace, trace_dir, api_keys, ..demo.server });
