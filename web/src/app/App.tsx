@@ -6,7 +6,7 @@ import { createBrowserRouter, RouterProvider } from 'react-router';
 import { Problem } from '../api/client';
 import { key } from '../api/key';
 import { useStore } from '../store/store';
-import { Broken } from './Broken';
+import { PageError } from './PageError';
 import { NotFound } from './NotFound';
 import { PAGES } from './pages';
 import { Shell } from './Shell';
@@ -39,7 +39,7 @@ const router = createBrowserRouter([
   {
     element: <Shell />,
     // A page that fails does so inside of the shell, so that the other pages stay at hand.
-    children: [{ errorElement: <Broken />, children: [...routes, { path: '*', element: <NotFound /> }] }],
+    children: [{ errorElement: <PageError />, children: [...routes, { path: '*', element: <NotFound /> }] }],
   },
 ]);
 

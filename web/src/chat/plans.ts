@@ -29,14 +29,14 @@ export function plannedGraph({ turns }: ThreadState, reference: string): Workflo
 }
 
 /** Whether a plan of the turn was put on the canvas. */
-export function isPut({ items }: Turn): boolean {
+export function isOnCanvas({ items }: Turn): boolean {
   return [...calls(items)].some(({ name, isOver, isError }) => name === 'ui_paste' && isOver && !isError);
 }
 
 /** The plan being made now, until it is on the canvas. */
 export function planUnderWay({ turns }: ThreadState): Plan | undefined {
   const turn = turns.at(-1);
-  if (!turn || turn.isOver || isPut(turn)) return undefined;
+  if (!turn || turn.isOver || isOnCanvas(turn)) return undefined;
   return [...calls(turn.items)].findLast(({ plan, isOver, isError }) => plan && !(isOver && isError))?.plan;
 }
 
@@ -49,7 +49,7 @@ export function planText({ objective, refusals, mistakes, isChecked, tasks }: Pl
 }
 
 /** The result of an editor's call in one line; other calls show their arguments and results. */
-export function calledText({ name, plan, isOver, isError, result = '' }: Call): string | undefined {
+export function editorCallText({ name, plan, isOver, isError, result = '' }: Call): string | undefined {
   if (plan && !isError) return planText(plan);
   if (!name.startsWith('ui_') || !isOver) return undefined;
   return name === 'ui_get_graph' && !isError ? 'Looked at the canvas' : result;

@@ -13,7 +13,7 @@ import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { Composer, type Message, MODES } from './Composer';
 import { JumpToLatest } from './JumpToLatest';
-import { useSending } from './useSending';
+import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
 import { Turns, useQueued } from './Turns';
 
@@ -26,7 +26,7 @@ export function NewThread() {
   const navigate = useNavigate();
   // A thread whose first message was refused takes the next one.
   const begun = useRef<string>(undefined);
-  const begin = useSending(async (message: Message) => {
+  const begin = useSendMessage(async (message: Message) => {
     begun.current ??= (await post<Thread>('/api/threads')).id;
     await post(`/api/threads/${begun.current}/messages`, message);
     void navigate(`/chat/${begun.current}`);
@@ -59,12 +59,12 @@ export function OneThread({ id }: { id: string }) {
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
-  const send = useSending(async (message: Message) => {
+  const send = useSendMessage(async (message: Message) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     addQueued({ turnId, content: message.content });
     follow();
   });
-  const goOn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
+  const continueTurn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
   const setMode = useAction('Changing the mode', async (wanted: Mode) => {
     const { permissionMode } = await patch<Thread>(`/api/threads/${id}`, { permission_mode: wanted });
@@ -101,7 +101,11 @@ export function OneThread({ id }: { id: string }) {
           {state ? null : <Skeleton height={120} />}
           <Turns turns={turns} queued={queued} step={SHOWN}>
             {(turn) => (
-              <TurnView key={turn.id} turn={turn} goOn={turn === turns.at(-1) ? () => goOn.mutate() : undefined} />
+              <TurnView
+                key={turn.id}
+                turn={turn}
+                continueTurn={turn === turns.at(-1) ? () => continueTurn.mutate() : undefined}
+              />
             )}
           </Turns>
         </div>

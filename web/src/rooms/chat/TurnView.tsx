@@ -1,7 +1,7 @@
 import { Button, Loader } from '@mantine/core';
 import { createContext, memo, useContext } from 'react';
 import type { WorkflowDocument } from '../../api/types';
-import { calledText } from '../../chat/plans';
+import { editorCallText } from '../../chat/plans';
 import type { Call, Item, Plan, Turn } from '../../chat/state';
 import { Growing, Markdown } from '../../ui/Markdown';
 import { Text } from '../../ui/Text';
@@ -14,7 +14,13 @@ import { Cost } from './Cost';
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
 
 /** A person's message and everything that followed from it. */
-export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goOn?: (() => void) | undefined }) {
+export const TurnView = memo(function TurnView({
+  turn,
+  continueTurn,
+}: {
+  turn: Turn;
+  continueTurn?: (() => void) | undefined;
+}) {
   const isQuiet =
     !turn.isOver &&
     turn.approvals.length === 0 &&
@@ -27,8 +33,8 @@ export const TurnView = memo(function TurnView({ turn, goOn }: { turn: Turn; goO
         {turn.isCut ? (
           <p className={css.note} data-tone="warn">
             The answer was cut at the model’s output limit.{' '}
-            {goOn ? (
-              <Button size="compact-xs" variant="light" onClick={goOn}>
+            {continueTurn ? (
+              <Button size="compact-xs" variant="light" onClick={continueTurn}>
                 Continue
               </Button>
             ) : null}
@@ -81,7 +87,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args ?? {});
   const live = call.isOver ? undefined : status(call.items);
   const line =
-    calledText(call) ??
+    editorCallText(call) ??
     (isSubtask
       ? (live ?? inOneLine('', call.result))
       : `${inOneLine(args, call.result)}${call.progress && !call.isOver ? ` · ${call.progress}` : ''}`);

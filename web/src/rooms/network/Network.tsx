@@ -5,7 +5,7 @@ import { useNetwork } from '../../api/queries';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { type Ensemble, ensembles, HERE, isAway, nodeId } from './ensembles';
-import { Alone } from './Alone';
+import { NoPeers } from './NoPeers';
 import css from './Network.module.css';
 import { SharedPanel, EnsemblePanel } from './Panel';
 
@@ -57,7 +57,7 @@ function MapAndPanel({ all }: { all: Ensemble[] }) {
           <Map all={all} chosen={chosen} tag={tag} choose={(id) => set('ensemble', id)} />
         </Suspense>
       ) : (
-        <Alone />
+        <NoPeers />
       )}
       {ensemble ? (
         <EnsemblePanel key={ensemble.name} ensemble={ensemble} close={() => set('ensemble', null)} />

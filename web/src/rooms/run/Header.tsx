@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
 import type { RunDetail } from '../../api/types';
-import { now } from '../../run/now';
+import { runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
 import { count, money, shortId, tagText } from '../../ui/format';
 import { ReviewButton } from '../../ui/ReviewButton';
@@ -55,10 +55,10 @@ function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
   ) : null;
 }
 
-const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && now(run).reviewId !== undefined;
+const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && runActivity(run).reviewId !== undefined;
 
 function NowLine({ run, detail }: { run: RunState; detail: RunDetail }) {
-  const { text, tone, until, reviewId } = now(run, detail);
+  const { text, tone, until, reviewId } = runActivity(run, detail);
   return (
     <div className={css.now}>
       <span className={css.nowText} data-tone={tone} role="status">

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconMessageForward, IconMessages } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { isOver } from '../../run/frame';
-import { doing } from '../../run/now';
+import { activityText } from '../../run/activity';
 import type { RunState, Task } from '../../run/state';
 import { count, money } from '../../ui/format';
 import { Json } from '../../ui/Json';
@@ -50,7 +50,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         {conversation && !isOver(task.status) ? (
           <>
             <dt>Now</dt>
-            <dd>{doing(conversation)}</dd>
+            <dd>{activityText(conversation)}</dd>
           </>
         ) : null}
         {task.model ? (

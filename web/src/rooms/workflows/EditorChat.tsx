@@ -3,14 +3,14 @@ import { IconPencilPlus } from '@tabler/icons-react';
 import { useCallback } from 'react';
 import { post } from '../../api/client';
 import type { WorkflowDocument } from '../../api/types';
-import { isPut } from '../../chat/plans';
+import { isOnCanvas } from '../../chat/plans';
 import type { Turn } from '../../chat/state';
 import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
 import { Composer, type Message } from '../chat/Composer';
 import { JumpToLatest } from '../chat/JumpToLatest';
-import { useSending } from '../chat/useSending';
+import { useSendMessage } from '../chat/useSendMessage';
 import { Turns, useQueued } from '../chat/Turns';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
@@ -37,7 +37,7 @@ export function EditorChat() {
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
-  const send = useSending(async (message: Message) => {
+  const send = useSendMessage(async (message: Message) => {
     const { turnId } = await thread.send(message);
     addQueued({ turnId, content: message.content });
     follow();
@@ -83,7 +83,7 @@ export function EditorChat() {
           ) : null}
           <Turns turns={turns} queued={queued} step={SHOWN}>
             {(turn) => (
-              <PutPlan key={turn.id} value={turn.isOver && !isPut(turn) ? putOnCanvas : undefined}>
+              <PutPlan key={turn.id} value={turn.isOver && !isOnCanvas(turn) ? putOnCanvas : undefined}>
                 <TurnView turn={turn} />
               </PutPlan>
             )}

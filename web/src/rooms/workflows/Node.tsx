@@ -1,7 +1,7 @@
 import { IconAlertTriangle, IconPencilQuestion } from '@tabler/icons-react';
 import { Handle, type Node as FlowNode, type NodeProps, Position } from '@xyflow/react';
 import { type KeyboardEvent, memo, type MouseEvent } from 'react';
-import { doing } from '../../run/now';
+import { activityText } from '../../run/activity';
 import type { Task as RunTask, Conversation } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import { StatusIcon, statusTone } from '../../ui/Status';
@@ -159,7 +159,7 @@ function Line({ data: { task, issues, ran, conversation }, isLong }: { data: Nod
   if (ran?.status === 'RUNNING')
     return (
       <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">
-        {conversation ? doing(conversation) : 'is under way'}
+        {conversation ? activityText(conversation) : 'is under way'}
       </span>
     );
   if (ran?.status === 'WAITING')

@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
 import { isOver } from '../../run/frame';
-import { doing } from '../../run/now';
+import { activityText } from '../../run/activity';
 import type { RunState, Task } from '../../run/state';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
@@ -19,7 +19,7 @@ export function RunTask({ run, task }: { run: RunState; task: Task }) {
       </header>
       {conversation && !isOver(task.status) ? (
         <p>
-          {task.name} {doing(conversation)}
+          {task.name} {activityText(conversation)}
         </p>
       ) : null}
       {task.error ? <p className={css.bad}>{task.error}</p> : null}

@@ -3,7 +3,7 @@ import { IconExternalLink, IconX } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { post } from '../../api/client';
 import type { RunDetail } from '../../api/types';
-import { now } from '../../run/now';
+import { runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
 import { count, shortId } from '../../ui/format';
 import { ReviewButton } from '../../ui/ReviewButton';
@@ -21,7 +21,7 @@ interface WatchedRunProps {
 
 /** The run whose states the tasks show. */
 export function WatchedRun({ run, detail, version, close }: WatchedRunProps) {
-  const { text, tone, until, reviewId } = now(run, detail);
+  const { text, tone, until, reviewId } = runActivity(run, detail);
   const stop = useAction('Cancelling', () => post(`/api/runs/${run.runId}/cancel`, { mode: 'now' }));
   const done = run.tasks.filter((task) => task.status === 'COMPLETED' && !task.isManager).length;
   const ran = Number(detail.tags['workflowVersion'] ?? 0);

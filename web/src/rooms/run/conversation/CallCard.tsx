@@ -1,4 +1,4 @@
-import { doing } from '../../../run/now';
+import { activityText } from '../../../run/activity';
 import type { Call, RunState } from '../../../run/state';
 import { count, money } from '../../../ui/format';
 import { Markdown } from '../../../ui/Markdown';
@@ -13,7 +13,7 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
   const line = conversation
     ? conversation.phase.kind === 'over'
       ? conversation.title
-      : `${conversation.title}: ${doing(conversation)}`
+      : `${conversation.title}: ${activityText(conversation)}`
     : `${inOneLine(call.args, call.result)}${call.progress && !call.endedAt ? ` · ${call.progress}` : ''}`;
   return (
     <ToolCard

@@ -3,7 +3,7 @@ import { IconArrowDown, IconMessages } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { doing } from '../../../run/now';
+import { activityText } from '../../../run/activity';
 import type { Conversation, RunState } from '../../../run/state';
 import { Empty } from '../../../ui/Note';
 import type { TabProps } from '../Run';
@@ -113,7 +113,7 @@ function Talk({ run, conversation, seq }: { run: RunState; conversation: Convers
         </div>
         {conversation.phase.kind === 'over' ? null : (
           <p className={css.waiting}>
-            {conversation.title} {doing(conversation)}
+            {conversation.title} {activityText(conversation)}
           </p>
         )}
       </div>

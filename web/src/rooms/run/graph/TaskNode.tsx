@@ -1,6 +1,6 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { memo } from 'react';
-import { doing } from '../../../run/now';
+import { activityText } from '../../../run/activity';
 import type { Conversation, Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
 import { count } from '../../../ui/format';
@@ -66,7 +66,7 @@ function line(task: Task, conversation: Conversation | undefined): { text: strin
   if (task.status === 'WAITING') return { text: 'waits for a review', tone: 'warn' };
   if (task.status === 'RUNNING')
     return conversation
-      ? { text: doing(conversation), tone: conversation.phase.kind === 'retrying' ? 'warn' : 'live' }
+      ? { text: activityText(conversation), tone: conversation.phase.kind === 'retrying' ? 'warn' : 'live' }
       : { text: 'is under way', tone: 'live' };
   if (task.status === 'COMPLETED') return { text: firstLine(task.output ?? '') };
   return { text: task.context.length > 0 ? 'waits for the tasks it reads' : 'not yet started' };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fold } from './fold';
 import { emptyRun } from './seed';
-import { now } from './now';
+import { runActivity } from './activity';
 import { RUN } from './fixture';
 
 describe('what a run does now', () => {
   const upTo = (type: string): string =>
-    now(fold(emptyRun('run-1'), RUN.slice(0, RUN.findLastIndex((frame) => frame.type === type) + 1))).text;
+    runActivity(fold(emptyRun('run-1'), RUN.slice(0, RUN.findLastIndex((frame) => frame.type === type) + 1))).text;
 
   it.each([
     ['run_accepted', 'Waits in the queue'],

@@ -6,7 +6,7 @@ import css from './Network.module.css';
 const EXAMPLE = '[network.peers]\npantry = "ws://10.0.0.7:7329/ws"';
 
 /** Shown while no other ensemble is known. */
-export function Alone() {
+export function NoPeers() {
   return (
     <div className={`${shared.canvas} ${css.canvas}`}>
       <Empty icon={IconAffiliate} title="No other ensembles yet">

@@ -4,7 +4,7 @@ import { useRouteError } from 'react-router';
 import { Empty } from '../ui/Note';
 
 /** Shown in place of a page whose code could not be fetched, or that failed. */
-export function Broken() {
+export function PageError() {
   const error = useRouteError();
   return (
     <Empty icon={IconPlugConnectedX} title="This page could not be shown">

@@ -4,7 +4,7 @@ import type { RunDetail, WaitingFor } from '../api/types';
 import type { Conversation, RunState, Tone } from './state';
 import { breachText, errorText, stopText } from './words';
 
-export interface Now {
+export interface Activity {
   text: string;
   tone: Tone;
   /** The time of its end, or of the next attempt. */
@@ -24,7 +24,7 @@ const WAITS: Record<WaitingFor, string> = {
   approval: 'waits for permission to call a tool',
 };
 
-export function now(run: RunState, detail?: RunDetail): Now {
+export function runActivity(run: RunState, detail?: RunDetail): Activity {
   if (run.endedAt) return ended(run);
   if (run.cancel && run.status === 'RUNNING') return { text: `Stops ${stopText(run.cancel)}`, tone: 'warn' };
   if (run.status === 'ACCEPTED') return queued(detail?.queuePosition);
@@ -57,11 +57,11 @@ export function now(run: RunState, detail?: RunDetail): Now {
   const tasks = new Set((busy.length > 0 ? busy : active).map((conversation) => conversation.taskIndex));
   const more = tasks.size > 1 ? `, and ${tasks.size - 1} more` : '';
   const name = run.tasks[first.taskIndex - 1]?.name ?? first.title;
-  return { text: `${name} ${doing(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
+  return { text: `${name} ${activityText(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
 }
 
 /** The current step of a conversation. */
-export function doing(conversation: Conversation): string {
+export function activityText(conversation: Conversation): string {
   const { phase } = conversation;
   switch (phase.kind) {
     case 'starting':
@@ -91,7 +91,7 @@ function deepest(conversations: Conversation[]): Conversation | undefined {
   return conversations.toSorted((one, other) => one.id.split('.').length - other.id.split('.').length)[0];
 }
 
-function queued(position: number | undefined): Now {
+function queued(position: number | undefined): Activity {
   const ahead = position === undefined ? '' : position === 0 ? ', next to start' : `, ${position} ahead of it`;
   return { text: `Waits in the queue${ahead}`, tone: 'warn' };
 }
@@ -103,7 +103,7 @@ function doneText({ tasks }: RunState): string {
   return done === 1 ? 'Its task is done' : `All ${done} tasks are done`;
 }
 
-function ended(run: RunState): Now {
+function ended(run: RunState): Activity {
   switch (run.status) {
     case 'CANCELLED':
       return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
