@@ -6,10 +6,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cause::{Cause, TaskFailure};
 use crate::event::Fact;
 use crate::id::Id;
 use crate::message::{Message, Reply, Stop};
-use crate::next::{CANCELLED, Plan};
+use crate::next::Plan;
 use crate::output;
 use crate::prompt;
 use crate::run::Run;
@@ -23,10 +24,7 @@ const CONTINUATIONS_MAX: u32 = 3;
 /// How often a model that said nothing, or was cut inside a call, is asked again.
 const ASKED_AGAIN_MAX: u32 = 1;
 
-/// What a task fails with whose answer was cut.
-pub(crate) const TRUNCATED: &str = "OUTPUT_TRUNCATED";
-/// What a task fails with whose model says nothing.
-pub(crate) const EMPTY: &str = "EMPTY_ANSWER";
+/// What can be done about an answer that was cut.
 const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
 
 /// Whether a reply can be taken as it came.
@@ -127,7 +125,10 @@ impl Turn {
                 self.tell(if has_words { prompt::CONTINUE } else { prompt::ANSWER_SHORTLY });
                 self.phase = Phase::Ask;
             }
-            Sequel::Fail => self.phase = Phase::Failing(self.why_truncated(in_call)),
+            Sequel::Fail => {
+                let failure = TaskFailure::new(Cause::OutputTruncated, self.why_truncated(in_call));
+                self.phase = Phase::Failing(failure);
+            }
             Sequel::Accept => {
                 let answer = self.unfinished.complete("");
                 self.unfinished.truncated = true;
@@ -145,7 +146,8 @@ impl Turn {
                 self.phase = Phase::Ask;
             }
             Sequel::Fail | Sequel::Accept => {
-                self.phase = Phase::Failing(format!("{EMPTY}: the model was asked twice and answered nothing"));
+                let message = "the model was asked twice and answered nothing";
+                self.phase = Phase::Failing(TaskFailure::new(Cause::EmptyAnswer, message));
             }
         }
     }
@@ -158,7 +160,7 @@ impl Turn {
                 format!("the answer was cut at the output limit and {times} continuations did not end it")
             }
         };
-        format!("{TRUNCATED}: {what}; {ADVICE}")
+        format!("{what}; {ADVICE}")
     }
 }
 
@@ -209,7 +211,7 @@ impl Run {
             (_, OnTruncated::Accept) => Sequel::Accept,
         };
         if then == Sequel::Continue && self.must_stop() {
-            return self.fail(id, CANCELLED, plan);
+            return self.fail(id, &TaskFailure::cancelled(), plan);
         }
         let turn = id.clone();
         plan.record(match completeness {

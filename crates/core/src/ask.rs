@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::budget::{Breach, Budget, Claim, Reason};
 use crate::catalog::ModelInfo;
+use crate::cause::{Cause, TaskFailure, UnfitReason};
 use crate::event::{CancelMode, Directive, Fact, Priority};
-use crate::finish;
 use crate::id::{Id, Millis};
 use crate::message::Usage;
 use crate::model_options::ModelOptions;
-use crate::next::{CANCELLED, Effect, Grants, Plan, Question};
+use crate::next::{Effect, Grants, Plan, Question};
 use crate::run::{Run, Timer};
 use crate::spec::Task;
 use crate::turn::Turn;
@@ -61,7 +61,7 @@ impl Run {
     fn stop_asking(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
         match turn.reflecting {
             Some(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
-            None => self.fail(id, CANCELLED, plan),
+            None => self.fail(id, &TaskFailure::cancelled(), plan),
         }
     }
 
@@ -73,18 +73,18 @@ impl Run {
     fn ask(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
         if turn.iterations() >= limit && turn.reflecting.is_none() {
-            let reason = match turn.schema {
-                Some(_) => finish::unsatisfied("iteration_limit", turn.unfit, &turn.violations),
-                None => format!("MAX_ITERATIONS: no answer after {limit} model calls"),
+            let failure = match turn.schema {
+                Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit, &turn.violations),
+                None => TaskFailure::new(Cause::IterationLimit, format!("no answer after {limit} model calls")),
             };
-            self.fail(id, &reason, plan);
+            self.fail(id, &failure, plan);
             return Ok(Asked::Other);
         }
         if self.tell(id, turn, alias, plan) {
             return Ok(Asked::Other);
         }
         let Some(model) = self.models.get(alias) else {
-            self.fail(id, &format!("there is no model '{alias}'"), plan);
+            self.fail(id, &TaskFailure::new(Cause::Model, format!("there is no model '{alias}'")), plan);
             return Ok(Asked::Other);
         };
         self.check_history(turn)?;

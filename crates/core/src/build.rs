@@ -114,7 +114,7 @@ impl Run {
         let (Some(objective), Some(registry)) = (objective, self.registry()) else {
             let message = json!({ "message": "`objective` must say what the workflow is to achieve" });
             let outcome = Outcome::failed(subtask::error("invalid_arguments", message));
-            plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
+            plan.record(Fact::returned(id, outcome));
             return Ok(());
         };
         plan.budget.claim_subtask()?;
@@ -130,25 +130,16 @@ impl Run {
     }
 
     /// What a subtask hands over: its result, or everything that is wrong with it.
-    pub(crate) fn handed_over(&self, turn: &Id, schema: &Schema, args: &str) -> Outcome {
-        let outcome = finish::evaluate(schema, args);
-        match (&outcome, self.registry().filter(|_| self.builds(turn))) {
-            (Outcome::Answer { text, .. }, Some(registry)) => match read(registry, text.as_str()) {
-                Ok(_) => outcome,
-                Err(mistakes) => finish::refused(mistakes),
-            },
-            (Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } | Outcome::Subtask, _) => {
-                outcome
-            }
+    pub(crate) fn handed_over(&self, turn: &Id, schema: &Schema, args: &str) -> Result<String, Vec<String>> {
+        let result = finish::evaluate(schema, args)?;
+        if let Some(registry) = self.registry().filter(|_| self.builds(turn)) {
+            read(registry, &result)?;
         }
+        Ok(result)
     }
 
     /// Says what came of checking a graph.
-    pub(crate) fn note_plan(&self, turn: &Id, outcome: &Outcome, plan: &mut Plan) {
-        let mistakes = match outcome {
-            Outcome::Failed { text } => finish::violations(text.as_str()),
-            Outcome::Answer { .. } | Outcome::Unknown { .. } | Outcome::Subtask => Vec::new(),
-        };
+    pub(crate) fn note_plan(&self, turn: &Id, mistakes: Vec<String>, plan: &mut Plan) {
         plan.record(Fact::Chat(chat::Fact::PlanChecked { call: turn.clone(), mistakes }));
     }
 
@@ -164,7 +155,7 @@ impl Run {
             "summary": summary, "warnings": warnings });
         let outcome = Outcome::Answer { text: told.to_string().into(), data: serde_json::to_value(&document).ok() };
         let duration_ms = plan.at.saturating_sub(turn.used.started_at);
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }
 
     /// A task of the graph a turn has drawn.

@@ -6,14 +6,17 @@ use serde_json::{Value, json};
 use crate::budget::{Breach, Claim};
 use crate::calls::{Calls, Slot};
 use crate::catalog::{CancelClass, EffectClass, ToolInfo};
+use crate::cause::{Cause, TaskFailure};
 use crate::chat;
 use crate::event::{Fact, Timing};
+use crate::finish;
 use crate::id::{Id, Millis};
 use crate::memory;
 use crate::message::{Call, Outcome};
 use crate::next::{Effect, Grants, Plan};
 use crate::own_tool::OwnTool;
 use crate::run::Run;
+use crate::schema::Schema;
 use crate::subtask;
 use crate::turn::{Phase, Turn};
 
@@ -41,7 +44,8 @@ impl Run {
         }
         if turn.last && turn.schema.is_none() && turn.on_duty().is_none() {
             self.give_up_calls(id, turn, plan);
-            self.fail(id, "MAX_ITERATIONS: the last permitted turn asked for tools instead of answering", plan);
+            let message = "the last permitted turn asked for tools instead of answering";
+            self.fail(id, &TaskFailure::new(Cause::IterationLimit, message), plan);
             return Ok(());
         }
         if calls.to_announce > 0 {
@@ -79,7 +83,7 @@ impl Run {
             return Ok(());
         }
         if let Slot::Heard(outcome) = slot {
-            plan.record(Fact::ToolReturned { call: id.clone(), outcome: outcome.clone(), duration_ms: 0 });
+            plan.record(Fact::returned(id, outcome.clone()));
             return Ok(());
         }
         match own {
@@ -99,7 +103,10 @@ impl Run {
                 return self.hand_over(id, turn, (call, grants), plan);
             }
             OwnTool::HumanInput => return self.ask_person(pending, plan),
-            OwnTool::FinishSubtask => self.finish_subtask(pending, plan),
+            OwnTool::FinishSubtask => match &turn.schema {
+                Some(schema) => return self.finish_subtask(pending, schema, plan),
+                None => None,
+            },
             OwnTool::MemoryList => given(pending, |args| turn.memory.list(args)),
             OwnTool::MemoryRead => given(pending, |args| turn.memory.read(args)),
             OwnTool::MemoryWrite => given(pending, memory::written),
@@ -113,7 +120,7 @@ impl Run {
             | OwnTool::SearchCollections => None,
         };
         let Some(outcome) = answer else { return self.dispatch(pending, plan) };
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
+        plan.record(Fact::returned(id, outcome));
         Ok(())
     }
 
@@ -128,19 +135,24 @@ impl Run {
         Ok(())
     }
 
-    /// What came of handing over a structured result; none when none is owed.
-    fn finish_subtask(&self, pending: &Pending<'_>, plan: &mut Plan) -> Option<Outcome> {
+    /// Takes the structured result of a subtask, or says what is wrong with it.
+    fn finish_subtask(&self, pending: &Pending<'_>, schema: &Schema, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, .. } = *pending;
-        let schema = turn.schema.as_ref()?;
+        let Some((turn_id, _)) = id.parent() else { return Ok(()) };
         if turn.finished.is_some() {
-            return Some(Outcome::failed("the subtask has its result already"));
+            plan.record(not_made(id, "the subtask has its result already".to_owned()));
+            return Ok(());
         }
-        let (turn_id, _) = id.parent()?;
-        let outcome = self.handed_over(&turn_id, schema, call.args.as_str());
+        let (outcome, violations) = match self.handed_over(&turn_id, schema, call.args.as_str()) {
+            Ok(result) => (Outcome::answer(result), Vec::new()),
+            Err(violations) => (finish::refused(&violations), violations),
+        };
         if self.builds(&turn_id) {
-            self.note_plan(&turn_id, &outcome, plan);
+            self.note_plan(&turn_id, violations.clone(), plan);
         }
-        Some(outcome)
+        let cause = (!violations.is_empty()).then_some(Cause::ResultRefused { violations });
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0, cause });
+        Ok(())
     }
 
     /// The part of a cut result that is asked for, unless it was cut in an
@@ -243,7 +255,7 @@ impl Run {
                 let message = json!({ "message": "the turn was stopped before this call was made; it had no effect" });
                 Outcome::failed(subtask::error("cancelled", message))
             };
-            plan.record(Fact::ToolReturned { call, outcome, duration_ms: 0 });
+            plan.record(Fact::returned(&call, outcome));
         }
     }
 
@@ -280,7 +292,7 @@ impl Run {
             Some(EffectClass::Idempotent | EffectClass::Once) | None if told => Outcome::unknown(UNHEARD),
             Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
         };
-        Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0 }
+        Fact::returned(call, outcome)
     }
 }
 
@@ -319,5 +331,5 @@ fn unknown(turn: &Turn, name: &str) -> String {
 }
 
 fn not_made(call: &Id, reason: String) -> Fact {
-    Fact::ToolReturned { call: call.clone(), outcome: Outcome::failed(reason), duration_ms: 0 }
+    Fact::returned(call, Outcome::failed(reason))
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::catalog::{Belt, EffectClass, Permission, ToolInfo};
+use crate::cause::{Cause, TaskFailure};
 use crate::event::Fact;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
@@ -186,12 +187,13 @@ pub(crate) fn ended(duty: &Duty, outcomes: &[&Outcome], task: (&str, &str)) -> (
     });
     let (role, description) = task;
     let violation = |side: &str, reason: &str| {
-        Phase::Failing(format!("{side} guardrail violation on agent '{role}' task '{description}': {reason}"))
+        let message = format!("{side} guardrail violation on agent '{role}' task '{description}': {reason}");
+        Phase::Failing(TaskFailure::new(Cause::Guardrail, message))
     };
     let phase = match (duty.chore, failed) {
         (Chore::GuardInput, Some(reason)) => violation("INPUT", &reason),
         (Chore::GuardOutput, Some(reason)) => violation("OUTPUT", &reason),
-        (Chore::Handle, Some(reason)) => Phase::Failing(reason),
+        (Chore::Handle, Some(reason)) => Phase::Failing(TaskFailure::new(Cause::Handler, reason)),
         (Chore::Handle, None) => Phase::Answered(outcomes.first().map(|outcome| words(outcome)).unwrap_or_default()),
         // A task does not fail because nothing could be remembered.
         (Chore::Recall, _) | (Chore::GuardInput, None) => Phase::Prompt,

@@ -249,7 +249,7 @@ impl Run {
                 let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
                 let changed = |change| Fact::FileChanged { call: call.clone(), change };
                 let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
-                let returned = Fact::ToolReturned { call, outcome, duration_ms };
+                let returned = Fact::ToolReturned { call, outcome, duration_ms, cause: None };
                 Ok(charged.into_iter().chain([returned]).chain(changes).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),

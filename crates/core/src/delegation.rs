@@ -102,7 +102,7 @@ impl Run {
     ) -> Result<(), Breach> {
         let refuse = |role: String, reason: String, plan: &mut Plan| {
             plan.record(Fact::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
-            plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::failed(reason), duration_ms: 0 });
+            plan.record(Fact::returned(id, Outcome::failed(reason)));
         };
         let errand = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
         let Errand { agent_role, task_description } = match errand {

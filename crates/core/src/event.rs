@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Completeness, Sequel};
 use crate::budget::{Breach, Claim};
 use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::cause::Cause;
 use crate::chat;
 use crate::chore::Chore;
 use crate::id::{Id, Millis};
@@ -21,11 +22,26 @@ use crate::text::Text;
 
 /// A fact and when it was decided. `at` never decreases within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 pub struct Event {
     /// When.
     pub at: Millis,
     /// What.
     pub fact: Fact,
+}
+
+/// An event as any edition stored it.
+#[derive(Deserialize)]
+struct Stored {
+    at: Millis,
+    fact: Fact,
+}
+
+impl From<Stored> for Event {
+    fn from(Stored { at, mut fact }: Stored) -> Event {
+        fact.upgrade();
+        Event { at, fact }
+    }
 }
 
 /// One fact about a run. Each has exactly one frame.
@@ -131,7 +147,13 @@ pub enum Fact {
     /// Nobody was handed anything.
     DelegationRefused { call: Id, role: String, reason: String },
     /// The call is over, whether a tool, a subtask or nobody did it.
-    ToolReturned { call: Id, outcome: Outcome, duration_ms: u64 },
+    ToolReturned {
+        call: Id,
+        outcome: Outcome,
+        duration_ms: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
     /// A call changed a file.
     FileChanged { call: Id, change: FileChange },
     /// Something waits for a person: until `due`, when `on_timeout` happens, or
@@ -153,7 +175,13 @@ pub enum Fact {
     /// The task has its output.
     TaskCompleted { turn: Id },
     /// The task gave up or was stopped.
-    TaskFailed { turn: Id, reason: String, cancelled: bool },
+    TaskFailed {
+        turn: Id,
+        reason: String,
+        cancelled: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
     /// The task will not run.
     TaskSkipped { turn: Id, reason: String },
     /// Somebody has something to say to the agents.
@@ -417,6 +445,11 @@ impl End {
 }
 
 impl Fact {
+    /// The call ends at once, and nothing more is known than this.
+    pub(crate) fn returned(call: &Id, outcome: Outcome) -> Fact {
+        Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
+    }
+
     /// Whether it is about something that waits, or waited, for a person.
     pub fn is_of_review(&self) -> bool {
         matches!(

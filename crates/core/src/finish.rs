@@ -45,35 +45,20 @@ fn arguments(schema: &Value) -> Value {
     Value::Object(outer)
 }
 
-/// The result a call brings, or in words for the model everything that is wrong with it.
-pub(crate) fn evaluate(schema: &Schema, args: &str) -> Outcome {
-    let parsed: Value = match serde_json::from_str(args) {
-        Ok(value) => value,
-        Err(error) => return refused(vec![format!("the arguments are not JSON: {error}")]),
-    };
+/// The result a call brings, or everything that is wrong with it.
+pub(crate) fn evaluate(schema: &Schema, args: &str) -> Result<String, Vec<String>> {
+    let parsed: Value =
+        serde_json::from_str(args).map_err(|error| vec![format!("the arguments are not JSON: {error}")])?;
     let result = if is_object(schema.json()) { Some(parsed) } else { parsed.get(WRAP).cloned() };
-    let Some(result) = result else { return refused(vec![format!("/{WRAP}: is missing")]) };
+    let result = result.ok_or_else(|| vec![format!("/{WRAP}: is missing")])?;
     let violations = schema.violations(&result);
-    if violations.is_empty() { Outcome::answer(result.to_string()) } else { refused(violations) }
+    if violations.is_empty() { Ok(result.to_string()) } else { Err(violations) }
 }
 
 /// What a model is told whose result cannot be taken.
-pub(crate) fn refused(violations: Vec<String>) -> Outcome {
+pub(crate) fn refused(violations: &[String]) -> Outcome {
     let message = "the result does not fit its schema; call finish_subtask again with all of this corrected";
     Outcome::failed(json!({ "error": "invalid_result", "message": message, "violations": violations }).to_string())
-}
-
-/// Why a subtask that owes a structured result has none.
-pub(crate) fn unsatisfied(reason: &str, attempts: u32, violations: &[String]) -> String {
-    let more = json!({ "reason": reason, "attempts": attempts, "violations": violations });
-    format!("schema_not_satisfied: {more}")
-}
-
-/// What was wrong with a refused result.
-pub(crate) fn violations(refused: &str) -> Vec<String> {
-    let told: Value = serde_json::from_str(refused).unwrap_or_default();
-    let list = told.get("violations").and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -90,8 +75,8 @@ mod tests {
         let info = info(&schema);
         assert!(info.schema.violations(&json!({ "result": [1, 2] })).is_empty());
         assert_eq!(info.schema.violations(&json!({ "result": ["x"] })).len(), 1);
-        assert_eq!(evaluate(&schema, r#"{"result":[1]}"#), Outcome::answer("[1]"));
-        assert!(matches!(evaluate(&schema, "[1]"), Outcome::Failed { .. }));
+        assert_eq!(evaluate(&schema, r#"{"result":[1]}"#).unwrap(), "[1]");
+        assert!(evaluate(&schema, "[1]").is_err());
     }
 
     #[test]
@@ -100,11 +85,8 @@ mod tests {
             json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a", "b"] }),
         )
         .unwrap();
-        let Outcome::Failed { text } = evaluate(&schema, r#"{"a":"x"}"#) else { panic!("it fits") };
-        assert_eq!(violations(text.as_str()).len(), 2);
-        assert_eq!(
-            evaluate(&schema, r#"{"a":1,"b":{"error":"no error"}}"#),
-            Outcome::answer(r#"{"a":1,"b":{"error":"no error"}}"#)
-        );
+        assert_eq!(evaluate(&schema, r#"{"a":"x"}"#).unwrap_err().len(), 2);
+        let result = r#"{"a":1,"b":{"error":"no error"}}"#;
+        assert_eq!(evaluate(&schema, result).unwrap(), result);
     }
 }

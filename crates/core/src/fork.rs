@@ -251,7 +251,7 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
     let at = kept.last().map_or(0, |event| event.at);
     for call in under_way.into_iter().filter(|call| run.class(call) != Some(EffectClass::Read)) {
         let outcome = Outcome::unknown("it was under way where the run was forked");
-        kept.push(Event { at, fact: Fact::ToolReturned { call, outcome, duration_ms: 0 } });
+        kept.push(Event { at, fact: Fact::returned(&call, outcome) });
     }
     kept
 }

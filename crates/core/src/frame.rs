@@ -136,7 +136,7 @@ impl Run {
             Fact::DelegationRefused { call, role, reason } => {
                 Frame::DelegationFailed { delegation: self.delegation(call, role), reason: reason.clone() }
             }
-            Fact::ToolReturned { call, outcome, duration_ms } => self.called_frame(call, outcome, *duration_ms),
+            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.called_frame(call, outcome, *duration_ms),
             Fact::FileChanged { call, change } => Frame::FileChanged {
                 turn: self.caller(call),
                 file_path: change.file_path.clone(),
@@ -159,7 +159,7 @@ impl Run {
             }
             Fact::ReviewClosed { review } => Frame::ReviewClosed { review_id: review_id(run, *review) },
             Fact::TaskCompleted { turn } => self.completed_frame(turn, at),
-            Fact::TaskFailed { turn, reason, cancelled } => Frame::TaskFailed {
+            Fact::TaskFailed { turn, reason, cancelled, .. } => Frame::TaskFailed {
                 task: self.task_place(turn),
                 failed_at: at,
                 reason: reason.clone(),

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::calls::Slot;
+use crate::cause::{Cause, TaskFailure};
 use crate::event::{CancelMode, Decision, End, Exit, Fact, Timing};
 use crate::human;
 use crate::id::{Id, Millis};
@@ -277,7 +278,7 @@ impl Run {
             OnTimeout::Continue => self.pass(&id, timing, output),
             OnTimeout::ExitEarly => self.exit_early(&id, timing, output, Exit::Timeout),
             OnTimeout::Fail => self.change(&id, |turn| {
-                turn.phase = Phase::Failing("nobody reviewed it in time".to_owned());
+                turn.phase = Phase::Failing(TaskFailure::new(Cause::ReviewTimedOut, "nobody reviewed it in time"));
             }),
         }
     }
@@ -302,7 +303,7 @@ impl Run {
         if timing == Timing::DuringExecution {
             return self.set(&id, Slot::Heard(Outcome::failed("the run was stopped before anybody answered")));
         }
-        self.change(&id, |turn| turn.phase = Phase::Failing("Cancelled".to_owned()));
+        self.change(&id, |turn| turn.phase = Phase::Failing(TaskFailure::cancelled()));
     }
 
     /// Open reviews wait from now on, as long as they waited at first.

@@ -9,7 +9,8 @@
 //! - what a run may use: [`catalog`] of models and tools, [`dynamic`] tools that
 //!   come and go, a [`pipeline`] of several, [`schema`], [`budget`]; [`bounds`] on
 //!   what others hand over
-//! - [`message`]: what models say; [`event`]: what happened, the only thing stored
+//! - [`message`]: what models say; [`event`]: what happened, the only thing stored,
+//!   and the [`cause`] where something failed
 //! - [`run`]: the fold, with its parts `graph` (what is ready), [`turn`] (one
 //!   conversation), `calls` (of one reply), [`chore`]s (calls of the run's own), `settling` (how they
 //!   end), `gate` (reviews), `stopwatch`; [`chat`]: what only turns of a chat have
@@ -36,6 +37,7 @@ pub mod build;
 mod call;
 mod calls;
 pub mod catalog;
+pub mod cause;
 pub mod chat;
 pub mod choice;
 pub mod chore;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::budget::{Breach, Budget, Claim, Reason};
 use crate::catalog::ToolInfo;
+use crate::cause::{Cause, TaskFailure, UnfitReason};
 use crate::chat;
 use crate::chore::Chore;
 use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
@@ -291,7 +292,7 @@ impl Run {
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
                     let duration_ms = self.chat.took(call, now);
-                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms });
+                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None });
                 }
                 Timer::Retry(_) => {}
             }
@@ -358,7 +359,7 @@ impl Run {
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
             Phase::Approved(_) => self.approved(id, turn, plan),
             Phase::Skipping(reason) => plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
-            Phase::Failing(reason) => self.fail(id, reason, plan),
+            Phase::Failing(failure) => self.fail(id, failure, plan),
             Phase::Start
             | Phase::Prompt
             | Phase::Ask
@@ -439,9 +440,9 @@ impl Run {
         let retries = self.spec.limits.schema_retries;
         if turn.schema_failures >= retries || self.stop.as_ref().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask)
         {
-            let reason =
+            let message =
                 format!("the output does not fit its schema after {retries} corrections: {}", violations.join("; "));
-            return self.fail(id, &reason, plan);
+            return self.fail(id, &TaskFailure::new(Cause::OutputUnfit, message), plan);
         }
         plan.record(Fact::OutputRejected { turn: id.clone(), violations });
     }
@@ -451,14 +452,14 @@ impl Run {
             return self.demand(id, turn, plan);
         }
         if answer.trim().is_empty() {
-            return self.fail(id, "subtask_no_result: the subtask answered nothing", plan);
+            return self.fail(id, &TaskFailure::new(Cause::NoResult, "the subtask answered nothing"), plan);
         }
         if self.builds(id) {
             return self.built(id, turn, answer, plan);
         }
         let duration_ms = plan.at.saturating_sub(turn.used.started_at);
         self.end_delegation(id, turn, None, plan);
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms });
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
     }
 
     /// Prose does not end a subtask that owes a structured result.
@@ -466,7 +467,7 @@ impl Run {
         if turn.nudges < finish::NUDGES_MAX && self.stop.is_none() {
             return plan.record(Fact::FinishDemanded { turn: id.clone() });
         }
-        self.fail(id, &finish::unsatisfied("no_finish_call", turn.unfit, &turn.violations), plan);
+        self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit, &turn.violations), plan);
     }
 
     fn reviewed(&self, task: &Task, plan: &Plan) -> bool {
@@ -483,26 +484,27 @@ impl Run {
     }
 
     /// A failed task is recorded; a failed subtask is its parent's business.
-    pub(crate) fn fail(&self, id: &Id, reason: &str, plan: &mut Plan) {
-        let cancelled = reason == CANCELLED;
+    pub(crate) fn fail(&self, id: &Id, failure: &TaskFailure, plan: &mut Plan) {
+        let cause = Some(failure.cause().clone());
         match (id.parent(), self.turns.get(id)) {
             (Some(_), Some(turn)) => {
                 let duration_ms = plan.at.saturating_sub(turn.used.started_at);
-                let outcome = Outcome::failed(subtask::failure(turn, reason));
-                self.end_delegation(id, turn, Some(reason), plan);
-                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms });
+                let outcome = Outcome::failed(subtask::failure(turn, failure));
+                self.end_delegation(id, turn, Some(failure.reason()), plan);
+                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause });
             }
             (Some(_) | None, _) => {
-                plan.record(Fact::TaskFailed { turn: id.clone(), reason: reason.to_owned(), cancelled });
+                let cancelled = *failure.cause() == Cause::Cancelled;
+                plan.record(Fact::TaskFailed { turn: id.clone(), reason: failure.reason(), cancelled, cause });
             }
         }
     }
 
     /// Whether a turn was handed over shows in that its caller is somebody else.
-    fn end_delegation(&self, id: &Id, turn: &Turn, error: Option<&str>, plan: &mut Plan) {
+    fn end_delegation(&self, id: &Id, turn: &Turn, error: Option<String>, plan: &mut Plan) {
         let caller = id.parent().and_then(|(parent, _)| self.turns.get(&parent));
         if caller.is_some_and(|caller| caller.worker != turn.worker) {
-            plan.record(Fact::DelegationEnded { call: id.clone(), error: error.map(str::to_owned) });
+            plan.record(Fact::DelegationEnded { call: id.clone(), error });
         }
     }
 
@@ -536,24 +538,21 @@ impl Run {
             return;
         }
         self.close_questions(plan);
-        let reason = match end {
-            End::Cancelled => CANCELLED,
-            End::Failed { error } => error,
-            End::Completed { .. } => "the run was ended",
+        let failure = match end {
+            End::Cancelled => TaskFailure::cancelled(),
+            End::Failed { error } => TaskFailure::new(Cause::RunEnded, error),
+            End::Completed { .. } => TaskFailure::new(Cause::RunEnded, "the run was ended"),
         };
         // A child sorts after its parent, so going backwards ends it first.
         for (id, turn) in self.turns.iter().rev() {
             self.give_up_calls(id, turn, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {
-                    plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.to_owned() });
+                    plan.record(Fact::TaskSkipped { turn: id.clone(), reason: failure.reason() });
                 }
-                (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, reason, plan),
+                (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, &failure, plan),
             }
         }
         self.conclude(end.clone(), plan);
     }
 }
-
-/// Why a task that was stopped by a cancel failed.
-pub(crate) const CANCELLED: &str = "Cancelled";

@@ -160,7 +160,9 @@ impl Run {
             Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
             Fact::DelegationRefused { call, .. } => self.claim_calls(call),
             Fact::CallCharged { call, spent } => self.charged(call, spent),
-            Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, *duration_ms),
+            Fact::ToolReturned { call, outcome, duration_ms, cause } => {
+                self.returned(call, (outcome, cause), *duration_ms)
+            }
             Fact::FileChanged { .. } => {}
             Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
@@ -169,7 +171,7 @@ impl Run {
             Fact::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
             Fact::ReviewClosed { review } => self.closed(*review),
             Fact::TaskCompleted { turn } => self.completed(turn),
-            Fact::TaskFailed { turn, reason, cancelled } => self.failed(turn, reason, *cancelled),
+            Fact::TaskFailed { turn, reason, cancelled, .. } => self.failed(turn, reason, *cancelled),
             Fact::TaskSkipped { turn, reason } => self.skipped(turn, reason),
             Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
             Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),

@@ -3,6 +3,7 @@
 
 use crate::build;
 use crate::calls::Slot;
+use crate::cause::Cause;
 use crate::chore::{self, Duty};
 use crate::id::Id;
 use crate::memory::{self, Memory};
@@ -34,7 +35,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn returned(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
+    pub(crate) fn returned(&mut self, call: &Id, (outcome, cause): (&Outcome, &Option<Cause>), duration_ms: u64) {
         self.claim_calls(call);
         // Nobody said what it used, so it may have used all of it.
         if let Some(lent) = self.lent.remove(call) {
@@ -52,7 +53,7 @@ impl Run {
         if let Some((turn, _)) = call.parent()
             && self.slot(call).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask))
         {
-            self.change(&turn, |turn| turn.finish(&outcome));
+            self.change(&turn, |turn| turn.finish(&outcome, cause.as_ref()));
         }
         if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
             self.count(&turn, |used| {

@@ -77,7 +77,7 @@ impl Run {
         let mut span = match &event.fact {
             Fact::ModelReplied { turn, reply, usage, .. } => self.reply_span(turn, at, reply, usage.as_ref()),
             Fact::ModelFailed { turn, failure, .. } => self.failure_span(turn, at, failure),
-            Fact::ToolReturned { call, outcome, duration_ms } => self.call_span(call, at, outcome, *duration_ms),
+            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.call_span(call, at, outcome, *duration_ms),
             Fact::TaskCompleted { turn } => self.agent_span(turn, at),
             Fact::TaskFailed { turn, cancelled: true, .. } => {
                 self.agent_span(turn, at).map(|span| span.with("consort.cancelled", "true"))
@@ -85,7 +85,7 @@ impl Run {
             Fact::TaskSkipped { turn, .. } => {
                 self.agent_span(turn, at).map(|span| span.with("consort.skipped", "true"))
             }
-            Fact::TaskFailed { turn, reason, cancelled: false } => {
+            Fact::TaskFailed { turn, reason, cancelled: false, .. } => {
                 self.agent_span(turn, at).map(|span| span.failed("task_failed", reason))
             }
             Fact::RunEnded { end } => Some(self.run_span(at, end)),

@@ -4,13 +4,14 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer;
 use crate::budget::Breach;
 use crate::catalog::{EffectClass, Permission, ToolInfo};
+use crate::cause::{Cause, TaskFailure};
 use crate::event::Fact;
+use crate::frame::merge;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
-use crate::next::{CANCELLED, Plan};
+use crate::next::Plan;
 use crate::own_tool::OwnTool;
 use crate::prompt;
 use crate::run::Run;
@@ -70,7 +71,7 @@ impl Run {
             }
             Err(Refusal(code, fields)) => {
                 let outcome = Outcome::failed(error(code, fields));
-                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0 });
+                plan.record(Fact::returned(id, outcome));
             }
         }
         Ok(())
@@ -123,29 +124,15 @@ impl Run {
 }
 
 /// What a caller is told of a subtask that failed.
-pub(crate) fn failure(turn: &Turn, reason: &str) -> String {
-    let (code, rest) = reason.split_once(": ").unwrap_or(("", reason));
-    let code = match code {
-        "MAX_ITERATIONS" => "iteration_limit",
-        "schema_not_satisfied" => "schema_not_satisfied",
-        "subtask_no_result" => "subtask_no_result",
-        answer::TRUNCATED => "output_truncated",
-        answer::EMPTY => "empty_answer",
-        _ if reason == CANCELLED => "cancelled",
-        _ => "subtask_failed",
-    };
-    let more: Option<Map<String, Value>> = serde_json::from_str(rest).ok();
-    let message = match more {
-        Some(_) => "the subtask gave no result that fits its schema",
-        None if code == "subtask_failed" => reason,
-        None => rest,
-    };
-    let mut fields = json!({ "title": turn.title, "message": message });
-    if let Value::Object(fields) = &mut fields {
-        fields.extend(more.into_iter().flatten());
-        fields.extend(turn.unfinished.partial().map(|said| ("partial_output".to_owned(), json!(said))));
+pub(crate) fn failure(turn: &Turn, failure: &TaskFailure) -> String {
+    let mut fields = json!({ "title": turn.title, "message": failure.message() });
+    if let Cause::ResultUnfit(unfit) = failure.cause() {
+        merge(&mut fields, unfit.fields());
     }
-    error(code, fields)
+    if let Some(said) = turn.unfinished.partial() {
+        merge(&mut fields, json!({ "partial_output": said }));
+    }
+    error(failure.cause().code().unwrap_or("subtask_failed"), fields)
 }
 
 /// An error as models are told it.

@@ -116,7 +116,7 @@ impl Tracer {
                 self.replied(turn, answer);
             }
             Fact::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
-            Fact::ToolReturned { call, outcome, duration_ms } => self.returned(call, outcome, (at, *duration_ms)),
+            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.returned(call, outcome, (at, *duration_ms)),
             Fact::TaskCompleted { turn } => self.end(turn, at),
             Fact::TaskFailed { turn, reason, .. } => {
                 self.fail(turn, at, reason);

@@ -10,6 +10,7 @@ use crate::answer::{Completeness, Unfinished};
 use crate::budget::Claim;
 use crate::calls::Calls;
 use crate::catalog::{NanoUsd, Price, ToolInfo};
+use crate::cause::{Cause, TaskFailure, UnfitReason};
 use crate::chore::{self, Chore, Duty};
 use crate::finish;
 use crate::id::{Id, Millis};
@@ -191,7 +192,7 @@ pub(crate) enum Phase {
     /// Wants to end without having run.
     Skipping(String),
     /// Wants to end badly.
-    Failing(String),
+    Failing(TaskFailure),
 }
 
 /// What a turn needs before it can go on.
@@ -422,12 +423,15 @@ impl Turn {
     }
 
     /// What came of an attempt to finish.
-    pub(crate) fn finish(&mut self, outcome: &Outcome) {
+    pub(crate) fn finish(&mut self, outcome: &Outcome, cause: Option<&Cause>) {
         match outcome {
             Outcome::Answer { text, .. } => self.finished = Some(text.clone()),
-            Outcome::Failed { text } => {
+            Outcome::Failed { .. } => {
                 self.unfit += 1;
-                self.violations = finish::violations(text.as_str());
+                self.violations = match cause {
+                    Some(Cause::ResultRefused { violations }) => violations.clone(),
+                    Some(_) | None => Vec::new(),
+                };
             }
             Outcome::Unknown { .. } | Outcome::Subtask => {}
         }
@@ -446,7 +450,7 @@ impl Turn {
                 self.critique = Some(Text::default());
                 Phase::Approved(answer)
             }
-            None => Phase::Failing(reason.to_owned()),
+            None => Phase::Failing(TaskFailure::new(Cause::Model, reason)),
         };
     }
 
@@ -519,7 +523,7 @@ impl Turn {
         self.phase = match self.finished.clone() {
             Some(result) => Phase::Answered(result),
             None if self.unfit > retries => {
-                Phase::Failing(finish::unsatisfied("schema_retries_exhausted", self.unfit, &self.violations))
+                Phase::Failing(TaskFailure::unfit(UnfitReason::SchemaRetriesExhausted, self.unfit, &self.violations))
             }
             None => Phase::Ask,
         };

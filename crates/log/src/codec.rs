@@ -26,6 +26,10 @@ pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
     let damaged = |reason: String| Error::Damaged { stream: stream.to_owned(), seq, reason };
     let mut event: Event = serde_json::from_str(&record.body).map_err(|error| damaged(error.to_string()))?;
     let whole = event.fact.texts_mut().into_iter().all(|text| text.attach(&record.attachments));
+    if !record.attachments.is_empty() {
+        // What the first edition recorded in words is complete only now.
+        event.fact.upgrade();
+    }
     if whole { Ok(event) } else { Err(damaged("an attachment is missing".to_owned())) }
 }
 

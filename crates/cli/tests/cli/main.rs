@@ -2,7 +2,8 @@
 //! `serve` as a server, `remote` as a client of one, `steer` what the client
 //! can do to a run, `chat` a conversation, `typing` what is done at its prompt,
 //! `hotel` servers that use each other, `hostile` models and servers that would
-//! steer a terminal, `guide` what the documentation says, `install` `make install`.
+//! steer a terminal, `guide` what the documentation says, `install` `make install`,
+//! `first_edition` a store of an earlier version.
 
 #[cfg(test)]
 mod binary;
@@ -10,6 +11,8 @@ mod binary;
 mod chat;
 #[cfg(test)]
 mod crowd;
+#[cfg(test)]
+mod first_edition;
 #[cfg(test)]
 mod guide;
 #[cfg(test)]

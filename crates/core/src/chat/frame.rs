@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::permission::category;
 use super::{Fact, PendingApproval, Turn};
-use crate::answer;
+use crate::cause::Cause;
 use crate::event::{Event, Fact as Any};
 use crate::frame::chat::{
     Approval, CallStatus, ChatFrame, CostSummary, Level, MessageRow, ModelCost, PlanningPhase, PlanningStatus,
@@ -72,7 +72,7 @@ impl Run {
                 message: failure.to_string(),
                 then: then.into(),
             },
-            Any::ToolReturned { call, outcome, duration_ms } => self.ended_call(call, outcome, *duration_ms),
+            Any::ToolReturned { call, outcome, duration_ms, .. } => self.ended_call(call, outcome, *duration_ms),
             Any::SubtaskStarted { call, user, .. } if self.builds(call) => ChatFrame::PlanningUpdate {
                 level: self.level(call),
                 phase: PlanningPhase::Planning,
@@ -87,11 +87,13 @@ impl Run {
                 self.step_frame(turn, TaskEvent::Skipped, json!({ "reason": reason }))
             }
             // The turn has one error: that of the first task that failed.
-            Any::TaskFailed { turn, reason, cancelled } if self.is_step(turn) && (*cancelled || self.failed > 1) => {
+            Any::TaskFailed { turn, reason, cancelled, .. }
+                if self.is_step(turn) && (*cancelled || self.failed > 1) =>
+            {
                 self.step_frame(turn, TaskEvent::Failed, json!({ "reason": reason }))
             }
             Any::TaskFailed { cancelled: true, .. } => ChatFrame::TurnStopped {},
-            Any::TaskFailed { reason, .. } => self.error_frame(reason),
+            Any::TaskFailed { reason, cause, .. } => self.error_frame(reason, cause.as_ref()),
             Any::RunEnded { end } => {
                 ChatFrame::Chunk { content: String::new(), done: true, level: Level::default(), status: end.into() }
             }
@@ -214,14 +216,8 @@ impl Run {
         }))
     }
 
-    fn error_frame(&self, reason: &str) -> ChatFrame {
-        let own = match reason.split_once(':').map(|(code, _)| code) {
-            Some("MAX_ITERATIONS") => Some("iteration_limit"),
-            Some(answer::TRUNCATED) => Some("output_truncated"),
-            Some(answer::EMPTY) => Some("empty_answer"),
-            Some(_) | None => None,
-        };
-        let (code, status_code) = match (own, self.chat.error) {
+    fn error_frame(&self, reason: &str, cause: Option<&Cause>) -> ChatFrame {
+        let (code, status_code) = match (cause.and_then(Cause::code), self.chat.error) {
             _ if self.chat.breach.is_some() => ("budget_exceeded", None),
             (Some(code), _) => (code, None),
             (None, Some((code, status))) => (code, status),

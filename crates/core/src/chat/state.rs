@@ -146,7 +146,7 @@ impl Run {
                 let words = self.failure_words(reason);
                 self.chat.failure.get_or_insert(words);
             }
-            event::Fact::ToolReturned { call, outcome, duration_ms } => self.note_end(call, outcome, *duration_ms),
+            event::Fact::ToolReturned { call, outcome, duration_ms, .. } => self.note_end(call, outcome, *duration_ms),
             _ => {}
         }
     }

@@ -58,7 +58,7 @@ impl Run {
                 let outcome =
                     if is_error { Outcome::failed(result.shared()) } else { Outcome::answer(result.shared()) };
                 let duration_ms = self.chat.took(call, now);
-                Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms }])
+                Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None }])
             }
             Some(_) | None => Err(Refused::Stale),
         }

@@ -255,7 +255,7 @@ impl Ended {
         let (output, parsed_output, error) = match &self.how {
             How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
             How::Failed { reason } | How::Skipped { reason } => (None, None, Some(reason.as_str())),
-            How::Cancelled => (None, None, Some(crate::next::CANCELLED)),
+            How::Cancelled => (None, None, Some(crate::cause::CANCELLED)),
         };
         Progress {
             model: Some(self.model.as_str()).filter(|model| !model.is_empty()),
