@@ -7,16 +7,16 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Completeness, Sequel};
-use crate::budget::{Breach, Claim};
-use crate::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::cause::Cause;
 use crate::chat;
-use crate::chore::Chore;
+use crate::decisions::answer::{Completeness, Sequel};
+use crate::decisions::chore::Chore;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, Outcome, Part, Reply, Spent, Usage};
+use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::requests::spec::{OnTimeout, Spec};
 use crate::schema::Schema;
-use crate::spec::{OnTimeout, Spec};
+use crate::state::budget::{Breach, Claim};
 use crate::status::Status;
 use crate::text::Text;
 

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::budget::Claim;
-use crate::catalog::NanoUsd;
 use crate::id::Id;
+use crate::requests::catalog::NanoUsd;
+use crate::state::budget::Claim;
 use crate::text::Text;
 
 /// One line of the conversation sent to the model.

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use super::redact::preview;
 use super::{Node, Order, Rules};
-use crate::compile::{Catalog, Compiled};
-use crate::draft::Ensemble;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::Fact;
-use crate::frame::chat::{ChatFrame, Level, TaskEvent};
-use crate::frame::merge;
 use crate::id::Id;
 use crate::message::Message;
-use crate::mistake::{Code, Mistake};
-use crate::own_tool::OwnTool;
-use crate::run::{Ended, How, Run};
-use crate::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
-use crate::submission::{self, Submission};
+use crate::requests::compile::{Catalog, Compiled};
+use crate::requests::draft::Ensemble;
+use crate::requests::mistake::{Code, Mistake};
+use crate::requests::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
+use crate::requests::submission::{self, Submission};
+use crate::requests::workflow::Document;
+use crate::shown::frame::chat::{ChatFrame, Level, TaskEvent};
+use crate::shown::frame::merge;
+use crate::state::run::{Ended, How, Run};
 use crate::text::Text;
-use crate::workflow::Document;
 
 /// What a task may call what the user says, and what was said before.
 const MESSAGE: &str = "message";
@@ -69,8 +69,8 @@ pub fn compile_workflow(
 /// A task that needs a reviewer: a chat asks for permission, not for reviews.
 fn attended(spec: &Spec) -> Option<&str> {
     let policy = spec.review.policy != ReviewPolicy::Never;
-    let asks = |task: &crate::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
-    let waits = |task: &&crate::spec::Task| match task.review {
+    let asks = |task: &crate::requests::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
+    let waits = |task: &&crate::requests::spec::Task| match task.review {
         Some(ReviewRule::Required) => true,
         Some(ReviewRule::Skip) => asks(task),
         None => policy || asks(task),

@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 use super::permission::category;
 use super::{Fact, PendingApproval, Turn};
 use crate::cause::Cause;
+use crate::decisions::output;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{Event, Fact as Any};
-use crate::frame::chat::{
+use crate::id::Id;
+use crate::message::{Failure, FailureKind, Outcome};
+use crate::shown::frame::chat::{
     Approval, CallStatus, ChatFrame, CostSummary, Level, MessageRow, ModelCost, PlanningPhase, PlanningStatus,
     TaskEvent, ToolCallUpdate,
 };
-use crate::frame::field::{Iso, Nullable};
-use crate::frame::run;
-use crate::id::Id;
-use crate::message::{Failure, FailureKind, Outcome};
-use crate::output;
-use crate::own_tool::OwnTool;
-use crate::run::Run;
-use crate::view::usd;
-use crate::voice::ChatVoice;
+use crate::shown::frame::field::{Iso, Nullable};
+use crate::shown::frame::run;
+use crate::shown::view::usd;
+use crate::shown::voice::ChatVoice;
+use crate::state::run::Run;
 
 impl Run {
     /// The voice of a model that is being asked.
@@ -232,7 +232,7 @@ impl Run {
     }
 
     fn cost_summary(&self) -> CostSummary {
-        let model = |(alias, used): (&String, &crate::turn::Used)| {
+        let model = |(alias, used): (&String, &crate::state::turn::Used)| {
             let priced = !self.unpriced.contains(alias) && !used.unknown;
             ModelCost {
                 model: alias.clone(),

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use super::Role;
 use super::redact::holds_secrets;
-use crate::agent::Agent;
-use crate::budget::Limits;
-use crate::compile::Compiled;
+use crate::decisions::output;
 use crate::event::{End, Exit};
-use crate::output;
-use crate::run::Run;
+use crate::requests::agent::Agent;
+use crate::requests::compile::Compiled;
+use crate::requests::spec::{Kind, OnTruncated, Spec, Task};
 use crate::schema::Schema;
-use crate::spec::{Kind, OnTruncated, Spec, Task};
-use crate::turn::Used;
+use crate::state::budget::Limits;
+use crate::state::run::Run;
+use crate::state::turn::Used;
 
 /// The name of the task that looks for facts.
 pub const MINING: &str = "mining";

@@ -35,16 +35,16 @@ pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
 pub use shape::{MessageView, PendingApproval, SayRequest};
 pub(crate) use state::State;
 
-use crate::agent::Agent;
-use crate::budget::Limits;
-use crate::build::Registry;
-use crate::catalog::{Belt, Permission, ToolInfo};
-use crate::compile::{Catalog, Compiled};
+use crate::decisions::build::Registry;
+use crate::decisions::own_tool::{Audience, OwnTool, Performer};
 use crate::id::{Id, Millis};
 use crate::message::Message;
-use crate::mistake::{Code, Mistake};
-use crate::own_tool::{Audience, OwnTool, Performer};
-use crate::spec::{Kind, Spec, Task};
+use crate::requests::agent::Agent;
+use crate::requests::catalog::{Belt, Permission, ToolInfo};
+use crate::requests::compile::{Catalog, Compiled};
+use crate::requests::mistake::{Code, Mistake};
+use crate::requests::spec::{Kind, Spec, Task};
+use crate::state::budget::Limits;
 use crate::text::Text;
 
 /// How a tool of the client must be called.

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{EffectClass, Permission, ToolInfo};
+use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 
 /// What may be done without asking, least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::catalog::ToolInfo;
-use crate::own_tool::OwnTool;
-use crate::run::Run;
+use crate::decisions::own_tool::OwnTool;
+use crate::requests::catalog::ToolInfo;
+use crate::state::run::Run;
 use crate::text::Text;
 
 use super::Turn;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{MessageView, Presence, Turn};
-use crate::frame::chat::{MessageRow, RowCall};
-use crate::frame::field::Iso;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Message, Part, Reply, Stop};
-use crate::run::Run;
+use crate::shown::frame::chat::{MessageRow, RowCall};
+use crate::shown::frame::field::Iso;
+use crate::state::run::Run;
 use crate::status::Status;
 use crate::text::Text;
 

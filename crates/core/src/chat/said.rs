@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{CLIENT_PREFIX, Editor, Mode};
-use crate::catalog::{EffectClass, Permission, ToolInfo};
-use crate::mistake::{Code, Mistake};
+use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
+use crate::requests::mistake::{Code, Mistake};
 use crate::schema::Schema;
 use crate::text::Text;
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{IfBusy, Mode, Role};
-use crate::frame::chat::{Approval, ExecutionTree, RowCall};
-use crate::frame::field::Iso;
+use crate::shown::frame::chat::{Approval, ExecutionTree, RowCall};
+use crate::shown::frame::field::Iso;
 use crate::text::Text;
 
 /// A message.

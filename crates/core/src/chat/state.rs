@@ -9,17 +9,17 @@ use super::permission::{Answer, Mode};
 use super::record::{Answered, Node, Role, Row, tree};
 use super::redact::preview;
 use super::{Fact, Turn};
-use crate::budget::Breach;
-use crate::calls::Slot;
+use crate::decisions::output;
+use crate::decisions::own_tool::OwnTool;
+use crate::decisions::subtask;
 use crate::event::{self, End, Event};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply};
-use crate::output;
-use crate::own_tool::OwnTool;
-use crate::run::{Ended, How, Run, Timer};
-use crate::subtask;
+use crate::state::budget::Breach;
+use crate::state::calls::Slot;
+use crate::state::run::{Ended, How, Run, Timer};
+use crate::state::turn::Used;
 use crate::text::Text;
-use crate::turn::Used;
 
 /// What a run keeps when it is a turn.
 #[derive(Clone, Debug, Default, PartialEq)]

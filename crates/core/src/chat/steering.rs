@@ -1,12 +1,12 @@
 //! What a client may ask of a turn that runs, and what comes of it.
 
 use super::{Answer, Command, Fact, Mode};
-use crate::calls::Slot;
-use crate::decide::Refused;
+use crate::decisions::decide::Refused;
 use crate::event::Fact as Any;
 use crate::id::Millis;
 use crate::message::Outcome;
-use crate::run::Run;
+use crate::state::calls::Slot;
+use crate::state::run::Run;
 use crate::text::Text;
 
 impl Run {

@@ -8,7 +8,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bounds::{
+use crate::requests::bounds::{
     PATTERN_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, SCHEMA_WRAPPING, VIOLATION_BYTES_MAX, VIOLATIONS_MAX,
 };
 
@@ -43,7 +43,7 @@ impl Schema {
         Schema { json: Arc::new(json), compiled: Arc::default(), bytes: Arc::default() }
     }
 
-    /// A schema from outside: within every limit of [`crate::bounds`], local
+    /// A schema from outside: within every limit of [`crate::requests::bounds`], local
     /// references only, and compiled. The reason is for people.
     pub fn parse(json: Value) -> Result<Schema, String> {
         if !json.is_object() && !json.is_boolean() {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use regex_automata::nfa::thompson;
 
 use super::graph::Graph;
-use crate::bounds::{PATTERN_BYTES_MAX, PATTERN_READING_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX};
+use crate::requests::bounds::{PATTERN_BYTES_MAX, PATTERN_READING_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX};
 
 /// Characters of a pattern that an error quotes.
 const QUOTED_MAX: usize = 80;

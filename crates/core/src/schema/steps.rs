@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::graph::{Graph, Node, NodeId, size};
 use super::weight::Weight;
-use crate::bounds::{LISTING_STEPS_MAX, VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
+use crate::requests::bounds::{LISTING_STEPS_MAX, VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
 
 /// Compiled bytes of a pattern, times bytes of a text, that take as long as a step.
 const MATCHING_PER_STEP: u64 = 256;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::graph::{Graph, Link, Node, NodeId};
-use crate::bounds::{APPLIED_MAX, APPLIED_TOTAL_MAX, NESTED_MAX, REFERENCES_MAX};
+use crate::requests::bounds::{APPLIED_MAX, APPLIED_TOTAL_MAX, NESTED_MAX, REFERENCES_MAX};
 
 /// Subschemas that take as long to compile as one more that is asked which
 /// parts of a value it reads: those are compiled anew for each that asks.

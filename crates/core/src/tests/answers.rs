@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::chats::{frames, story, subtask_of, turn};
 use super::world::{World, ensemble, reply, task};
-use crate::budget::Limits;
 use crate::chat::{self, LIMITS, Mode, Role};
-use crate::decide::Command;
-use crate::draft::{Draft, Ensemble};
+use crate::decisions::decide::Command;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{CancelMode, Decision, Event, Fact};
 use crate::message::{Message, Part, Reply, Stop};
-use crate::own_tool::OwnTool;
-use crate::run::Run;
-use crate::spec::{OnTruncated, ReviewRule};
+use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::spec::{OnTruncated, ReviewRule};
+use crate::state::budget::Limits;
+use crate::state::run::Run;
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::world::{World, compiled, ensemble, reply, task};
-use crate::budget::Limits;
-use crate::catalog::ToolInfo;
-use crate::decide::{Command, Report};
-use crate::draft::{Draft, Ensemble};
+use crate::decisions::decide::{Command, Report};
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{End, Exit, Fact};
 use crate::id::Id;
 use crate::message::{FailureKind, Outcome};
-use crate::own_tool::OwnTool;
-use crate::run::Run;
-use crate::spec::{OnError, Workflow};
-use crate::view::WaitingFor;
+use crate::requests::catalog::ToolInfo;
+use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::spec::{OnError, Workflow};
+use crate::shown::view::WaitingFor;
+use crate::state::budget::Limits;
+use crate::state::run::Run;
 
 fn one(task: Draft) -> World {
     World::new(&ensemble(vec![task]))
@@ -192,7 +192,7 @@ fn in_the_last_round_no_tools_are_offered_and_calls_fail_the_task() {
     world.calls("1", &[("look", "{}")]);
     world.returns("1.0.0", "x");
     assert!(world.told("1").last().unwrap().contains("last turn"));
-    let crate::next::Effect::Ask(question) = &world.waiting[0] else { panic!("asks") };
+    let crate::decisions::next::Effect::Ask(question) = &world.waiting[0] else { panic!("asks") };
     assert!(question.tools.is_empty());
     let told = question.messages.last();
     assert!(
@@ -420,8 +420,8 @@ fn fan(n: usize) -> Duration {
     tasks.push(bare("last", &middle.iter().map(String::as_str).collect::<Vec<_>>()));
     let compiled = compiled(&ensemble(tasks));
     let began = Instant::now();
-    let mut run = crate::run::Run::default();
-    let grants = crate::next::Grants { models: [("big".to_owned(), 64)].into(), ..Default::default() };
+    let mut run = crate::state::run::Run::default();
+    let grants = crate::decisions::next::Grants { models: [("big".to_owned(), 64)].into(), ..Default::default() };
     let fact = Fact::RunAccepted {
         ensemble_id: String::new(),
         spec: compiled.spec.into(),

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use super::described;
 use super::properties;
 use super::world::{World, catalog};
-use crate::budget::Limits;
-use crate::catalog::{EffectClass, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
-use crate::decide::{Command, Refused};
+use crate::decisions::decide::{Command, Refused};
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{CancelMode, Fact};
 use crate::id::Id;
 use crate::message::{FailureKind, Message};
-use crate::own_tool::OwnTool;
-use crate::run::Run;
+use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
+use crate::state::budget::Limits;
+use crate::state::run::Run;
 
 pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     let classes = vec![Permission::Network, Permission::WorkspaceWrite];
@@ -25,7 +25,7 @@ pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
 }
 
 /// `pay` happens once and outside, `write` stays in the workspace.
-pub(super) fn tools() -> crate::compile::Catalog {
+pub(super) fn tools() -> crate::requests::compile::Catalog {
     let mut catalog = catalog();
     for tool in &mut catalog.tools {
         let permission = Permission::Network;

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::world::{World, catalog, ensemble, task};
-use crate::compile::compile;
-use crate::draft::{Draft, Ensemble, Request};
+use crate::decisions::own_tool::OwnTool;
 use crate::message::{FailureKind, Outcome};
-use crate::own_tool::OwnTool;
+use crate::requests::compile::compile;
+use crate::requests::draft::{Draft, Ensemble, Request};
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))
@@ -29,12 +29,12 @@ fn a_task_can_be_done_by_a_tool_without_any_model() {
     world.crash();
     assert_eq!(world.places(), ["1.handle0.0"], "repeated with its key, as its tool allows");
     world.returns("1.handle0.0", "first");
-    let crate::next::Effect::Call { args, .. } = &world.waiting[0] else { panic!("calls") };
+    let crate::decisions::next::Effect::Call { args, .. } = &world.waiting[0] else { panic!("calls") };
     assert_eq!((&args["context"], &args["inputs"]), (&json!({ "a": "first" }), &json!({ "x": "1" })));
     world.returns("2.handle0.0", "second");
     assert_eq!((world.status(), world.run.answer()), ("COMPLETED", Some("second")));
     assert_eq!((world.run.total_tokens(), world.run.totals().llm_calls), (0, 0));
-    let none = crate::compile::Catalog { models: Vec::new(), ..catalog() };
+    let none = crate::requests::compile::Catalog { models: Vec::new(), ..catalog() };
     assert!(compile(&chain, Request::default(), &none).is_ok(), "no model is needed");
 }
 
@@ -77,10 +77,10 @@ fn what_earlier_runs_remembered_is_in_the_prompt_and_the_output_is_remembered() 
         .waiting
         .iter()
         .map(|effect| match effect {
-            crate::next::Effect::Call { tool, args, .. } => {
+            crate::decisions::next::Effect::Call { tool, args, .. } => {
                 (tool.name.clone(), args["scope"].clone(), args["text"].clone())
             }
-            crate::next::Effect::Ask(_) => panic!("calls"),
+            crate::decisions::next::Effect::Ask(_) => panic!("calls"),
         })
         .collect();
     let expected = [("facts", "the answer"), ("reflection/test/a", "ask sooner")];

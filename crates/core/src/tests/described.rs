@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::frame::numbered::EventFrame;
+use crate::shown::frame::numbered::EventFrame;
 
 /// Frames of one type that are looked at: there are thousands of histories,
 /// and their frames repeat.

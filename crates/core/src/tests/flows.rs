@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::chats::{frames, rules, story, tools};
 use super::world::World;
-use crate::budget::Limits;
+use crate::state::budget::Limits;
 
 use crate::chat::{self, LIMITS, Mode, Order};
-use crate::decide::Command;
-use crate::draft::Ensemble;
+use crate::decisions::decide::Command;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::CancelMode;
 use crate::message::{FailureKind, Message};
-use crate::own_tool::OwnTool;
-use crate::workflow::Document;
+use crate::requests::draft::Ensemble;
+use crate::requests::workflow::Document;
 
 fn order() -> Order {
     let editor = Some(chat::Editor::default());

@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::world::{catalog, ensemble, task};
 use crate::chat::Say;
-use crate::mistake::Mistake;
-use crate::request;
+use crate::requests::mistake::Mistake;
+use crate::requests::request;
+use crate::requests::submission;
+use crate::requests::workflow::Document;
 use crate::schema::Schema;
-use crate::submission;
-use crate::workflow::Document;
 
 const RUNS: &[&str] = &[
     "{}",

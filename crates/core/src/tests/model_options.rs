@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::world::{World, catalog, ensemble, task};
-use crate::catalog::ModelInfo;
-use crate::compile::{Catalog, compile};
-use crate::draft::{Draft, Request};
-use crate::edit;
+use crate::decisions::edit;
+use crate::decisions::next::Effect;
 use crate::message::FailureKind;
-use crate::model_options::ModelOptions;
-use crate::next::Effect;
+use crate::requests::catalog::ModelInfo;
+use crate::requests::compile::{Catalog, compile};
+use crate::requests::draft::{Draft, Request};
+use crate::requests::model_options::ModelOptions;
 
 fn heat(temperature: f64) -> ModelOptions {
     ModelOptions { temperature: Some(temperature), ..ModelOptions::default() }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{World, ensemble, task};
-use crate::decide::Command;
-use crate::draft::Draft;
+use crate::decisions::decide::Command;
 use crate::event::CancelMode;
 use crate::message::FailureKind;
+use crate::requests::draft::Draft;
 
 /// `output` and `parsedOutput` of the detail, which must be those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {

@@ -7,21 +7,21 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::world::{World, ensemble, reply, shared, task};
-use crate::agent::Agent;
-use crate::budget::{Budget, Limits};
-use crate::catalog::ToolInfo;
 use crate::chat::{self, Answer, Mode};
-use crate::decide::{Command, Report};
-use crate::draft::{Draft, Ensemble};
-use crate::edit::Edits;
+use crate::decisions::decide::{Command, Report};
+use crate::decisions::edit::Edits;
+use crate::decisions::fork::{self, Keep, Wanted};
+use crate::decisions::next::Effect;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{CancelMode, ChangeType, Decision, Directive, Fact, FileChange, Priority};
-use crate::fork::{self, Keep, Wanted};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
-use crate::next::Effect;
-use crate::own_tool::OwnTool;
-use crate::span::{RUN, Span};
-use crate::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::requests::agent::Agent;
+use crate::requests::catalog::ToolInfo;
+use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::shown::span::{RUN, Span};
+use crate::state::budget::{Budget, Limits};
 
 /// Cases each property is tried with.
 const CASES: u32 = 1500;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::event::Event;
-use crate::run::Run;
+use crate::state::run::Run;
 
 /// The run id in every recorded frame.
 const RUN: &str = "run-1";

@@ -4,12 +4,12 @@
 use serde_json::json;
 
 use super::world::{World, ensemble, task};
-use crate::decide::Command;
-use crate::draft::{Draft, Ensemble, Request, RequestOptions};
+use crate::decisions::decide::Command;
+use crate::decisions::next::Needs;
 use crate::event::{CancelMode, Decision, End, Event, Exit, Fact};
-use crate::next::Needs;
-use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
-use crate::view::WaitingFor;
+use crate::requests::draft::{Draft, Ensemble, Request, RequestOptions};
+use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
+use crate::shown::view::WaitingFor;
 
 const YEAR_MS: u64 = 365 * 24 * 3_600_000;
 
@@ -86,7 +86,7 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
         let review = Review { on_timeout: written, ..Review::default() };
         let request = Request { options: options(asked), ..Request::default() };
         let ensemble = Ensemble { review, ..ensemble(vec![required("a"), task("b", &[])]) };
-        crate::compile::compile(&ensemble, request, &super::world::catalog()).unwrap()
+        crate::requests::compile::compile(&ensemble, request, &super::world::catalog()).unwrap()
     };
     let (fail, on) = (Some(OnTimeout::Fail), Some(OnTimeout::Continue));
     let cases = [(None, None, None), (None, on, on), (fail, None, fail), (fail, on, on)];
@@ -96,14 +96,14 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
     let mut world = World::of(of(None, on));
     world.answers("1", "draft");
     assert_eq!(announced(&world), (300_000, Some("CONTINUE".to_owned())));
-    let edits = crate::edit::Edits {
+    let edits = crate::decisions::edit::Edits {
         request: Request { tags: [("k".to_owned(), "v".to_owned())].into(), ..Request::default() },
         model: None,
     };
     let catalog = super::world::catalog();
-    let keep = crate::fork::Keep::Before(None);
-    let wanted = crate::fork::Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    let forked = crate::fork::fork(("run-1", &world.log), &wanted, "f".to_owned(), world.now).unwrap();
+    let keep = crate::decisions::fork::Keep::Before(None);
+    let wanted = crate::decisions::fork::Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
+    let forked = crate::decisions::fork::fork(("run-1", &world.log), &wanted, "f".to_owned(), world.now).unwrap();
     assert_eq!(forked.run.spec().review.on_timeout, on);
 }
 

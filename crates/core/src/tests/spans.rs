@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::world::{World, catalog, ensemble, reply, task};
-use crate::answer::Completeness;
-use crate::catalog::ModelInfo;
-use crate::compile::{Catalog, compile};
-use crate::draft::{Draft, Request};
+use crate::decisions::answer::Completeness;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{Event, Fact};
 use crate::message::{FailureKind, Outcome};
-use crate::own_tool::OwnTool;
-use crate::span::{Attribute, Kind, RUN, Span};
+use crate::requests::catalog::ModelInfo;
+use crate::requests::compile::{Catalog, compile};
+use crate::requests::draft::{Draft, Request};
+use crate::shown::span::{Attribute, Kind, RUN, Span};
 
 const SUBTASK: &str = r#"{ "title": "Look around", "instructions": "Look" }"#;
 

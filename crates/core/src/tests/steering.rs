@@ -3,15 +3,15 @@
 use serde_json::json;
 
 use super::world::{World, compiled, ensemble, task};
-use crate::decide::{Command, Refused};
-use crate::draft::{Draft, Ensemble};
+use crate::decisions::decide::{Command, Refused};
 use crate::event::{CancelMode, Decision, Directive, End, Exit, Priority};
-use crate::gate::ReviewOutcome;
 use crate::message::FailureKind;
+use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::schema::Schema;
-use crate::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
+use crate::shown::view::WaitingFor;
+use crate::state::gate::ReviewOutcome;
 use crate::status::Status;
-use crate::view::WaitingFor;
 
 fn two() -> World {
     World::new(&ensemble(vec![task("a", &[]), task("b", &[])]))
@@ -140,8 +140,8 @@ fn a_switched_model_is_asked_from_the_next_call_on() {
     world.returns("1.0.0", "x");
     world.crash();
     let asked = |world: &World| match &world.waiting[0] {
-        crate::next::Effect::Ask(question) => question.model.clone(),
-        crate::next::Effect::Call { .. } => panic!("asks"),
+        crate::decisions::next::Effect::Ask(question) => question.model.clone(),
+        crate::decisions::next::Effect::Call { .. } => panic!("asks"),
     };
     assert_eq!(asked(&world), "small", "also after a restart");
     world.answers("1", "done");
@@ -153,8 +153,8 @@ fn when_the_model_that_was_switched_away_from_fails_the_other_one_is_asked_at_on
     let small = super::world::catalog().models[1].clone();
     let switch = || Command::SwitchModel { models: vec![small.clone()], by: "me".to_owned() };
     let asked = |world: &World| match &world.waiting[0] {
-        crate::next::Effect::Ask(question) => (question.model.clone(), question.attempt),
-        crate::next::Effect::Call { .. } => panic!("asks"),
+        crate::decisions::next::Effect::Ask(question) => (question.model.clone(), question.attempt),
+        crate::decisions::next::Effect::Call { .. } => panic!("asks"),
     };
     for kind in [FailureKind::Refused, FailureKind::Overloaded] {
         let mut under_way = two();

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{World, ensemble, task};
-use crate::budget::Limits;
-use crate::draft::Draft;
+use crate::decisions::own_tool::OwnTool;
 use crate::event::Fact;
-use crate::own_tool::OwnTool;
+use crate::requests::draft::Draft;
+use crate::state::budget::Limits;
 
 /// One task with subtasks and what goes with them.
 fn world() -> World {

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::described;
 use super::world::{World, ensemble, task};
-use crate::agent::Agent;
-use crate::draft::{Draft, Ensemble};
 use crate::id::Id;
 use crate::message::FailureKind;
-use crate::spec::Workflow;
+use crate::requests::agent::Agent;
+use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::spec::Workflow;
 
 fn member(name: &str, role: &str) -> Draft {
     let agent = Agent {
@@ -41,7 +41,7 @@ fn a_peer_is_handed_work_with_its_own_model_and_its_answer_comes_back() {
     world.answers("1.0.0", "done");
     assert_eq!(world.results("1"), ["done"]);
     let frame = |kind: &str| {
-        let mut run = crate::run::Run::default();
+        let mut run = crate::state::run::Run::default();
         world.log.iter().find_map(|event| {
             run.apply(event);
             Some(described::json(&run.frame("r", 0, event))).filter(|frame| frame["type"] == kind)
@@ -97,7 +97,7 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
         outputs,
         [(json!("a"), json!("egg")), (json!("b"), json!("served")), (json!("Manager"), json!("all done"))]
     );
-    let mut run = crate::run::Run::default();
+    let mut run = crate::state::run::Run::default();
     for event in &world.log {
         run.apply(event);
         let frame = described::json(&run.frame("r", 0, event));
@@ -162,7 +162,7 @@ fn a_manager_that_hands_out_too_much_is_told_to_finish_with_what_it_has() {
 fn in_a_hierarchy_every_agent_has_a_role_of_its_own() {
     let clash = ensemble(vec![member("a", "Cook"), member("b", "cook"), member("c", "manager")]);
     let clash = Ensemble { workflow: Some(Workflow::Hierarchical), ..clash };
-    let mistakes = crate::compile::compile(&clash, Default::default(), &super::world::catalog()).unwrap_err();
+    let mistakes = crate::requests::compile::compile(&clash, Default::default(), &super::world::catalog()).unwrap_err();
     let places: Vec<&str> = mistakes.iter().map(|mistake| mistake.place.as_str()).collect();
     assert_eq!(places, ["tasks[1].agent.role", "tasks[2].agent.role"]);
 }
@@ -173,7 +173,8 @@ fn agents_nobody_named_are_told_apart_by_their_tasks() {
     let drafts = vec![unnamed("soup", "Boil soup"), unnamed("bread", "Bake bread"), unnamed("menu", "Write a menu")];
     let roles = |workflow: Workflow| {
         let ensemble = Ensemble { workflow: Some(workflow), ..ensemble(drafts.clone()) };
-        let compiled = crate::compile::compile(&ensemble, Default::default(), &super::world::catalog()).unwrap();
+        let compiled =
+            crate::requests::compile::compile(&ensemble, Default::default(), &super::world::catalog()).unwrap();
         compiled.spec.tasks.into_iter().map(|task| task.agent.role).collect::<Vec<_>>()
     };
     assert_eq!(roles(Workflow::Hierarchical), ["Agent (soup)", "Agent (bread)", "Writer", "Manager"]);
@@ -184,7 +185,8 @@ fn agents_nobody_named_are_told_apart_by_their_tasks() {
 fn peers_are_offered_every_role_once() {
     let unnamed = |name: &str| task(name, &[]);
     let team = vec![member("a", "Cook"), member("b", "cook"), unnamed("c"), unnamed("d")];
-    let compiled = crate::compile::compile(&ensemble(team), Default::default(), &super::world::catalog()).unwrap();
+    let compiled =
+        crate::requests::compile::compile(&ensemble(team), Default::default(), &super::world::catalog()).unwrap();
     let roles = &compiled.belt["delegate"].schema.json()["properties"]["agentRole"]["enum"];
     assert_eq!(*roles, json!(["Cook", "Agent (c)", "Agent (d)"]));
 }

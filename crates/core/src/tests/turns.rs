@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::chats::{frames, rules, story, subtask_of, tools, turn};
 use super::world::{World, reply};
-use crate::budget::Limits;
-use crate::catalog::{ModelInfo, Permission, ToolInfo};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order};
-use crate::decide::Command;
+use crate::decisions::decide::Command;
+use crate::decisions::own_tool::OwnTool;
 use crate::message::{Failure, FailureKind, Message};
-use crate::own_tool::OwnTool;
+use crate::requests::catalog::{ModelInfo, Permission, ToolInfo};
+use crate::state::budget::Limits;
 
 fn only(world: &World, kind: &str) -> Value {
     let mut found = frames(world).into_iter().filter(|frame| frame["type"] == kind);

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::budget::Limits;
-use crate::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
-use crate::compile::{Catalog, Compiled, compile};
-use crate::decide::{Command, Refused, Report};
-use crate::draft::{Draft, Ensemble, Request};
-use crate::dynamic::NETWORK;
+use crate::decisions::decide::{Command, Refused, Report};
+use crate::decisions::next::{Effect, Grants};
+use crate::decisions::own_tool::OwnTool;
 use crate::event::{Event, Fact};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
-use crate::next::{Effect, Grants};
-use crate::own_tool::OwnTool;
-use crate::run::Run;
+use crate::requests::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
+use crate::requests::compile::{Catalog, Compiled, compile};
+use crate::requests::draft::{Draft, Ensemble, Request};
+use crate::requests::dynamic::NETWORK;
 use crate::schema::Schema;
-use crate::span::Span;
+use crate::shown::span::Span;
+use crate::state::budget::Limits;
+use crate::state::run::Run;
 use crate::tests::{described, recorded};
 
 /// What each model may do at once in these tests.

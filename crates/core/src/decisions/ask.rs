@@ -1,0 +1,268 @@
+//! Asking models: whom, with what, within what is left of the budget.
+
+use std::sync::Arc;
+
+use crate::cause::{Cause, TaskFailure, UnfitReason};
+use crate::decisions::next::{Effect, Grants, Plan, Question};
+use crate::event::{CancelMode, Directive, Fact, Priority};
+use crate::id::{Id, Millis};
+use crate::message::Usage;
+use crate::requests::catalog::ModelInfo;
+use crate::requests::model_options::ModelOptions;
+use crate::requests::spec::Task;
+use crate::state::budget::{Breach, Budget, Claim, Reason};
+use crate::state::run::{Run, Timer};
+use crate::state::turn::Turn;
+
+/// An answer needs at least this much room.
+const OUTPUT_MIN: u64 = 16;
+
+/// Whether a model call fits the budget.
+enum Room {
+    /// It does, with this much set aside and so many tokens for the answer.
+    Fits(Claim, u64),
+    /// It may, once calls under way have been settled.
+    Later,
+}
+
+/// What came of wanting to ask.
+#[derive(PartialEq, Eq)]
+enum Asked {
+    /// The model is asked.
+    Yes,
+    /// Something else comes first, or instead.
+    Other,
+    /// The budget has no room until calls under way have been settled.
+    NoRoom,
+}
+
+impl Run {
+    /// Asks for every turn that has a slot; says how many more are wanted.
+    pub(crate) fn ask_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        for (alias, queue) in &self.wants.models {
+            let slots = grants.models.get(alias).copied().unwrap_or(0);
+            let mut waiting = queue.len();
+            for (id, turn) in queue.iter().filter_map(|id| self.turns.get_key_value(id)) {
+                if self.must_stop() {
+                    self.stop_asking(id, turn, plan);
+                } else if plan.asked(alias) >= slots {
+                    plan.need_model(alias, waiting);
+                    break;
+                } else if self.ask(id, turn, alias, plan)? == Asked::NoRoom {
+                    break;
+                }
+                waiting -= 1;
+            }
+        }
+        self.retry_models(grants, plan)
+    }
+
+    /// A task that only reflects has its output already.
+    fn stop_asking(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        match turn.reflecting {
+            Some(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
+            None => self.fail(id, &TaskFailure::cancelled(), plan),
+        }
+    }
+
+    /// After this iteration nothing more is asked.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.stop.as_ref().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
+    }
+
+    fn ask(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
+        let limit = self.iterations_max(id);
+        if turn.iterations() >= limit && turn.reflecting.is_none() {
+            let failure = match turn.schema {
+                Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit, &turn.violations),
+                None => TaskFailure::new(Cause::IterationLimit, format!("no answer after {limit} model calls")),
+            };
+            self.fail(id, &failure, plan);
+            return Ok(Asked::Other);
+        }
+        if self.tell(id, turn, alias, plan) {
+            return Ok(Asked::Other);
+        }
+        let Some(model) = self.models.get(alias) else {
+            self.fail(id, &TaskFailure::new(Cause::Model, format!("there is no model '{alias}'")), plan);
+            return Ok(Asked::Other);
+        };
+        self.check_history(turn)?;
+        let mut budget = plan.budget;
+        budget.claim_call()?;
+        let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
+        plan.budget = budget;
+        let question = self.question(id, turn, (alias, max_output));
+        let (turn, round, model) = (id.clone(), turn.round, alias.to_owned());
+        plan.act(Fact::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
+        Ok(Asked::Yes)
+    }
+
+    /// In a chat, what is left after all that can be dropped must fit.
+    fn check_history(&self, turn: &Turn) -> Result<(), Breach> {
+        let (limit, observed) = (self.spec.limits.history_tokens, turn.estimate());
+        if self.spec.chat.is_none() || limit == 0 || observed <= limit {
+            return Ok(());
+        }
+        Err(Breach { reason: Reason::Tokens, limit, observed })
+    }
+
+    /// What the agent must be told, or dropped from what it is told, first.
+    fn tell(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> bool {
+        let directives = self.undelivered(id, turn, plan.at);
+        for (number, _) in &directives {
+            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round });
+        }
+        if !directives.is_empty() {
+            return true;
+        }
+        let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting.is_none();
+        if last && !turn.last && !turn.tools.is_empty() {
+            plan.record(Fact::LastRoundBegun { turn: id.clone() });
+            return true;
+        }
+        if let Some((tool, times)) = &turn.notice {
+            plan.record(Fact::LoopNoticed { turn: id.clone(), tool: tool.clone(), times: *times });
+            return true;
+        }
+        let exchanges = self.context_max(alias).map_or(0, |max| turn.excess(max));
+        if exchanges > 0 {
+            plan.record(Fact::HistoryDropped { turn: id.clone(), exchanges });
+        }
+        exchanges > 0
+    }
+
+    /// Tokens of conversation that may be sent to this model.
+    fn context_max(&self, alias: &str) -> Option<u64> {
+        let window = self.models.get(alias).map(|model| model.context_tokens.saturating_sub(model.max_output_tokens));
+        let limit = Some(self.spec.limits.history_tokens).filter(|limit| *limit > 0);
+        window.into_iter().chain(limit).min()
+    }
+
+    fn iterations_max(&self, id: &Id) -> u32 {
+        let own = self.worker(id).map_or(1, |task| task.max_iterations);
+        match self.spec.limits.iterations_per_level {
+            0 => own,
+            level if id.parent().is_some() => level,
+            level => own.min(level),
+        }
+    }
+
+    /// The rounds whose last attempt failed and whose wait is over.
+    fn retry_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let now = plan.at;
+        for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
+            let Timer::Retry(id) = timer else { continue };
+            let Some(turn) = self.turns.get(id) else { continue };
+            if self.must_stop() {
+                self.stop_asking(id, turn, plan);
+                continue;
+            }
+            let alias = self.alias(id);
+            if plan.asked(&alias) >= grants.models.get(&alias).copied().unwrap_or(0) {
+                plan.need_model(&alias, 1);
+            } else {
+                self.retry(id, turn, &alias, plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retry(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
+        let Some(model) = self.models.get(alias) else { return Ok(()) };
+        let mut budget = plan.budget;
+        let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(()) };
+        plan.budget = budget;
+        let attempt = turn.attempt + 1;
+        let question = Question { attempt, ..self.question(id, turn, (alias, max_output)) };
+        let fact = Fact::ModelRetried { turn: id.clone(), attempt, claim, max_output };
+        plan.act(fact, Effect::Ask(Box::new(question)));
+        Ok(())
+    }
+
+    fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64)) -> Question {
+        let may_call = turn.reflecting.is_none() && (!turn.last || turn.schema.is_some());
+        let can_call = may_call && self.models.get(alias).is_some_and(|model| model.tools);
+        let worker = self.worker(id);
+        let task = worker.map(|task| task.name.clone()).unwrap_or_default();
+        Question {
+            turn: id.clone(),
+            task,
+            model: alias.to_owned(),
+            round: turn.round,
+            attempt: turn.attempt,
+            messages: turn.messages.clone(),
+            tools: if can_call { turn.offered() } else { Arc::default() },
+            max_output,
+            options: self.model_options(worker, alias),
+        }
+    }
+
+    /// How a model is to answer: as the task says, else the run, else the model.
+    fn model_options(&self, task: Option<&Task>, alias: &str) -> ModelOptions {
+        let said = task.map(|task| task.model_options).unwrap_or_default().over(self.spec.model_options);
+        self.models.get(alias).map_or(said, |model| said.over(model.options).fit_for(model))
+    }
+
+    /// What people have said that this turn has not read: the important first,
+    /// then the older.
+    pub(crate) fn undelivered(&self, id: &Id, turn: &Turn, now: Millis) -> Vec<(u32, &Directive)> {
+        if id.parent().is_some() || self.directives.len() == turn.directives.len() {
+            return Vec::new();
+        }
+        let numbered = (0..).zip(&self.directives);
+        let mut unread: Vec<(u32, &Directive)> = numbered
+            .filter(|(number, directive)| {
+                !turn.directives.contains(number)
+                    && directive.expires_at.is_none_or(|expires| now < expires)
+                    && self.is_target(id, directive)
+            })
+            .collect();
+        unread.sort_by_key(|(number, directive)| (rank(directive.priority), *number));
+        unread
+    }
+
+    fn is_target(&self, id: &Id, directive: &Directive) -> bool {
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return false };
+        let same =
+            |target: &String| target.eq_ignore_ascii_case(&task.name) || target.eq_ignore_ascii_case(&task.agent.role);
+        directive.target.as_ref().is_none_or(same)
+    }
+}
+
+fn rank(priority: Priority) -> u8 {
+    match priority {
+        Priority::High => 0,
+        Priority::Normal => 1,
+        Priority::Low => 2,
+    }
+}
+
+/// Sets aside what the call may use, giving the answer less room where the
+/// budget has no more; what calls under way have promised may come back.
+fn room(turn: &Turn, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
+    let input = turn.estimate();
+    let window = model.context_tokens.saturating_sub(input).max(OUTPUT_MIN);
+    let by_tokens = budget.tokens_left().saturating_sub(input);
+    let by_cost = affordable(model, input, budget.cost_left());
+    let output = model.max_output_tokens.min(window).min(by_tokens).min(by_cost);
+    let claim = claim(model, input, output.max(OUTPUT_MIN));
+    match budget.claim(&claim) {
+        Ok(()) => Ok(Room::Fits(claim, output.max(OUTPUT_MIN))),
+        Err(breach) if budget.held(breach.reason) > 0 => Ok(Room::Later),
+        Err(breach) => Err(breach),
+    }
+}
+
+fn claim(model: &ModelInfo, input: u64, output: u64) -> Claim {
+    let usage = Usage { input, output, ..Usage::default() };
+    Claim { tokens: usage.total(), cost: model.price.map_or(0, |price| price.total(&usage)) }
+}
+
+/// Tokens of answer that the money left can pay for.
+fn affordable(model: &ModelInfo, input: u64, left: u64) -> u64 {
+    let Some(price) = model.price.filter(|price| price.output > 0 && left < u64::MAX) else { return u64::MAX };
+    let reading = price.input_cost(&Usage { input, ..Usage::default() });
+    let rest = u128::from(left.saturating_sub(reading)) * 1_000_000 / u128::from(price.output);
+    u64::try_from(rest).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,173 @@
+//! `build_workflow`: a call that becomes a turn of its own, whose agent draws a
+//! task graph. What it hands over is checked like a workflow that is saved, and
+//! sent back until it has no mistakes. The caller gets a reference and a
+//! summary; the graph itself is kept beside, whole, however large it is.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::chat;
+use crate::decisions::finish;
+use crate::decisions::next::Plan;
+use crate::decisions::own_tool::OwnTool;
+use crate::decisions::subtask;
+use crate::event::Fact;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::requests::catalog::{ModelInfo, Permission, ToolInfo};
+use crate::requests::compile::Catalog;
+use crate::requests::draft::Ensemble;
+use crate::requests::workflow::{self, Document};
+use crate::schema::Schema;
+use crate::state::budget::Breach;
+use crate::state::run::Run;
+use crate::state::turn::Turn;
+
+/// What the turn is called that it becomes.
+const TITLE: &str = "Build a workflow";
+/// Characters of a tool's description the planner is shown.
+const ABOUT_CHARS: usize = 160;
+
+/// What the tasks of a workflow can choose from, as a planner is told it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Registry {
+    models: Vec<String>,
+    /// Names, and what each is for.
+    tools: Vec<(String, String)>,
+}
+
+impl Registry {
+    /// What a catalog holds.
+    pub(crate) fn of(catalog: &Catalog) -> Registry {
+        let about = |tool: &Arc<ToolInfo>| {
+            (tool.name.clone(), tool.description.chars().take(ABOUT_CHARS).collect::<String>().replace('\n', " "))
+        };
+        Registry {
+            models: catalog.models.iter().map(|model| model.alias.clone()).collect(),
+            tools: catalog.tools.iter().map(about).collect(),
+        }
+    }
+
+    /// The same for the compiler, which looks at names only.
+    fn catalog(&self) -> Catalog {
+        Catalog {
+            models: self.models.iter().map(|alias| Arc::new(ModelInfo::new(alias, ""))).collect(),
+            tools: self.tools.iter().map(|(name, about)| Arc::new(ToolInfo::new(name, about))).collect(),
+            providers: Vec::new(),
+        }
+    }
+
+    fn prompt(&self) -> String {
+        let tools: Vec<String> = self.tools.iter().map(|(name, about)| format!("- {name}: {about}")).collect();
+        let tools = if tools.is_empty() { "(none)".to_owned() } else { tools.join("\n") };
+        format!(
+            "You plan workflows: graphs of tasks, each done by an agent of its own that sees nothing but its task and \
+             the outputs of the tasks it reads. Split the objective into as few tasks as do it well, say in each \
+             everything its agent needs, let tasks that do not need each other run side by side, and give a task only \
+             the tools it needs.\n\nTools there are:\n{tools}\n\nModels there are: {}\n\n\
+             End by calling {}: its arguments are the workflow. Prose is not read.",
+            self.models.join(", "),
+            OwnTool::FinishSubtask.name()
+        )
+    }
+}
+
+/// What models are told about it.
+pub(crate) fn info() -> ToolInfo {
+    let description = "Plans a workflow for an objective and checks it. Returns a reference to the graph, how large \
+        it is and a summary; read_result shows the graph by its reference. Nothing in the editor changes by itself.";
+    let schema = json!({
+        "type": "object",
+        "properties": { "objective": { "type": "string", "description": "What the workflow is to achieve, with everything it must respect" } },
+        "required": ["objective"]
+    });
+    ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::EditorMutate,
+        parallel_safe: false,
+        ..ToolInfo::own(OwnTool::BuildWorkflow, description)
+    }
+}
+
+/// What a graph is called that a call has built.
+pub(crate) fn reference(call: &Id) -> String {
+    format!("graph:{call}")
+}
+
+impl Run {
+    fn registry(&self) -> Option<&Registry> {
+        self.spec.chat.as_ref()?.registry.as_ref()
+    }
+
+    /// Whether a turn draws a workflow.
+    pub(crate) fn builds(&self, turn: &Id) -> bool {
+        self.registry().is_some()
+            && self.slot(turn).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
+    }
+
+    /// Starts the turn that draws, or says why not.
+    pub(crate) fn build(&self, id: &Id, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+        let args: Value = serde_json::from_str(call.args.as_str()).unwrap_or_default();
+        let objective = args.get("objective").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let (Some(objective), Some(registry)) = (objective, self.registry()) else {
+            let message = json!({ "message": "`objective` must say what the workflow is to achieve" });
+            let outcome = Outcome::failed(subtask::error("invalid_arguments", message));
+            plan.record(Fact::returned(id, outcome));
+            return Ok(());
+        };
+        plan.budget.claim_subtask()?;
+        plan.record(Fact::SubtaskStarted {
+            call: id.clone(),
+            title: TITLE.to_owned(),
+            system: registry.prompt().into(),
+            user: objective.into(),
+            tools: Vec::new(),
+            schema: Some(Schema::new(workflow::schema())),
+        });
+        Ok(())
+    }
+
+    /// What a subtask hands over: its result, or everything that is wrong with it.
+    pub(crate) fn handed_over(&self, turn: &Id, schema: &Schema, args: &str) -> Result<String, Vec<String>> {
+        let result = finish::evaluate(schema, args)?;
+        if let Some(registry) = self.registry().filter(|_| self.builds(turn)) {
+            read(registry, &result)?;
+        }
+        Ok(result)
+    }
+
+    /// Says what came of checking a graph.
+    pub(crate) fn note_plan(&self, turn: &Id, mistakes: Vec<String>, plan: &mut Plan) {
+        plan.record(Fact::Chat(chat::Fact::PlanChecked { call: turn.clone(), mistakes }));
+    }
+
+    /// The graph stands: its tasks are told, then the call ends with a reference to it.
+    pub(crate) fn built(&self, id: &Id, turn: &Turn, graph: &str, plan: &mut Plan) {
+        let read = self.registry().map(|registry| read(registry, graph));
+        let Some(Ok((document, warnings))) = read else { return };
+        for task in 0..document.tasks.len() {
+            plan.record(Fact::Chat(chat::Fact::TaskPlanned { call: id.clone(), task }));
+        }
+        let summary = document.description.as_ref().unwrap_or(&document.name);
+        let told = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
+            "summary": summary, "warnings": warnings });
+        let outcome = Outcome::Answer { text: told.to_string().into(), data: serde_json::to_value(&document).ok() };
+        let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
+    }
+
+    /// A task of the graph a turn has drawn.
+    pub(crate) fn planned(&self, turn: &Id, task: usize) -> Value {
+        let graph = self.turns.get(turn).map(Turn::output).unwrap_or_default();
+        let graph: Value = serde_json::from_str(graph.as_str()).unwrap_or_default();
+        graph.get("tasks").and_then(|tasks| tasks.get(task)).cloned().unwrap_or_default()
+    }
+}
+
+fn read(registry: &Registry, graph: &str) -> Result<(Document, Vec<String>), Vec<String>> {
+    let graph: Value = serde_json::from_str(graph).map_err(|error| vec![error.to_string()])?;
+    let document = Document::read(&graph, &Ensemble::default(), &registry.catalog());
+    document.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect())
+}

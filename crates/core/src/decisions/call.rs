@@ -1,0 +1,335 @@
+//! Making the calls a model asked for: checked, paid for, dispatched, handed to
+//! a subtask, or answered with what is wrong with them.
+
+use serde_json::{Value, json};
+
+use crate::cause::{Cause, TaskFailure};
+use crate::chat;
+use crate::decisions::finish;
+use crate::decisions::next::{Effect, Grants, Plan};
+use crate::decisions::own_tool::OwnTool;
+use crate::decisions::subtask;
+use crate::event::{Fact, Timing};
+use crate::id::{Id, Millis};
+use crate::message::{Call, Outcome};
+use crate::requests::catalog::{CancelClass, EffectClass, ToolInfo};
+use crate::schema::Schema;
+use crate::state::budget::{Breach, Claim};
+use crate::state::calls::{Calls, Slot};
+use crate::state::memory;
+use crate::state::run::Run;
+use crate::state::turn::{Phase, Turn};
+
+/// What a call that cannot be made is answered with.
+const NOT_OFFERED: &str = "no tools can be called in this turn";
+
+/// How a call ends that was to stop in its own time.
+const UNHEARD: &str = "it was told to stop and did not say in time that it has: it may still be at work";
+
+/// A call `next` must do something about.
+#[derive(Clone, Copy)]
+struct Pending<'a> {
+    id: &'a Id,
+    turn: &'a Turn,
+    call: &'a Call,
+    slot: &'a Slot,
+}
+
+impl Run {
+    /// Moves a turn's calls on, as far as they need no lock.
+    pub(crate) fn call(&self, id: &Id, turn: &Turn, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Phase::Calling(calls) = &turn.phase else { return Ok(()) };
+        if self.paused {
+            return Ok(());
+        }
+        if turn.last && turn.schema.is_none() && turn.on_duty().is_none() {
+            self.give_up_calls(id, turn, plan);
+            let message = "the last permitted turn asked for tools instead of answering";
+            self.fail(id, &TaskFailure::new(Cause::IterationLimit, message), plan);
+            return Ok(());
+        }
+        if calls.to_announce > 0 {
+            self.announce(id, turn, calls, plan);
+            return Ok(());
+        }
+        pay(calls, plan)?;
+        for (index, call, slot) in calls.todo() {
+            let pending = Pending { id: &turn.call_id(id, index), turn, call, slot };
+            self.make(&pending, grants, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the calls whose locks are granted; says which locks are wanted.
+    pub(crate) fn take_locks(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        for (name, queue) in &self.wants.locks {
+            let first = queue.first().and_then(|id| self.turns.get_key_value(id));
+            match first {
+                Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, grants, plan)?,
+                Some(_) => plan.need_lock(name),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves one call on: one that was answered ends, an own tool is performed,
+    /// any other is dispatched.
+    fn make(&self, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, slot } = *pending;
+        let own = OwnTool::parse(&call.tool);
+        if turn.last && turn.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
+            plan.record(not_made(id, NOT_OFFERED.to_owned()));
+            return Ok(());
+        }
+        if let Slot::Heard(outcome) = slot {
+            plan.record(Fact::returned(id, outcome.clone()));
+            return Ok(());
+        }
+        match own {
+            Some(tool) => self.perform(tool, pending, grants, plan),
+            None => self.dispatch(pending, plan),
+        }
+    }
+
+    /// Does what a call of an own tool asks for. A call of one that the turn was
+    /// not given is dispatched, which answers it with what there is.
+    fn perform(&self, tool: OwnTool, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, .. } = *pending;
+        let answer = match tool {
+            OwnTool::RunSubtask if self.takes_subtasks(id, turn) => return self.delegate(id, turn, call, plan),
+            OwnTool::BuildWorkflow if turn.has(tool) => return self.build(id, call, plan),
+            OwnTool::Delegate | OwnTool::DelegateTask if turn.has(tool) => {
+                return self.hand_over(id, turn, (call, grants), plan);
+            }
+            OwnTool::HumanInput => return self.ask_person(pending, plan),
+            OwnTool::FinishSubtask => match &turn.schema {
+                Some(schema) => return self.finish_subtask(pending, schema, plan),
+                None => None,
+            },
+            OwnTool::MemoryList => given(pending, |args| turn.memory.list(args)),
+            OwnTool::MemoryRead => given(pending, |args| turn.memory.read(args)),
+            OwnTool::MemoryWrite => given(pending, memory::written),
+            OwnTool::ReadResult => check(turn, call).ok().and_then(|(_, args)| self.read_here(&args)),
+            OwnTool::RunSubtask
+            | OwnTool::BuildWorkflow
+            | OwnTool::Delegate
+            | OwnTool::DelegateTask
+            | OwnTool::MemoryRecall
+            | OwnTool::MemoryStore
+            | OwnTool::SearchCollections => None,
+        };
+        let Some(outcome) = answer else { return self.dispatch(pending, plan) };
+        plan.record(Fact::returned(id, outcome));
+        Ok(())
+    }
+
+    /// Opens the review in which a person answers.
+    fn ask_person(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, .. } = *pending;
+        match (check(turn, call), self.spec.tasks.get(id.task_index())) {
+            (Err(reason), _) => plan.record(not_made(id, reason)),
+            (Ok(_), Some(task)) => self.open_review(id, Timing::DuringExecution, task, plan),
+            (Ok(_), None) => {}
+        }
+        Ok(())
+    }
+
+    /// Takes the structured result of a subtask, or says what is wrong with it.
+    fn finish_subtask(&self, pending: &Pending<'_>, schema: &Schema, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, .. } = *pending;
+        let Some((turn_id, _)) = id.parent() else { return Ok(()) };
+        if turn.finished.is_some() {
+            plan.record(not_made(id, "the subtask has its result already".to_owned()));
+            return Ok(());
+        }
+        let (outcome, violations) = match self.handed_over(&turn_id, schema, call.args.as_str()) {
+            Ok(result) => (Outcome::answer(result), Vec::new()),
+            Err(violations) => (finish::refused(&violations), violations),
+        };
+        if self.builds(&turn_id) {
+            self.note_plan(&turn_id, violations.clone(), plan);
+        }
+        let cause = (!violations.is_empty()).then_some(Cause::ResultRefused { violations });
+        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0, cause });
+        Ok(())
+    }
+
+    /// The part of a cut result that is asked for, unless it was cut in an
+    /// earlier turn of the chat: that is read where it is kept.
+    fn read_here(&self, args: &Value) -> Option<Outcome> {
+        let has_earlier = self.spec.chat.as_ref().is_some_and(|chat| chat.base > 0);
+        (self.keeps_result(args) || !has_earlier).then(|| self.read_result(args))
+    }
+
+    /// A new call is handed to its tool; an orphaned one is settled by its class.
+    fn dispatch(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
+        let Pending { id, turn, call, slot } = *pending;
+        match check(turn, call) {
+            Err(reason) => plan.record(not_made(id, reason)),
+            Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
+                plan.record(self.given_up(id));
+            }
+            Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
+            Ok((tool, _)) if chat::is_client(tool) => self.ask_client(id, plan),
+            Ok((tool, args)) => {
+                let lent = match self.lent.get(id) {
+                    Some(lent) => Some(*lent),
+                    None => self.lend(tool, turn, plan)?,
+                };
+                let again = *slot == Slot::Orphaned;
+                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again };
+                plan.act(Fact::ToolDispatched { call: id.clone(), lent }, effect);
+            }
+        }
+        Ok(())
+    }
+
+    /// A fair share of what is left, for a tool that uses the run's budget:
+    /// the other turns and the other calls of this reply want theirs.
+    fn lend(&self, tool: &ToolInfo, turn: &Turn, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
+        let limits = &self.spec.limits;
+        if !tool.charged || (limits.tokens == 0 && limits.cost == 0) {
+            return Ok(None);
+        }
+        let calls = turn.calls().map_or(1, |calls| calls.todo().count().max(1));
+        let sharers = (self.turns.len() + calls).saturating_sub(1).max(1) as u64;
+        // 0 would mean no limit: with nothing left this claims what there is not.
+        let share = |limit: u64, left: u64| if limit == 0 { 0 } else { (left / sharers).max(1) };
+        let tokens = share(limits.tokens, plan.budget.tokens_left());
+        let lent = Claim { tokens, cost: share(limits.cost, plan.budget.cost_left()) };
+        plan.budget.claim(&lent)?;
+        Ok(Some(lent))
+    }
+
+    /// Says which calls a reply asks for, before any of them is made.
+    fn announce(&self, id: &Id, turn: &Turn, calls: &Calls, plan: &mut Plan) {
+        for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
+            plan.record(Fact::Chat(chat::Fact::CallAnnounced { call: turn.call_id(id, index) }));
+        }
+    }
+
+    /// Whether a call of a chat waits for a person, or is refused.
+    fn asks_first(&self, id: &Id, tool: &ToolInfo, slot: &Slot, plan: &mut Plan) -> bool {
+        let Some(chat) = self.spec.chat.as_ref().filter(|_| *slot == Slot::Waiting) else { return false };
+        match chat::verdict(self.chat.mode, tool, &self.chat.allowed) {
+            chat::Verdict::Go => false,
+            chat::Verdict::Blocked => {
+                let message =
+                    json!({ "message": "in plan mode nothing that has an effect is done; say what you would do" });
+                plan.record(not_made(id, subtask::error("blocked_in_plan_mode", message)));
+                true
+            }
+            chat::Verdict::Ask => {
+                let asked = plan.recorded(|fact| matches!(fact, Fact::Chat(chat::Fact::ApprovalAsked { .. })));
+                let approval = u32::try_from(self.chat.approvals.len() + asked).unwrap_or(u32::MAX);
+                let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
+                plan.record(Fact::Chat(chat::Fact::ApprovalAsked { approval, call: id.clone(), due }));
+                true
+            }
+        }
+    }
+
+    fn ask_client(&self, id: &Id, plan: &mut Plan) {
+        // Waiting for a client is work: it cannot outlast the turn's time.
+        let turn_due =
+            Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock.due(limit));
+        let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS).min(turn_due.unwrap_or(Millis::MAX));
+        plan.record(Fact::Chat(chat::Fact::ClientCalled { call: id.clone(), due }));
+    }
+
+    /// Every call of a chat that was announced ends, also when the turn is
+    /// stopped before it was made.
+    pub(crate) fn give_up_calls(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let Phase::Calling(calls) = &turn.phase else { return };
+        if self.spec.chat.is_none() {
+            return;
+        }
+        self.announce(id, turn, calls, plan);
+        for index in calls.idle() {
+            let call = turn.call_id(id, index);
+            let asked = matches!(calls.get(index), Some((_, Slot::AtClient { .. })));
+            let outcome = if asked {
+                Outcome::unknown("the turn was stopped before the client answered")
+            } else {
+                let message = json!({ "message": "the turn was stopped before this call was made; it had no effect" });
+                Outcome::failed(subtask::error("cancelled", message))
+            };
+            plan.record(Fact::returned(&call, outcome));
+        }
+    }
+
+    /// Calls a dead owner left behind, when nothing may be begun any more:
+    /// whoever remembers one is told, and says what became of it.
+    pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
+        let Phase::Calling(calls) = &turn.phase else { return };
+        for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
+            let id = turn.call_id(id, index);
+            match check(turn, call) {
+                Ok((tool, args)) if tool.remembered => {
+                    let lent = self.lent.get(&id).copied();
+                    let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again: true };
+                    plan.act(Fact::ToolDispatched { call: id, lent }, effect);
+                }
+                Ok(_) | Err(_) => plan.record(self.given_up(&id)),
+            }
+        }
+    }
+
+    /// What doing a call twice would mean, as far as anybody knows.
+    pub(crate) fn class(&self, call: &Id) -> Option<EffectClass> {
+        self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool)).map(|tool| tool.effect)
+    }
+
+    /// How a call ends that nobody waits for any more: a read has certainly
+    /// done no harm, anything else may or may not have happened.
+    pub(crate) fn given_up(&self, call: &Id) -> Fact {
+        let tool = self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool));
+        let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
+        let outcome = match self.class(call) {
+            Some(EffectClass::Read) if told => Outcome::failed(UNHEARD),
+            Some(EffectClass::Read) => Outcome::failed("stopped before it answered"),
+            Some(EffectClass::Idempotent | EffectClass::Once) | None if told => Outcome::unknown(UNHEARD),
+            Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
+        };
+        Fact::returned(call, outcome)
+    }
+}
+
+/// The calls of one reply are paid for together, or none of them is made.
+fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
+    if calls.claimed {
+        return Ok(());
+    }
+    plan.budget.claim_tools(calls.len() as u64)
+}
+
+/// The answer to a call whose arguments fit; none when they do not.
+fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
+    check(pending.turn, pending.call).ok().map(|(_, args)| answer(&args))
+}
+
+/// The tool and its arguments, or in words for the model what is wrong.
+fn check<'a>(turn: &'a Turn, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
+    if turn.tools.is_empty() && turn.on_duty().is_none() {
+        return Err(NOT_OFFERED.to_owned());
+    }
+    let tool = turn.tool(&call.tool).ok_or_else(|| unknown(turn, &call.tool))?;
+    let args: Value = serde_json::from_str(call.args.as_str()).map_err(|error| {
+        format!("invalid_tool_arguments: the arguments are not JSON ({error}); call the tool again with a JSON object")
+    })?;
+    let violations = tool.schema.violations(&args);
+    if violations.is_empty() {
+        return Ok((tool, args));
+    }
+    Err(format!("invalid_tool_arguments: {}", violations.join("; ")))
+}
+
+fn unknown(turn: &Turn, name: &str) -> String {
+    let names: Vec<&str> = turn.tools.iter().map(|tool| tool.name.as_str()).collect();
+    format!("there is no tool called `{name}`; you have: {}", names.join(", "))
+}
+
+fn not_made(call: &Id, reason: String) -> Fact {
+    Fact::returned(call, Outcome::failed(reason))
+}

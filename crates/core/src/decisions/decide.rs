@@ -1,0 +1,322 @@
+//! What a request does to the run: events, or a refusal in words. Whoever asks,
+//! a person, the owner or an effect that has ended, asks here.
+
+use std::sync::Arc;
+
+use crate::chat;
+use crate::chat::Answer;
+use crate::decisions::next::Grants;
+use crate::decisions::output;
+use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, Fact, FileChange, Timing};
+use crate::id::{Id, Millis};
+use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
+use crate::requests::catalog::ModelInfo;
+use crate::requests::mistake::listed;
+use crate::state::budget::Claim;
+use crate::state::calls::Slot;
+use crate::state::gate::ReviewOutcome;
+use crate::state::run::Run;
+use crate::state::turn::{Phase, Turn};
+use crate::status::Status;
+use crate::text::Text;
+
+/// The wait before a first repetition; each further one waits twice as long.
+const BACKOFF_MS: u64 = 500;
+const BACKOFF_MAX_MS: u64 = 30_000;
+/// A provider that wants to be left alone for longer is given up on.
+const RETRY_AFTER_MAX_MS: u64 = 120_000;
+/// How often a reviewer may send a task back.
+const REJECTIONS_MAX: u32 = 3;
+
+/// What someone asks of a run.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the types that document them")]
+pub enum Command {
+    /// Become its owner.
+    Adopt,
+    /// End it because processes died over it; nothing it holds is looked at.
+    Poison,
+    /// Stop it.
+    Cancel { mode: CancelMode, by: String },
+    /// Begin nothing new.
+    Pause { by: String },
+    /// Go on.
+    Resume { by: String },
+    /// Ask this model from now on; its fallbacks follow it in the list.
+    SwitchModel { models: Vec<Arc<ModelInfo>>, by: String },
+    /// Say something to the agents.
+    Direct { directive: Directive },
+    /// Answer an open review.
+    Review { review: u32, decision: Decision, by: String },
+    /// Something only turns of a chat are asked.
+    Chat(chat::Command),
+    /// Take note of how an effect ended.
+    Report(Report),
+}
+
+/// Why a run failed that processes died over.
+const POISONED: &str = "POISONED";
+
+/// How an effect ended.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the types that document them")]
+pub enum Report {
+    /// The model answered.
+    Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
+    /// The model did not. `dice` is a random number, for waits of random length.
+    Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
+    /// The tool answered; `spent` is what somebody else used for it, `changes`
+    /// what it did to files, whatever its answer.
+    Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent>, changes: Vec<FileChange> },
+    /// The effect was dropped, or broke, before it could answer.
+    Dropped { id: Id, said: Text },
+}
+
+/// Why a run turned a command down.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// An ended log never grows.
+    #[error("the run has ended: {status}")]
+    Ended {
+        /// How.
+        status: Status,
+    },
+    /// There never was such a review.
+    #[error("there is no such review")]
+    NoReview,
+    /// The first decision holds.
+    #[error("the review has been decided: {verdict}")]
+    Decided {
+        /// What was decided.
+        verdict: ReviewOutcome,
+    },
+    /// It was sent back often enough.
+    #[error("the task has been rejected {REJECTIONS_MAX} times; approve it, edit it or end the run")]
+    Rejected,
+    /// The edited output breaks the task's schema.
+    #[error("the edited output does not fit the task's schema: {0}")]
+    Unfit(String),
+    /// Nobody of this name works in the run.
+    #[error("no task or role '{target}'. Available: {choices}")]
+    NoTarget {
+        /// The name.
+        target: String,
+        /// The names there are.
+        choices: String,
+    },
+    /// The model may not be used in this run.
+    #[error("model '{0}' has no price, so the run's cost limit could not be kept")]
+    Unpriced(String),
+    /// There never was such a question.
+    #[error("there is no such question for permission")]
+    NoApproval,
+    /// The first answer holds.
+    #[error("the question has been answered: {answer}")]
+    Answered {
+        /// What was answered.
+        answer: Answer,
+    },
+    /// Nobody is waiting for this.
+    #[error("no such call is under way")]
+    Stale,
+}
+
+impl Run {
+    /// The events a command causes (none when it changes nothing), or why it is
+    /// turned down.
+    pub fn decide(&self, command: Command, now: Millis) -> Result<Vec<Event>, Refused> {
+        if let Some(end) = &self.end {
+            return Err(Refused::Ended { status: end.status() });
+        }
+        let at = now.max(self.at);
+        let facts = match command {
+            Command::Adopt => vec![Fact::RunAdopted { epoch: self.epoch + 1 }],
+            Command::Poison => self.poison(at),
+            Command::Cancel { mode, by } => self.cancel(mode, by),
+            Command::Pause { by } if !self.paused => vec![Fact::RunPaused { by }],
+            Command::Resume { by } if self.paused => vec![Fact::RunResumed { by }],
+            Command::Pause { .. } | Command::Resume { .. } => Vec::new(),
+            Command::SwitchModel { models, by } => self.switch(models, by)?,
+            Command::Direct { directive } => self.direct(directive)?,
+            Command::Review { review, decision, by } => self.review(review, decision, by)?,
+            Command::Chat(command) => self.chat_decided(command, at)?,
+            Command::Report(report) => self.report(report, at)?,
+        };
+        Ok(facts.into_iter().map(|fact| Event { at, fact }).collect())
+    }
+
+    /// Everything that ends a run whose validation killed its process: what a
+    /// run does that is to stop at once and has nothing under way.
+    fn poison(&self, at: Millis) -> Vec<Fact> {
+        let mut run = self.clone();
+        let mut facts = vec![Fact::RunAdopted { epoch: self.epoch + 1 }];
+        facts.iter().cloned().for_each(|fact| run.apply(&Event { at, fact }));
+        run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
+        while !run.ended() {
+            let steps = run.next(at, &Grants::default()).steps;
+            if steps.is_empty() {
+                // Nothing more can be ended in order.
+                facts.push(Fact::RunEnded { end: End::Failed { error: POISONED.to_owned() } });
+                return facts;
+            }
+            for step in steps {
+                run.apply(&step.event);
+                facts.push(step.event.fact);
+            }
+        }
+        facts
+    }
+
+    /// A run that is paused or has not begun has nothing to finish first.
+    fn cancel(&self, mode: CancelMode, by: String) -> Vec<Fact> {
+        let mode = if self.paused || self.epoch == 0 || self.started_at.is_none() { CancelMode::Now } else { mode };
+        if self.cancel.is_some_and(|held| held >= mode) {
+            return Vec::new();
+        }
+        vec![Fact::CancelRequested { mode, by }]
+    }
+
+    fn switch(&self, models: Vec<Arc<ModelInfo>>, by: String) -> Result<Vec<Fact>, Refused> {
+        if self.spec.limits.cost > 0
+            && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
+        {
+            return Err(Refused::Unpriced(unpriced.alias.clone()));
+        }
+        let previous = self.switched.as_ref().unwrap_or(&self.spec.model).clone();
+        Ok(vec![Fact::ModelSwitched { models, previous, by }])
+    }
+
+    fn direct(&self, directive: Directive) -> Result<Vec<Fact>, Refused> {
+        if let Some(target) = &directive.target {
+            let names = || self.spec.tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
+            if !names().any(|name| name.eq_ignore_ascii_case(target)) {
+                let mut choices: Vec<&str> = names().collect();
+                choices.sort_unstable();
+                choices.dedup();
+                return Err(Refused::NoTarget { target: target.clone(), choices: listed(choices) });
+            }
+        }
+        Ok(vec![Fact::DirectiveGiven { directive }])
+    }
+
+    fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<Fact>, Refused> {
+        let state = self.reviews.get(review as usize).ok_or(Refused::NoReview)?;
+        if let Some(verdict) = state.verdict {
+            return Err(Refused::Decided { verdict });
+        }
+        match &decision {
+            Decision::Reject { .. }
+                if self.turns.get(&state.turn).is_some_and(|turn| turn.rejections >= REJECTIONS_MAX) =>
+            {
+                return Err(Refused::Rejected);
+            }
+            Decision::Edit { output } if state.timing == Timing::AfterExecution => {
+                self.check_edit(&state.turn, output.as_str())?
+            }
+            Decision::Continue | Decision::Edit { .. } | Decision::ExitEarly | Decision::Reject { .. } => {}
+        }
+        Ok(vec![Fact::ReviewDecided { review, decision, by }])
+    }
+
+    fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
+        let schema = self.spec.tasks.get(turn.task_index()).and_then(|task| task.output_schema.as_ref());
+        let parsed = schema.map_or(Ok(()), |schema| output::parse(edited, schema).map(drop));
+        parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))
+    }
+
+    fn report(&self, report: Report, now: Millis) -> Result<Vec<Fact>, Refused> {
+        match report {
+            Report::Replied { turn, reply, usage, latency_ms } if self.is_asked(&turn) => {
+                let used = self.used(&turn, usage.as_ref());
+                let counted = Fact::UsageCounted { turn: turn.clone(), used };
+                let completeness = self.completeness(&turn, &reply);
+                Ok(vec![Fact::ModelReplied { turn, reply, usage, latency_ms, completeness }, counted])
+            }
+            Report::Unanswered { turn, failure, dice, said } if self.is_asked(&turn) => {
+                Ok(self.unanswered(turn, (failure, said), now, dice))
+            }
+            Report::Dropped { id, said } if self.is_asked(&id) => {
+                let failure = Failure {
+                    kind: FailureKind::Dropped,
+                    message: "stopped".to_owned(),
+                    retry_after_ms: None,
+                    status: None,
+                    charged: true,
+                };
+                Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
+            }
+            Report::Returned { call, outcome, duration_ms, spent, changes } if self.is_dispatched(&call) => {
+                let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
+                let changed = |change| Fact::FileChanged { call: call.clone(), change };
+                let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
+                let returned = Fact::ToolReturned { call, outcome, duration_ms, cause: None };
+                Ok(charged.into_iter().chain([returned]).chain(changes).collect())
+            }
+            Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
+            Report::Replied { .. } | Report::Unanswered { .. } | Report::Returned { .. } | Report::Dropped { .. } => {
+                Err(Refused::Stale)
+            }
+        }
+    }
+
+    /// What a call really used; what was set aside, when nobody knows.
+    fn used(&self, id: &Id, usage: Option<&Usage>) -> Claim {
+        let Some(turn) = self.turns.get(id) else { return Claim::default() };
+        let price = self.models.get(&turn.model).and_then(|model| model.price);
+        match usage {
+            Some(usage) => Claim { tokens: usage.total(), cost: price.map_or(0, |price| price.total(usage)) },
+            None => turn.claim,
+        }
+    }
+
+    /// Words already said are kept only when the turn ends with them.
+    fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<Fact> {
+        let Some(turn) = self.turns.get(&id) else { return Vec::new() };
+        if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
+            let dropped = Fact::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
+            let (then, said) = (AfterFailure::Shorten, Text::default());
+            return vec![Fact::ModelFailed { turn: id, failure, then, said }, dropped];
+        }
+        let earliest = now + backoff_ms(turn.attempt, dice);
+        let then = self.after(&id, turn, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
+        let said = if then == AfterFailure::GiveUp { said } else { Text::default() };
+        vec![Fact::ModelFailed { turn: id, failure, then, said }]
+    }
+
+    /// Again later, somebody else, or not at all. Whoever was switched away
+    /// from in the meantime is not asked again.
+    fn after(&self, id: &Id, turn: &Turn, failure: &Failure, at: Millis) -> AfterFailure {
+        let model = self.alias(id);
+        if turn.model != model {
+            return AfterFailure::Fallback { model };
+        }
+        let retries = self.models.get(&turn.model).map_or(0, |model| model.retries);
+        let patient = failure.retry_after_ms.is_none_or(|wait| wait <= RETRY_AFTER_MAX_MS);
+        if failure.kind.is_retryable() && turn.attempt < retries && patient {
+            return AfterFailure::Retry { at };
+        }
+        match self.fallback(id, turn) {
+            Some(model) if failure.kind != FailureKind::Overflow => AfterFailure::Fallback { model },
+            Some(_) | None => AfterFailure::GiveUp,
+        }
+    }
+
+    /// The model to ask after the one that gave up.
+    fn fallback(&self, id: &Id, turn: &Turn) -> Option<String> {
+        self.models.get(self.primary(id))?.fallback.get(turn.fallback).cloned()
+    }
+
+    fn is_asked(&self, turn: &Id) -> bool {
+        self.turns.get(turn).is_some_and(|turn| turn.phase == Phase::Asked)
+    }
+
+    fn is_dispatched(&self, call: &Id) -> bool {
+        self.slot(call).is_some_and(|(_, slot)| *slot == Slot::Dispatched)
+    }
+}
+
+/// Between half and all of a wait that doubles with each attempt.
+fn backoff_ms(attempt: u32, dice: u32) -> u64 {
+    let full = BACKOFF_MS.saturating_mul(1 << attempt.min(10)).min(BACKOFF_MAX_MS);
+    full / 2 + full / 2 * u64::from(dice) / u64::from(u32::MAX)
+}

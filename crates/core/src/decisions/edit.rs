@@ -1,0 +1,145 @@
+//! What is to be different in a run that goes on from another one's record.
+//! What stands in the record is turned back into the draft it came from, and
+//! that is compiled again with the changes: what has begun stays as it was.
+
+use std::sync::Arc;
+
+use crate::decisions::own_tool::OwnTool;
+use crate::event::Edited;
+use crate::id::Id;
+use crate::requests::agent::Agent;
+use crate::requests::compile::{Catalog, Compiled, compile, matching};
+use crate::requests::draft::{Draft, Ensemble, Request, RequestOptions};
+use crate::requests::mistake::{Code, Mistake};
+use crate::requests::spec::{Options, Spec, Task, Template};
+use crate::state::run::Run;
+
+/// What is to be different.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edits {
+    /// Inputs, tags, options and changes to tasks that have not begun.
+    pub request: Request,
+    /// The model every later call goes to.
+    pub model: Option<String>,
+}
+
+/// What holds from now on, and what was odd about it; nothing when nothing
+/// changes.
+pub(crate) fn apply(
+    run: &Run,
+    request: &Request,
+    catalog: &Catalog,
+) -> Result<Option<(Edited, Vec<String>)>, Vec<Mistake>> {
+    if *request == Request::default() {
+        return Ok(None);
+    }
+    let before = &run.spec;
+    let ensemble = drafted(before);
+    let mistakes: Vec<Mistake> = too_late(run, request, &ensemble).chain(other_order(before, request)).collect();
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let mut request = request.clone();
+    request.options = options(&before.options, request.options);
+    request.model_options = request.model_options.over(before.model_options);
+    let tags = std::mem::take(&mut request.tags);
+    request.tags = before.tags.clone().into_iter().chain(tags).collect();
+    let Compiled { mut spec, models, belt, warnings } = compile(&ensemble, request, catalog)?;
+    spec.traceparent.clone_from(&before.traceparent);
+    for (index, (task, old)) in spec.tasks.iter_mut().zip(&before.tasks).enumerate() {
+        if run.has_begun(index) {
+            task.clone_from(old);
+        }
+    }
+    Ok(Some((Edited { spec: Arc::new(spec), models, belt }, warnings)))
+}
+
+/// Changes to tasks that have begun.
+fn too_late<'a>(run: &'a Run, request: &'a Request, ensemble: &'a Ensemble) -> impl Iterator<Item = Mistake> + 'a {
+    let keys = request.overrides.iter().flatten().map(|(key, _)| key);
+    let begun = |key: &&String| matching(&ensemble.tasks, key).into_iter().any(|task| run.has_begun(task));
+    keys.filter(begun).map(|key| {
+        let place = format!("taskOverrides.{key}");
+        Mistake::new(Code::InvalidTaskOverride, place, "the task has begun, so it cannot be changed any more")
+    })
+}
+
+fn other_order(before: &Spec, request: &Request) -> Option<Mistake> {
+    let wanted = request.options.workflow.filter(|workflow| *workflow != before.workflow)?;
+    let message = format!("the run is {}; another order ({}) needs a new run", before.workflow.word(), wanted.word());
+    Some(Mistake::new(Code::BadRequest, "options.workflow", message))
+}
+
+impl Run {
+    /// Whether anything was done for a task.
+    fn has_begun(&self, task: usize) -> bool {
+        let at_work = || self.turns.values().any(|turn| turn.worker == task);
+        self.tasks.contains_key(&task) || self.turns.contains_key(&Id::task(task)) || at_work()
+    }
+}
+
+/// The ensemble a spec came from.
+fn drafted(spec: &Spec) -> Ensemble {
+    Ensemble {
+        name: spec.name.clone(),
+        model: Some(spec.model.clone()),
+        workflow: Some(spec.workflow),
+        on_error: spec.on_error,
+        review: spec.review.clone(),
+        limits: spec.limits,
+        inputs: spec.inputs.clone(),
+        max_delegation_depth: Some(spec.max_delegation_depth),
+        max_delegations: Some(spec.max_delegations),
+        max_delegations_per_agent: Some(spec.max_delegations_per_agent),
+        tasks: spec.team().iter().map(draft).collect(),
+    }
+}
+
+fn draft(task: &Task) -> Draft {
+    let written = task.template.as_deref().cloned().unwrap_or_else(|| as_written(task));
+    Draft {
+        name: Some(task.name.clone()),
+        description: written.description,
+        expected_output: written.expected_output,
+        additional_context: written.additional_context,
+        agent: written.agent,
+        model: task.model.clone(),
+        model_options: task.model_options,
+        tools: task.tools.iter().filter(|name| *name != OwnTool::Delegate.name()).cloned().collect(),
+        context: task.context.iter().map(|position| format!("${position}")).collect(),
+        max_iterations: Some(task.max_iterations),
+        output_schema: task.output_schema.as_ref().map(|schema| schema.json().clone()),
+        memory: task.memory.clone(),
+        reflection: task.reflection,
+        handler: task.handler.clone(),
+        input_guardrails: task.input_guardrails.clone(),
+        output_guardrails: task.output_guardrails.clone(),
+        review: task.review,
+        on_truncated: task.on_truncated,
+        review_before: task.review_before,
+        review_timeout_ms: task.review_timeout_ms,
+    }
+}
+
+/// The texts of a task that were written without variables.
+fn as_written(task: &Task) -> Template {
+    let derived = task.handler.is_some() || task.agent == Agent::derive(&task.description);
+    Template {
+        description: task.description.clone(),
+        expected_output: Some(task.expected_output.clone()),
+        additional_context: task.additional_context.clone(),
+        agent: (!derived).then(|| task.agent.clone()),
+    }
+}
+
+/// The options of a request; absent ones keep what held before.
+fn options(before: &Options, request: RequestOptions) -> RequestOptions {
+    let length = |before: Option<usize>| Some(before.map_or(-1, |length| i64::try_from(length).unwrap_or(i64::MAX)));
+    RequestOptions {
+        max_tool_output_length: request.max_tool_output_length.or_else(|| length(before.max_tool_output)),
+        tool_log_truncate_length: request.tool_log_truncate_length.or_else(|| length(before.tool_log_truncate)),
+        verbose: request.verbose.or(Some(before.verbose)),
+        capture_mode: request.capture_mode.or(Some(before.capture)),
+        ..request
+    }
+}

@@ -1,0 +1,317 @@
+//! A new run out of the record of another. What is kept of the record is
+//! copied, event by event, and `RunForked` ends the copy: what had been done
+//! before is known and not done again, what had not is done under a budget of
+//! the new run's own. The old run is only read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::decisions::decide::{self, Command};
+use crate::decisions::edit::{self, Edits};
+use crate::event::{Edited, Event, Fact, Origin};
+use crate::id::{Id, Millis};
+use crate::message::Outcome;
+use crate::requests::catalog::EffectClass;
+use crate::requests::compile::Catalog;
+use crate::requests::mistake::{Code, Mistake, listed};
+use crate::requests::spec::{Kind, Task};
+use crate::state::budget::Budget;
+use crate::state::graph::Graph;
+use crate::state::run::{How, Run};
+use crate::state::stopwatch::Stopwatch;
+use crate::state::turn::Used;
+
+/// How much of a record is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// What belongs to completed tasks.
+    Completed,
+    /// What was recorded before this seq; everything when absent.
+    Before(Option<u64>),
+    /// What was recorded before the task of this name began.
+    BeforeTask(String),
+}
+
+/// What to make a new run of.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// How much of the old one is kept.
+    pub keep: Keep,
+    /// What is to be different.
+    pub edits: &'a Edits,
+    /// What can be chosen from.
+    pub catalog: &'a Catalog,
+    /// Who wants it.
+    pub by: &'a str,
+    /// The W3C trace the new run belongs to, if it belongs to one.
+    pub traceparent: Option<&'a str>,
+}
+
+/// The first events of a new run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forked {
+    /// All of them.
+    pub events: Vec<Event>,
+    /// The run they add up to.
+    pub run: Run,
+    /// What was odd but no mistake.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no new run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// Wait, or cancel it, or fork it.
+    #[error("the run has not ended; only an ended run can be retried")]
+    Active,
+    /// What is asked for is not of the kind that can be done again.
+    #[error("only runs of an ensemble can be retried or forked")]
+    NoRun,
+    /// There is nothing to do again.
+    #[error("every task of the run has completed; fork it to do some of it again")]
+    Complete,
+    /// There is no such event to go on from.
+    #[error("`seq` must be at most {most}, not {given}: that is all the run has done")]
+    TooFar {
+        /// What was asked for.
+        given: u64,
+        /// What is possible.
+        most: u64,
+    },
+    /// What is to be different makes no sense.
+    #[error("{}", said(.0))]
+    Mistakes(Vec<Mistake>),
+    /// The new run would not take the model.
+    #[error(transparent)]
+    Model(#[from] decide::Refused),
+}
+
+fn said(mistakes: &[Mistake]) -> String {
+    mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Makes the beginning of a new run, called `ensemble_id`, from the events of
+/// an old one, called `run`.
+pub fn fork(
+    (run, events): (&str, &[Event]),
+    wanted: &Wanted<'_>,
+    ensemble_id: String,
+    now: Millis,
+) -> Result<Forked, Refused> {
+    let (kept, origin) = kept(run, events, &wanted.keep)?;
+    let mut new = New::begin(kept, (ensemble_id, wanted.traceparent), now);
+    let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
+    let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
+    new.take(Fact::RunForked { origin, edited });
+    if let Some(alias) = &wanted.edits.model {
+        let models = wanted.catalog.model(alias).map_err(|mistake| Refused::Mistakes(vec![mistake]))?;
+        let switched = new.run.decide(Command::SwitchModel { models, by: wanted.by.to_owned() }, new.at)?;
+        switched.into_iter().for_each(|event| new.take(event.fact));
+    }
+    Ok(Forked { events: new.events, run: new.run, warnings })
+}
+
+/// A run being made.
+struct New {
+    run: Run,
+    events: Vec<Event>,
+    at: Millis,
+}
+
+impl New {
+    /// The record under a name of its own, in a trace of its own.
+    fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
+        let count = events.len() as u64;
+        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) = events.first_mut()
+        {
+            (*name, *copied) = (ensemble_id, count);
+            if spec.traceparent.as_deref() != traceparent {
+                Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
+            }
+        }
+        let at = now.max(events.last().map_or(0, |event| event.at));
+        New { run: Run::replay(&events), events, at }
+    }
+
+    fn take(&mut self, fact: Fact) {
+        let event = Event { at: self.at, fact };
+        self.run.apply(&event);
+        self.events.push(event);
+    }
+}
+
+fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin), Refused> {
+    if !matches!(events.first(), Some(Event { fact: Fact::RunAccepted { spec, .. }, .. }) if spec.kind == Kind::Run) {
+        return Err(Refused::NoRun);
+    }
+    let seq = match keep {
+        Keep::Completed => return Ok((completed(events)?, Origin::Retry { run: run.to_owned() })),
+        Keep::Before(seq) => *seq,
+        Keep::BeforeTask(name) => Some(beginning_of(events, name).map_err(|mistake| Refused::Mistakes(vec![mistake]))?),
+    };
+    let done = events.len() - usize::from(matches!(events.last(), Some(Event { fact: Fact::RunEnded { .. }, .. })));
+    let most = done as u64;
+    let seq = seq.unwrap_or(most);
+    let too_far = Refused::TooFar { given: seq, most };
+    // The first event says what the run is; without it there is none.
+    let length = usize::try_from(seq).ok().filter(|length| *length <= done).ok_or(too_far)?.max(1);
+    Ok((before(events, length), Origin::Fork { run: run.to_owned(), seq }))
+}
+
+/// The seq of the first event of a task, by its name in any case.
+fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
+    let wrong = |message: String| Mistake::new(Code::BadRequest, "task", message);
+    let run = Run::replay(events);
+    let begins =
+        |(index, task): &(usize, &Task)| task.name.eq_ignore_ascii_case(name) && run.spec.is_begun_by_run(*index);
+    let Some((task, _)) = run.spec.tasks.iter().enumerate().find(begins) else {
+        let known = run.spec.tasks.iter().enumerate().filter(|(index, _)| run.spec.is_begun_by_run(*index));
+        let known = listed(known.map(|(_, task)| task.name.as_str()));
+        return Err(wrong(format!("Unknown task '{name}'. Available: {known}")));
+    };
+    let first = events.iter().position(|event| task_of(&event.fact) == Some(task));
+    let first = first.ok_or_else(|| wrong(format!("'{name}' has not begun in that run")))?;
+    Ok(first as u64)
+}
+
+/// Everything about the tasks that have completed, and about the run.
+fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
+    let run = Run::replay(events);
+    if !run.ended() {
+        return Err(Refused::Active);
+    }
+    let is_done =
+        |task: &usize| matches!(run.tasks.get(task), Some(ended) if matches!(ended.how, How::Completed { .. }));
+    let begun = (0..run.spec.tasks.len()).filter(|task| run.spec.is_begun_by_run(*task));
+    let (done, left): (BTreeSet<usize>, BTreeSet<usize>) = begun.partition(is_done);
+    if left.is_empty() {
+        return Err(Refused::Complete);
+    }
+    let mut reviews = BTreeMap::new();
+    let copy = |event: &Event| Some(Event { at: event.at, fact: copied(&event.fact, &done, &mut reviews)? });
+    Ok(events.iter().filter_map(copy).collect())
+}
+
+/// The task a fact is about, if it is about one.
+fn task_of(fact: &Fact) -> Option<usize> {
+    if let Fact::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
+}
+
+/// A fact as it stands in the copy, where reviews are numbered anew.
+fn copied(fact: &Fact, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<Fact> {
+    if task_of(fact).is_some_and(|task| !done.contains(&task)) {
+        return None;
+    }
+    let mut fact = fact.clone();
+    if let Fact::ReviewOpened { review, .. } = &mut fact {
+        let number = u32::try_from(reviews.len()).unwrap_or(u32::MAX);
+        reviews.insert(std::mem::replace(review, number), number);
+    } else if let Fact::ReviewDecided { review, .. }
+    | Fact::ReviewTimedOut { review, .. }
+    | Fact::ReviewClosed { review } = &mut fact
+    {
+        *review = *reviews.get(review)?;
+    } else if stops_or_owns(&fact) {
+        return None;
+    }
+    Some(fact)
+}
+
+/// Whether a fact is about who worked on the run and when it was to stop: the
+/// new run has its own.
+fn stops_or_owns(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::RunAdopted { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::RunEnded { .. }
+    )
+}
+
+/// The first events, and how the calls ended that were under way after them.
+/// A read whose end nobody knows can be done again; nothing else may.
+fn before(events: &[Event], length: usize) -> Vec<Event> {
+    let (first, rest) = events.split_at(length);
+    let run = Run::replay(first);
+    let mut under_way: BTreeSet<Id> = run.under_way().collect();
+    let (mut kept, mut over) = (first.to_vec(), BTreeSet::new());
+    for event in rest {
+        let ends = if let Fact::ToolReturned { call, .. } = &event.fact {
+            under_way.remove(call) && over.insert(call.clone())
+        } else {
+            matches!(&event.fact, Fact::FileChanged { call, .. } if over.contains(call))
+        };
+        if ends {
+            kept.push(event.clone());
+        }
+    }
+    let at = kept.last().map_or(0, |event| event.at);
+    for call in under_way.into_iter().filter(|call| run.class(call) != Some(EffectClass::Read)) {
+        let outcome = Outcome::unknown("it was under way where the run was forked");
+        kept.push(Event { at, fact: Fact::returned(&call, outcome) });
+    }
+    kept
+}
+
+impl Run {
+    /// Calls that a tool is doing, or was doing when its owner went away.
+    fn under_way(&self) -> impl Iterator<Item = Id> {
+        self.turns.iter().flat_map(|(id, turn)| {
+            let calls = turn.calls().into_iter().flat_map(|calls| calls.under_way());
+            calls.map(move |index| turn.call_id(id, index))
+        })
+    }
+
+    /// Begins work of its own, with what the record left open.
+    pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>) {
+        self.origin = Some(origin.clone());
+        if let Some(Edited { spec, models, belt }) = edited {
+            self.spec = spec.clone();
+            self.models.extend(models.clone());
+            self.own.extend(belt.keys().cloned());
+            self.belt.extend(belt.clone());
+        }
+        self.orphan();
+        self.budget = Budget::new(&self.spec.limits);
+        (self.totals, self.clock) = (Used::default(), Stopwatch::default());
+        self.unpriced.clear();
+        self.lent.clear();
+        self.errands.clear();
+        (self.accepted_at, self.began_at, self.epoch) = (self.at, None, 0);
+        self.started_at = self.started_at.map(|_before| self.at);
+        self.inherit();
+        (self.paused, self.parked, self.cancel, self.stop) = (false, false, None, None);
+        self.graph = self.graph_left();
+        let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
+        self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();
+        self.reopen_reviews();
+    }
+
+    /// Tells what was done before from what is done here: what ended stays as
+    /// it was, what is under way counts anew.
+    fn inherit(&mut self) {
+        // Events of earlier versions do not say how many of them are copies.
+        self.copied = self.copied.max(self.events.saturating_sub(1));
+        self.inherited = self.tasks.keys().copied().collect();
+        for turn in self.turns.values_mut() {
+            turn.used = Used { started_at: self.at, ..Used::default() };
+        }
+    }
+
+    /// The order of the tasks, as far as they have come.
+    fn graph_left(&self) -> Graph {
+        let mut graph = Graph::of(&self.spec);
+        for (task, ended) in self.tasks.iter().filter(|(task, _)| self.spec.is_begun_by_run(**task)) {
+            match ended.how {
+                How::Completed { .. } => graph.finish(*task),
+                How::Failed { .. } | How::Cancelled | How::Skipped { .. } => graph.fail(*task),
+            }
+        }
+        let under_way = self.turns.keys().filter(|id| id.parent().is_none()).map(Id::task_index);
+        under_way.chain(self.tasks.keys().copied()).for_each(|task| graph.start(task));
+        graph
+    }
+}

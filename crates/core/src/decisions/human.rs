@@ -1,0 +1,44 @@
+//! Asking a person in the middle of a task: a call of `human_input` becomes a
+//! review, and what the person says is the call's result.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::decisions::own_tool::OwnTool;
+use crate::event::Decision;
+use crate::message::Outcome;
+use crate::requests::catalog::ToolInfo;
+use crate::schema::Schema;
+
+/// What the person is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct Question {
+    pub(crate) question: String,
+    #[serde(default)]
+    pub(crate) options: Vec<String>,
+}
+
+/// What models are told about it.
+pub(crate) fn info() -> ToolInfo {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "question": { "type": "string", "description": "What you need to know" },
+            "options": { "type": "array", "items": { "type": "string" }, "description": "Answers to choose from, if there are any" }
+        },
+        "required": ["question"]
+    });
+    let description =
+        "Asks a person and waits for the answer. Use it when you cannot know or must not decide something yourself.";
+    ToolInfo { schema: Schema::new(schema), ..ToolInfo::own(OwnTool::HumanInput, description) }
+}
+
+/// What the model is told of a person's decision; nothing, when it ends the run.
+pub(crate) fn heard(decision: &Decision) -> Option<Outcome> {
+    match decision {
+        Decision::Continue => Some(Outcome::answer("The person has read this and says: go on.")),
+        Decision::Edit { output } => Some(Outcome::answer(output.shared())),
+        Decision::Reject { feedback } => Some(Outcome::answer(format!("The person does not agree: {feedback}"))),
+        Decision::ExitEarly => None,
+    }
+}

@@ -1,0 +1,226 @@
+//! The tools a run has by itself: their names, who is given each, who performs
+//! it and what models are told about it. Names are read in [`OwnTool::parse`]
+//! alone; wherever one of these tools is treated differently from the tools of
+//! a catalog, the code matches on this enum.
+
+use serde_json::json;
+
+use crate::decisions::build;
+use crate::decisions::chore;
+use crate::decisions::delegation;
+use crate::decisions::finish;
+use crate::decisions::human;
+use crate::decisions::result;
+use crate::decisions::subtask;
+use crate::requests::catalog::{Permission, ToolInfo};
+use crate::schema::Schema;
+use crate::state::memory;
+
+/// A tool that comes with every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnTool {
+    /// Starts a subtask.
+    RunSubtask,
+    /// Lists what the agents of the run have written down for each other.
+    MemoryList,
+    /// Reads entries of that.
+    MemoryRead,
+    /// Writes one.
+    MemoryWrite,
+    /// Reads a result that was cut.
+    ReadResult,
+    /// Plans a workflow.
+    BuildWorkflow,
+    /// Ends a subtask that owes a structured result.
+    FinishSubtask,
+    /// Hands work to another agent of the team.
+    Delegate,
+    /// Hands out work, for the manager of a hierarchical ensemble.
+    DelegateTask,
+    /// Asks a person.
+    HumanInput,
+    /// Finds what earlier runs remembered.
+    MemoryRecall,
+    /// Remembers something for later runs.
+    MemoryStore,
+    /// Searches the documents in collections.
+    SearchCollections,
+}
+
+/// The tasks, subtasks or chats that may be given an own tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Every task that lists it, and every chat.
+    Everyone,
+    /// Tasks that list it, where the configuration offers it; no chat, since a
+    /// person is there already.
+    Tasks,
+    /// Tasks of agents that may delegate; no task lists it.
+    Team,
+    /// A subtask that owes a structured result; no task lists it.
+    OwingSubtask,
+    /// A chat with an open workflow; no task lists it.
+    Editor,
+    /// The run itself, for tasks that have a memory or reflect; no model.
+    Run,
+}
+
+/// The side that does what a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performer {
+    /// The run, by deciding.
+    Run,
+    /// A tool of the toolbox.
+    Toolbox,
+}
+
+impl OwnTool {
+    /// All of them; a chat is offered its own in this order.
+    pub const ALL: [OwnTool; 13] = [
+        OwnTool::RunSubtask,
+        OwnTool::MemoryList,
+        OwnTool::MemoryRead,
+        OwnTool::MemoryWrite,
+        OwnTool::ReadResult,
+        OwnTool::BuildWorkflow,
+        OwnTool::FinishSubtask,
+        OwnTool::Delegate,
+        OwnTool::DelegateTask,
+        OwnTool::HumanInput,
+        OwnTool::MemoryRecall,
+        OwnTool::MemoryStore,
+        OwnTool::SearchCollections,
+    ];
+
+    /// The own tool of this name.
+    pub fn parse(name: &str) -> Option<OwnTool> {
+        OwnTool::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// The name it is listed and called by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OwnTool::RunSubtask => "run_subtask",
+            OwnTool::FinishSubtask => "finish_subtask",
+            OwnTool::Delegate => "delegate",
+            OwnTool::DelegateTask => "delegateTask",
+            OwnTool::HumanInput => "human_input",
+            OwnTool::BuildWorkflow => "build_workflow",
+            OwnTool::MemoryList => "memory_list",
+            OwnTool::MemoryRead => "memory_read",
+            OwnTool::MemoryWrite => "memory_write",
+            OwnTool::ReadResult => "read_result",
+            OwnTool::MemoryRecall => "memory_recall",
+            OwnTool::MemoryStore => "memory_store",
+            OwnTool::SearchCollections => "search_collections",
+        }
+    }
+
+    /// Who may be given it.
+    pub const fn audience(self) -> Audience {
+        match self {
+            OwnTool::RunSubtask
+            | OwnTool::MemoryList
+            | OwnTool::MemoryRead
+            | OwnTool::MemoryWrite
+            | OwnTool::ReadResult
+            | OwnTool::SearchCollections => Audience::Everyone,
+            OwnTool::HumanInput => Audience::Tasks,
+            OwnTool::Delegate | OwnTool::DelegateTask => Audience::Team,
+            OwnTool::FinishSubtask => Audience::OwingSubtask,
+            OwnTool::BuildWorkflow => Audience::Editor,
+            OwnTool::MemoryRecall | OwnTool::MemoryStore => Audience::Run,
+        }
+    }
+
+    /// Who performs it.
+    pub const fn performer(self) -> Performer {
+        match self {
+            OwnTool::RunSubtask
+            | OwnTool::FinishSubtask
+            | OwnTool::Delegate
+            | OwnTool::DelegateTask
+            | OwnTool::HumanInput
+            | OwnTool::BuildWorkflow
+            | OwnTool::MemoryList
+            | OwnTool::MemoryRead
+            | OwnTool::MemoryWrite
+            | OwnTool::ReadResult => Performer::Run,
+            OwnTool::MemoryRecall | OwnTool::MemoryStore | OwnTool::SearchCollections => Performer::Toolbox,
+        }
+    }
+
+    /// Whether every task may list it, whatever the catalog holds.
+    pub fn is_given(self) -> bool {
+        self.audience() == Audience::Everyone && self.performer() == Performer::Run
+    }
+
+    /// What models are told about it and what doing it twice would mean. The
+    /// arguments of [`OwnTool::FinishSubtask`] and of delegations are narrower
+    /// where they are offered: the result that is owed, the roles there are.
+    pub fn info(self) -> ToolInfo {
+        match self {
+            OwnTool::RunSubtask => subtask::info(),
+            OwnTool::FinishSubtask => finish::info(&Schema::new(json!({ "type": "object" }))),
+            OwnTool::Delegate | OwnTool::DelegateTask => delegation::info(self, &[]),
+            OwnTool::HumanInput => human::info(),
+            OwnTool::BuildWorkflow => build::info(),
+            OwnTool::MemoryList => memory::list_info(),
+            OwnTool::MemoryRead => memory::read_info(),
+            OwnTool::MemoryWrite => memory::write_info(),
+            OwnTool::ReadResult => result::info(),
+            OwnTool::MemoryRecall => chore::recall_info(),
+            OwnTool::MemoryStore => chore::store_info(),
+            OwnTool::SearchCollections => search_info(),
+        }
+    }
+}
+
+impl ToolInfo {
+    /// An own tool that reads and may run beside others.
+    pub(crate) fn own(tool: OwnTool, description: &str) -> ToolInfo {
+        ToolInfo::new(tool.name(), description)
+    }
+
+    /// Which own tool it is, if it is one.
+    pub fn as_own(&self) -> Option<OwnTool> {
+        OwnTool::parse(&self.name)
+    }
+}
+
+fn search_info() -> ToolInfo {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "query": { "type": "string", "description": "Words to look for" },
+            "collections": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Names of collections; all are searched when there are none"
+            }
+        },
+        "required": ["query"]
+    });
+    ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Knowledge,
+        ..ToolInfo::own(OwnTool::SearchCollections, "Finds passages of the documents in collections by their words")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_own_tool_is_found_by_its_name_and_tells_models_that_name() {
+        for tool in OwnTool::ALL {
+            assert_eq!(OwnTool::parse(tool.name()), Some(tool));
+            assert_eq!(tool.info().name, tool.name());
+            assert_eq!(tool.info().as_own(), Some(tool));
+        }
+        let names: std::collections::BTreeSet<&str> = OwnTool::ALL.map(OwnTool::name).into_iter().collect();
+        assert_eq!(names.len(), OwnTool::ALL.len());
+        assert_eq!(OwnTool::parse("calculator"), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Results too long for a model to be shown are not lost: the model gets the
+//! beginning and a handle, and reads on with `read_result`.
+
+use serde_json::{Value, json};
+
+use crate::decisions::own_tool::OwnTool;
+use crate::message::Outcome;
+use crate::requests::catalog::{Permission, ToolInfo};
+use crate::schema::Schema;
+use crate::state::run::Run;
+use crate::text::Text;
+
+/// Bytes read at once when the model does not say.
+const LIMIT: u64 = 20_000;
+
+/// What models are told about it.
+pub(crate) fn info() -> ToolInfo {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "handle": { "type": "string", "description": "The handle named where a result was cut" },
+            "offset": { "type": "integer", "minimum": 0, "description": "The first byte to read; 0 when absent" },
+            "limit": { "type": "integer", "minimum": 1, "description": "Bytes to read at most; 20000 when absent" }
+        },
+        "required": ["handle"]
+    });
+    let description = "Reads a part of a tool's result that was too long to be shown whole.";
+    ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Knowledge,
+        ..ToolInfo::own(OwnTool::ReadResult, description)
+    }
+}
+
+impl Run {
+    /// Whether this run has what a call asks for.
+    pub fn keeps_result(&self, args: &Value) -> bool {
+        self.cut.contains_key(handle(args))
+    }
+
+    /// The part of a kept result a call asks for.
+    pub fn read_result(&self, args: &Value) -> Outcome {
+        part(args, |handle| self.cut.get(handle))
+    }
+}
+
+/// The handle a call names.
+pub fn handle(args: &Value) -> &str {
+    args.get("handle").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn part<'a>(args: &Value, kept: impl Fn(&str) -> Option<&'a Text>) -> Outcome {
+    let handle = handle(args);
+    let Some(whole) = kept(handle) else {
+        return Outcome::failed(format!("there is no cut result with the handle '{handle}'"));
+    };
+    let number = |name: &str, default: u64| {
+        usize::try_from(args.get(name).and_then(Value::as_u64).unwrap_or(default)).unwrap_or(usize::MAX)
+    };
+    let text = whole.as_str();
+    let from = text.floor_char_boundary(number("offset", 0).min(text.len()));
+    // At least one character, so that reading on always gets somewhere.
+    let least = text.ceil_char_boundary(from.saturating_add(1).min(text.len()));
+    let to = text.floor_char_boundary(from.saturating_add(number("limit", LIMIT)).min(text.len())).max(least);
+    let part = text.get(from..to).unwrap_or_default();
+    Outcome::answer(json!({ "offset": from, "next_offset": (to < text.len()).then_some(to), "total_bytes": text.len(), "content": part }).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_read_piece_by_piece_without_a_gap() {
+        let whole = Text::from("äöü".repeat(5));
+        let kept = |handle: &str| (handle == "h").then_some(&whole);
+        let (mut read, mut offset) = (String::new(), 0);
+        loop {
+            let Outcome::Answer { text, .. } = part(&json!({ "handle": "h", "offset": offset, "limit": 5 }), kept)
+            else {
+                panic!()
+            };
+            let told: Value = serde_json::from_str(text.as_str()).unwrap();
+            read.push_str(told["content"].as_str().unwrap());
+            match told["next_offset"].as_u64() {
+                Some(next) => offset = next,
+                None => break,
+            }
+        }
+        assert_eq!(read, whole.as_str());
+        assert!(matches!(part(&json!({ "handle": "x" }), kept), Outcome::Failed { .. }));
+    }
+}

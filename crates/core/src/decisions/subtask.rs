@@ -1,0 +1,169 @@
+//! The tool that is not a tool: a call of `run_subtask` becomes a turn of its
+//! own, a child of the turn that asked, in the same run and the same budget.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::cause::{Cause, TaskFailure};
+use crate::decisions::next::Plan;
+use crate::decisions::own_tool::OwnTool;
+use crate::decisions::prompt;
+use crate::event::Fact;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
+use crate::schema::Schema;
+use crate::shown::frame::merge;
+use crate::state::budget::Breach;
+use crate::state::run::Run;
+use crate::state::turn::Turn;
+
+/// What the caller wants done.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    #[serde(alias = "description")]
+    title: String,
+    #[serde(alias = "prompt")]
+    instructions: String,
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    output_schema: Option<Value>,
+}
+
+/// Why no subtask was started: a code and what belongs to it.
+struct Refusal(&'static str, Value);
+
+impl Order {
+    fn parse(args: &str) -> Result<Order, Refusal> {
+        let order: Order = serde_json::from_str(args).map_err(|error| {
+            let message = format!("{error}; needed are `title` and `instructions`");
+            Refusal("invalid_arguments", json!({ "message": message }))
+        })?;
+        if order.instructions.trim().is_empty() {
+            return Err(Refusal("missing_instructions", json!({ "message": "`instructions` must say what to do" })));
+        }
+        Ok(order)
+    }
+
+    fn schema(&mut self) -> Result<Option<Schema>, Refusal> {
+        let schema = self.output_schema.take().filter(|schema| !schema.is_null()).map(Schema::parse).transpose();
+        schema.map_err(|message| Refusal("invalid_output_schema", json!({ "message": message })))
+    }
+}
+
+impl Run {
+    /// Whether a call of `run_subtask` is understood. Where subtasks nest too deep
+    /// the tool is not offered, but its name is known.
+    pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Turn) -> bool {
+        let known = self.spec.chat.is_some() || (id.depth() > 1 && self.belt.contains_key(OwnTool::RunSubtask.name()));
+        let too_deep = known && id.depth() > self.spec.limits.depth;
+        too_deep || turn.has(OwnTool::RunSubtask)
+    }
+
+    /// Starts a subtask, or says why not.
+    pub(crate) fn delegate(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+        match self.order(id, call) {
+            Ok((order, schema)) => {
+                plan.budget.claim_subtask()?;
+                self.start_subtask(id, turn, (order, schema), plan);
+            }
+            Err(Refusal(code, fields)) => {
+                let outcome = Outcome::failed(error(code, fields));
+                plan.record(Fact::returned(id, outcome));
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&self, id: &Id, call: &Call) -> Result<(Order, Option<Schema>), Refusal> {
+        let mut order = Order::parse(call.args.as_str())?;
+        let (depth, max) = (id.depth().saturating_sub(1), self.spec.limits.depth);
+        if depth >= max {
+            let message = format!("subtasks may nest {max} deep; do this part yourself, at this level");
+            let fields = json!({ "depth": depth, "max_depth": max, "message": message });
+            return Err(Refusal("max_recursion_depth_reached", fields));
+        }
+        let schema = order.schema()?;
+        Ok((order, schema))
+    }
+
+    fn start_subtask(&self, id: &Id, turn: &Turn, (order, schema): (Order, Option<Schema>), plan: &mut Plan) {
+        let Some(task) = self.spec.tasks.get(turn.worker) else { return };
+        let wanted = order.tools.filter(|tools| !tools.is_empty());
+        let deeper = id.depth() < self.spec.limits.depth;
+        let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
+        let inherited = |name: &String| match OwnTool::parse(name) {
+            Some(OwnTool::RunSubtask) => deeper,
+            Some(OwnTool::FinishSubtask) => false,
+            Some(OwnTool::MemoryList | OwnTool::MemoryRead | OwnTool::MemoryWrite | OwnTool::ReadResult) => true,
+            Some(
+                OwnTool::Delegate
+                | OwnTool::DelegateTask
+                | OwnTool::HumanInput
+                | OwnTool::BuildWorkflow
+                | OwnTool::MemoryRecall
+                | OwnTool::MemoryStore
+                | OwnTool::SearchCollections,
+            )
+            | None => is_wanted(name),
+        };
+        let tools: Vec<String> = turn.tools.iter().map(|tool| tool.name.clone()).filter(inherited).collect();
+        let means = prompt::Means { tools: &tools, owes: schema.is_some() };
+        let system = prompt::subtask_system(task, &order.title, &means);
+        plan.record(Fact::SubtaskStarted {
+            call: id.clone(),
+            title: order.title,
+            system: system.into(),
+            user: order.instructions.into(),
+            tools,
+            schema,
+        });
+    }
+}
+
+/// What a caller is told of a subtask that failed.
+pub(crate) fn failure(turn: &Turn, failure: &TaskFailure) -> String {
+    let mut fields = json!({ "title": turn.title, "message": failure.message() });
+    if let Cause::ResultUnfit(unfit) = failure.cause() {
+        merge(&mut fields, unfit.fields());
+    }
+    if let Some(said) = turn.unfinished.partial() {
+        merge(&mut fields, json!({ "partial_output": said }));
+    }
+    error(failure.cause().code().unwrap_or("subtask_failed"), fields)
+}
+
+/// An error as models are told it.
+pub(crate) fn error(code: &str, fields: Value) -> String {
+    let mut told = Map::new();
+    told.insert("error".to_owned(), code.into());
+    if let Value::Object(fields) = fields {
+        told.extend(fields);
+    }
+    Value::Object(told).to_string()
+}
+
+/// What models are told about it.
+pub(crate) fn info() -> ToolInfo {
+    let description = "Hands a part of the work to a subtask with a conversation of its own and returns its answer. \
+        Several calls in one reply run at the same time; they cannot see each other. Give each everything it needs to know.";
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "title": { "type": "string", "description": "A short label" },
+            "instructions": { "type": "string", "description": "What to do, with everything needed to do it" },
+            "tools": { "type": "array", "items": { "type": "string" }, "description": "Only these of your own tools; all of them when absent" },
+            "output_schema": { "type": "object", "description": "A JSON Schema, when the answer must be structured" }
+        },
+        "required": ["title", "instructions"],
+        "additionalProperties": false
+    });
+    ToolInfo {
+        schema: Schema::new(schema),
+        permission: Permission::Subagent,
+        effect: EffectClass::Read,
+        ..ToolInfo::own(OwnTool::RunSubtask, description)
+    }
+}

@@ -1,0 +1,124 @@
+//! Names in a task's list that stand for what is there when the task begins:
+//! `<provider>:*`, `<provider>:#tag` and `<ensemble>.<capability>`. Their form
+//! is known when a run is submitted; what they stand for is looked up when a
+//! task begins, and is a fact from then on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::decisions::next::{Grants, Plan};
+use crate::event::Fact;
+use crate::requests::catalog::ToolInfo;
+use crate::requests::spec::Task;
+use crate::state::run::Run;
+
+/// The provider of what other ensembles share.
+pub const NETWORK: &str = "network";
+
+/// What a name stands for that is looked up when a task begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dynamic<'a> {
+    /// Everything a provider has.
+    All {
+        /// The provider.
+        provider: &'a str,
+    },
+    /// What a provider has under a tag.
+    Tagged {
+        /// The provider.
+        provider: &'a str,
+        /// The tag.
+        tag: &'a str,
+    },
+    /// Something another ensemble shares.
+    Peer,
+}
+
+impl<'a> Dynamic<'a> {
+    /// What this name stands for; none when it is the name of one tool here.
+    pub fn parse(name: &'a str) -> Option<Dynamic<'a>> {
+        let (provider, which) = name.split_once(':').unwrap_or_default();
+        match (which.strip_prefix('#'), name.split_once('.')) {
+            (None, _) if which == "*" && is_plain(provider) => Some(Dynamic::All { provider }),
+            (Some(tag), _) if is_plain(provider) && !tag.trim().is_empty() => Some(Dynamic::Tagged { provider, tag }),
+            (_, Some((peer, capability))) if is_plain(peer) && !capability.trim().is_empty() => Some(Dynamic::Peer),
+            _ => None,
+        }
+    }
+
+    /// The provider that must be there for the name to mean anything.
+    pub fn provider(self) -> Option<&'a str> {
+        match self {
+            Dynamic::All { provider } | Dynamic::Tagged { provider, .. } => Some(provider),
+            Dynamic::Peer => None,
+        }
+    }
+}
+
+/// Whether a name is looked up when a task begins.
+pub fn is_dynamic(name: &str) -> bool {
+    Dynamic::parse(name).is_some()
+}
+
+/// Whether a name can stand before a colon or a dot: nothing in it needs quoting.
+pub fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+impl Run {
+    /// Records what a task's names stand for now; false while nobody has said.
+    pub(crate) fn compose(&self, task: usize, grants: &Grants, plan: &mut Plan) -> bool {
+        let Some(spec) = self.spec.tasks.get(task) else { return true };
+        let names: Vec<&String> = spec.tools.iter().filter(|name| self.is_looked_up(name)).collect();
+        if names.is_empty() {
+            return true;
+        }
+        let unknown: Vec<&&String> = names.iter().filter(|name| !grants.belts.contains_key(**name)).collect();
+        unknown.iter().for_each(|name| plan.need_belt(name));
+        if !unknown.is_empty() {
+            return false;
+        }
+        let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
+        let tools: BTreeMap<&str, Arc<ToolInfo>> = found.map(|tool| (tool.name.as_str(), tool.clone())).collect();
+        plan.record(Fact::BeltComposed { task, tools: tools.into_values().collect() });
+        true
+    }
+
+    fn is_looked_up(&self, name: &str) -> bool {
+        is_dynamic(name) && !self.accepted_belt(name)
+    }
+
+    /// The tools of a task: those it names, and those its names stand for.
+    pub(crate) fn tools_of(&self, position: usize, task: &Task) -> Arc<[Arc<ToolInfo>]> {
+        let named = task.tools.iter().filter(|name| !self.is_looked_up(name));
+        let is_named = |tool: &&Arc<ToolInfo>| !self.is_looked_up(&tool.name) && task.tools.contains(&tool.name);
+        let composed = self.composed.get(&position).into_iter().flatten().filter(|tool| !is_named(tool));
+        named.filter_map(|name| self.belt.get(name)).chain(composed).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_looked_up_are_told_by_their_form() {
+        let all = |provider| Some(Dynamic::All { provider });
+        let tagged = |provider, tag| Some(Dynamic::Tagged { provider, tag });
+        for (name, meant) in [
+            ("network:*", all("network")),
+            ("files:*", all("files")),
+            ("network:#food", tagged("network", "food")),
+            ("kitchen.check-inventory", Some(Dynamic::Peer)),
+            ("kitchen.a:*", Some(Dynamic::Peer)),
+            ("room-2.a.b", Some(Dynamic::Peer)),
+        ] {
+            assert_eq!(Dynamic::parse(name), meant, "{name}");
+        }
+        for name in
+            ["calculator", "network:", "network:#", "network:food", ":*", "a b:*", ".x", "kitchen.", "a b.c", ""]
+        {
+            assert_eq!(Dynamic::parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What people ask for: a [`draft`] as written, a [`request`] as JSON, filled in
+//! and checked by [`compile`] into a [`spec`]; and the [`catalog`] of models and
+//! tools it chooses from.
+
+pub mod agent;
+pub mod bounds;
+pub mod catalog;
+pub mod choice;
+pub mod compile;
+pub mod draft;
+pub mod dynamic;
+pub mod mistake;
+pub mod model_options;
+pub mod pipeline;
+pub mod request;
+pub mod spec;
+pub mod submission;
+pub mod template;
+pub mod workflow;

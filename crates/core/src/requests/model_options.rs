@@ -1,0 +1,219 @@
+//! How a model is to answer: `temperature` and its like. A model, a run and a
+//! task may each say some of it; what is nearest to the call counts, and what
+//! nobody says is the provider's own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::requests::catalog::ModelInfo;
+
+/// The highest temperature any provider takes.
+const TEMPERATURE_MAX: f64 = 2.0;
+/// The highest temperature Anthropic takes.
+const TEMPERATURE_MAX_ANTHROPIC: f64 = 1.0;
+
+/// How a model is to answer; absent: as the provider does by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelOptions {
+    /// How freely words are chosen, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The share of likely words that are chosen from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// The number that chance begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// How long it thinks before it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// How long a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningEffort {
+    /// Not at all.
+    None,
+    /// Hardly.
+    Minimal,
+    /// A little.
+    Low,
+    /// As usual.
+    Medium,
+    /// Long.
+    High,
+    /// Longer.
+    Xhigh,
+    /// As long as it can.
+    Max,
+}
+
+/// Words for how long a model thinks.
+pub const REASONING_EFFORTS: &[(&str, ReasoningEffort)] = &[
+    ("none", ReasoningEffort::None),
+    ("minimal", ReasoningEffort::Minimal),
+    ("low", ReasoningEffort::Low),
+    ("medium", ReasoningEffort::Medium),
+    ("high", ReasoningEffort::High),
+    ("xhigh", ReasoningEffort::Xhigh),
+    ("max", ReasoningEffort::Max),
+];
+
+/// The names of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelOption {
+    /// `temperature`
+    Temperature,
+    /// `top_p`
+    TopP,
+    /// `seed`
+    Seed,
+    /// `reasoning_effort`
+    ReasoningEffort,
+}
+
+impl ReasoningEffort {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        REASONING_EFFORTS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl ModelOption {
+    /// Its name in requests.
+    pub fn field(self) -> &'static str {
+        match self {
+            ModelOption::Temperature => "temperature",
+            ModelOption::TopP => "topP",
+            ModelOption::Seed => "seed",
+            ModelOption::ReasoningEffort => "reasoningEffort",
+        }
+    }
+
+    /// Its name in the file.
+    pub fn key(self) -> &'static str {
+        match self {
+            ModelOption::Temperature => "temperature",
+            ModelOption::TopP => "top_p",
+            ModelOption::Seed => "seed",
+            ModelOption::ReasoningEffort => "reasoning_effort",
+        }
+    }
+}
+
+impl ModelOptions {
+    /// True when nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == ModelOptions::default()
+    }
+
+    /// These options, and what `below` says where these say nothing.
+    #[must_use]
+    pub fn over(self, below: ModelOptions) -> ModelOptions {
+        ModelOptions {
+            temperature: self.temperature.or(below.temperature),
+            top_p: self.top_p.or(below.top_p),
+            seed: self.seed.or(below.seed),
+            reasoning_effort: self.reasoning_effort.or(below.reasoning_effort),
+        }
+    }
+
+    /// The options `model` can be told. A fallback of another provider is asked
+    /// without the rest: that beats not asking it.
+    #[must_use]
+    pub fn fit_for(self, model: &ModelInfo) -> ModelOptions {
+        let refused: Vec<ModelOption> = self.refusals(model).into_iter().map(|(option, _)| option).collect();
+        let keeps = |option: ModelOption| !refused.contains(&option);
+        ModelOptions {
+            temperature: self.temperature.filter(|_| keeps(ModelOption::Temperature)),
+            top_p: self.top_p.filter(|_| keeps(ModelOption::TopP)),
+            seed: self.seed.filter(|_| keeps(ModelOption::Seed)),
+            reasoning_effort: self.reasoning_effort.filter(|_| keeps(ModelOption::ReasoningEffort)),
+        }
+    }
+
+    /// The options that are no good for `model`, each with what it can be told.
+    pub fn refusals(&self, model: &ModelInfo) -> Vec<(ModelOption, String)> {
+        let whose = format!("'{}' is served by {}", model.alias, model.provider);
+        let mut refusals = Vec::new();
+        let max = if model.provider == "anthropic" { TEMPERATURE_MAX_ANTHROPIC } else { TEMPERATURE_MAX };
+        if self.temperature.is_some_and(|temperature| !(0.0..=max).contains(&temperature)) {
+            refusals.push((ModelOption::Temperature, format!("must be a number from 0 to {max}: {whose}")));
+        }
+        if self.top_p.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            refusals.push((ModelOption::TopP, "must be a number from 0 to 1".to_owned()));
+        }
+        if let Some(reason) = self.seed.and_then(|seed| no_seed(seed, model)) {
+            refusals.push((ModelOption::Seed, format!("{reason}: {whose}")));
+        }
+        let efforts = efforts(&model.provider);
+        if self.reasoning_effort.is_some_and(|effort| !efforts.contains(&effort)) {
+            let words: Vec<&str> = efforts.iter().map(|effort| effort.word()).collect();
+            let message = format!("must be one of {}: {whose}", words.join(", "));
+            refusals.push((ModelOption::ReasoningEffort, message));
+        }
+        refusals
+    }
+}
+
+/// Why a model cannot be told this seed.
+fn no_seed(seed: i64, model: &ModelInfo) -> Option<&'static str> {
+    match model.provider.as_str() {
+        "anthropic" => Some("the provider has no seed"),
+        "openai" if model.api == ModelInfo::RESPONSES => Some("`api = \"responses\"` has no seed"),
+        "gemini" if i32::try_from(seed).is_err() => Some("must be a whole number of 32 bits"),
+        _ => None,
+    }
+}
+
+/// The efforts a provider has words for.
+fn efforts(provider: &str) -> &'static [ReasoningEffort] {
+    use ReasoningEffort::{High, Low, Max, Medium, Minimal, None, Xhigh};
+    match provider {
+        "anthropic" => &[Low, Medium, High, Xhigh, Max],
+        "gemini" => &[Minimal, Low, Medium, High],
+        _ => &[None, Minimal, Low, Medium, High, Xhigh, Max],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> ModelOptions {
+        ModelOptions {
+            temperature: Some(1.5),
+            top_p: Some(0.9),
+            seed: Some(i64::MAX),
+            reasoning_effort: Some(ReasoningEffort::Max),
+        }
+    }
+
+    #[test]
+    fn what_is_nearest_to_the_call_counts() {
+        let task = ModelOptions { temperature: Some(0.0), ..ModelOptions::default() };
+        let run = ModelOptions { temperature: Some(0.3), seed: Some(7), ..ModelOptions::default() };
+        let both = task.over(run).over(options());
+        assert_eq!((both.temperature, both.seed, both.top_p), (Some(0.0), Some(7), Some(0.9)));
+    }
+
+    #[test]
+    fn each_provider_refuses_what_it_has_no_word_for() {
+        use ModelOption::{ReasoningEffort, Seed, Temperature};
+        let responses = ModelInfo { api: ModelInfo::RESPONSES.to_owned(), ..ModelInfo::new("m", "openai") };
+        for (model, refused) in [
+            (ModelInfo::new("m", "anthropic"), vec![Temperature, Seed]),
+            (ModelInfo::new("m", "gemini"), vec![Seed, ReasoningEffort]),
+            (ModelInfo::new("m", "openai"), vec![]),
+            (responses, vec![Seed]),
+            (ModelInfo::new("m", "demo"), vec![]),
+        ] {
+            let found: Vec<ModelOption> = options().refusals(&model).into_iter().map(|(option, _)| option).collect();
+            assert_eq!(found, refused, "{}", model.provider);
+            assert!(options().fit_for(&model).refusals(&model).is_empty());
+        }
+        let none = ModelOptions { temperature: Some(f64::NAN), top_p: Some(1.1), ..ModelOptions::default() };
+        assert_eq!(none.refusals(&ModelInfo::new("m", "openai")).len(), 2);
+    }
+}

@@ -1,0 +1,78 @@
+//! A submitted request, checked in the order people are promised: what it
+//! asks for, whether there is anything to run, then everything else at once.
+
+use serde_json::Value;
+
+use crate::requests::compile::{Catalog, Compiled, compile};
+use crate::requests::draft::Ensemble;
+use crate::requests::mistake::{Code, Mistake};
+use crate::requests::request;
+
+/// What is to be done with a request that has no mistakes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Submission {
+    /// Run it.
+    Run(Compiled),
+    /// Only say what would run.
+    DryRun(Compiled),
+}
+
+/// Whether a request, or a workflow that is to be saved, brings schemas: they
+/// take longer to read than everything else.
+pub fn brings_schemas(json: &Value) -> bool {
+    let mut tasks = json.get("tasks").and_then(Value::as_array).into_iter().flatten();
+    tasks.any(|task| task.get("outputSchema").is_some_and(|schema| !schema.is_null()))
+}
+
+/// Reads a request against the ensemble and what there is to choose from.
+/// Warnings about the request come before those about its tasks.
+pub fn read(json: &Value, ensemble: &Ensemble, catalog: &Catalog) -> Result<Submission, Vec<Mistake>> {
+    let brings_tasks = json.get("tasks").is_some_and(|tasks| !tasks.is_null());
+    if json.is_object() && !brings_tasks && ensemble.tasks.is_empty() {
+        let message = "no ensemble is configured: send `tasks` of your own";
+        return Err(vec![Mistake::new(Code::NotConfigured, "", message)]);
+    }
+    let (request, warnings) = request::parse(json)?;
+    let wanted = json.get("dryRun").filter(|value| !value.is_null());
+    let dry_run = wanted
+        .map_or(Some(false), Value::as_bool)
+        .ok_or_else(|| vec![Mistake::new(Code::BadRequest, "dryRun", "must be true or false")])?;
+    let mut compiled = compile(ensemble, request, catalog)?;
+    compiled.warnings.splice(0..0, warnings);
+    Ok(if dry_run { Submission::DryRun(compiled) } else { Submission::Run(compiled) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::requests::catalog::ModelInfo;
+    use crate::requests::draft::Draft;
+
+    fn submit(ensemble: &Ensemble, json: &Value) -> Result<Submission, Vec<Code>> {
+        let catalog = Catalog { models: vec![Arc::new(ModelInfo::new("m", "demo"))], ..Catalog::default() };
+        read(json, ensemble, &catalog).map_err(|mistakes| mistakes.iter().map(|mistake| mistake.code).collect())
+    }
+
+    #[test]
+    fn without_an_ensemble_that_is_said_before_anything_about_the_fields() {
+        let nothing = Ensemble::default();
+        assert_eq!(submit(&nothing, &json!({ "inputs": 3 })), Err(vec![Code::NotConfigured]));
+        assert_eq!(submit(&nothing, &json!([])), Err(vec![Code::BadRequest]));
+        assert_eq!(submit(&nothing, &json!({ "tasks": 3 })), Err(vec![Code::BadRequest]));
+        assert!(submit(&nothing, &json!({ "tasks": [{ "description": "x" }] })).is_ok());
+    }
+
+    #[test]
+    fn a_dry_run_is_told_apart_and_unknown_fields_are_named_first() {
+        let tasks = vec![Draft { description: "x".to_owned(), ..Draft::default() }];
+        let ensemble = Ensemble { tasks, ..Ensemble::default() };
+        let Ok(Submission::DryRun(run)) = submit(&ensemble, &json!({ "dryRun": true, "colour": 1 })) else { panic!() };
+        assert_eq!(run.warnings, ["unknown field `colour` was ignored"]);
+        assert!(matches!(submit(&ensemble, &json!({ "dryRun": null })), Ok(Submission::Run(_))));
+        assert_eq!(submit(&ensemble, &json!({ "dryRun": "yes" })), Err(vec![Code::BadRequest]));
+    }
+}

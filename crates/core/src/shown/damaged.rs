@@ -1,0 +1,84 @@
+//! A run that cannot be read, as lists and its detail show it: everything its
+//! row still says, in the same shape as any other run, and why.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::id::Millis;
+use crate::state::run::Run;
+use crate::time::iso;
+
+/// The row of a run whose events, or whose row itself, cannot be read.
+#[derive(Clone, Copy, Debug)]
+pub struct DamagedRun<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// Its row, as far as that can be read.
+    pub row: &'a str,
+    /// Where it stood.
+    pub status: &'a str,
+    /// When it was submitted.
+    pub started_at: Millis,
+    /// Its labels.
+    pub tags: &'a BTreeMap<String, String>,
+    /// Why it cannot be read.
+    pub reason: &'a str,
+}
+
+impl DamagedRun<'_> {
+    /// The run in a list.
+    pub fn listed(&self) -> Value {
+        self.over(json!(Run::default().summary(self.run).row))
+    }
+
+    /// The run's detail: nothing is known of its tasks.
+    pub fn detail(&self) -> Value {
+        self.over(json!(Run::default().detail(self.run)))
+    }
+
+    /// What is known of it over what is said of a run of which nothing is.
+    fn over(&self, mut view: Value) -> Value {
+        let stored: Map<String, Value> = serde_json::from_str(self.row).unwrap_or_default();
+        if let Value::Object(view) = &mut view {
+            view.insert("status".to_owned(), self.status.into());
+            view.insert("startedAt".to_owned(), iso(self.started_at).into());
+            view.insert("tags".to_owned(), json!(self.tags));
+            view.extend(stored);
+            view.insert("runId".to_owned(), self.run.into());
+            view.insert("damaged".to_owned(), true.into());
+            view.insert("damagedReason".to_owned(), self.reason.into());
+        }
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn damaged<'a>(row: &'a str, tags: &'a BTreeMap<String, String>) -> DamagedRun<'a> {
+        DamagedRun { run: "run-1", row, status: "COMPLETED", started_at: 0, tags, reason: "its checksum is wrong" }
+    }
+
+    #[test]
+    fn a_row_that_can_be_read_is_shown_as_it_is_with_the_damage_beside_it() {
+        let row = json!({ "runId": "run-1", "ensemble": "e", "status": "FAILED", "taskCount": 3 }).to_string();
+        let (tags, known) = (BTreeMap::new(), ["ensemble", "status", "taskCount", "damaged", "damagedReason"]);
+        let expected = json!(["e", "FAILED", 3, true, "its checksum is wrong"]);
+        for view in [damaged(&row, &tags).listed(), damaged(&row, &tags).detail()] {
+            assert_eq!(json!(known.map(|name| &view[name])), expected);
+        }
+        assert_eq!(damaged(&row, &tags).detail()["tasks"], json!([]));
+    }
+
+    #[test]
+    fn of_a_row_that_cannot_be_read_the_rest_is_told() {
+        let tags = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
+        for row in ["{\"runId\": \"run-", "[]", ""] {
+            let view = damaged(row, &tags).listed();
+            let told = json!([&view["runId"], &view["status"], &view["startedAt"], &view["tags"], &view["durationMs"]]);
+            assert_eq!(told, json!(["run-1", "COMPLETED", "1970-01-01T00:00:00.000Z", { "team": "red" }, null]));
+        }
+    }
+}

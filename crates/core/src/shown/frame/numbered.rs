@@ -1,0 +1,155 @@
+//! A frame with its place in a run or a thread, as text and as a value.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::shown::frame::chat::ChatFrame;
+use crate::shown::frame::field::Iso;
+use crate::shown::frame::run::Frame;
+
+/// The frame of one event.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum EventFrame {
+    /// Of a run.
+    Run(RunFrame),
+    /// Of a turn of a chat.
+    Turn(TurnFrame),
+}
+
+/// The frame of one event of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFrame {
+    /// The run.
+    pub run_id: Arc<str>,
+    /// The event's number in the run, from 0.
+    pub seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub frame: Frame,
+    /// Whether the event was copied from the run that this one goes on from.
+    #[serde(default)]
+    pub inherited: bool,
+    /// When it was decided.
+    pub at: Iso,
+}
+
+/// The frame of one event of a turn.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TurnFrame {
+    /// The thread.
+    pub thread_id: String,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// The event's number in the thread, from 0.
+    pub chat_seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub frame: ChatFrame,
+    /// When it was decided.
+    pub at: Iso,
+}
+
+/// The place of a run's frame.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunPlace<'a> {
+    run_id: &'a str,
+    seq: u64,
+}
+
+/// The place of a turn's frame.
+#[derive(Serialize)]
+struct ThreadPlace<'a> {
+    thread_id: &'a str,
+    turn_id: &'a str,
+    chat_seq: u64,
+}
+
+/// The fields at the end of every frame.
+#[derive(Serialize)]
+struct Ending {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inherited: bool,
+    at: Iso,
+}
+
+impl EventFrame {
+    /// The type of the frame.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            EventFrame::Run(frame) => frame.frame.kind(),
+            EventFrame::Turn(frame) => frame.frame.kind(),
+        }
+    }
+
+    /// When the event was decided.
+    pub fn at(&self) -> Iso {
+        match self {
+            EventFrame::Run(frame) => frame.at,
+            EventFrame::Turn(frame) => frame.at,
+        }
+    }
+
+    /// The frame as JSON, for who changes it before it is sent.
+    pub fn json(&self) -> Value {
+        let (frame, place) = match self {
+            EventFrame::Run(RunFrame { run_id, seq, frame, .. }) => {
+                (serde_json::to_value(frame), serde_json::to_value(RunPlace { run_id, seq: *seq }))
+            }
+            EventFrame::Turn(TurnFrame { thread_id, turn_id, chat_seq, frame, .. }) => (
+                serde_json::to_value(frame),
+                serde_json::to_value(ThreadPlace { thread_id, turn_id, chat_seq: *chat_seq }),
+            ),
+        };
+        let mut json = Map::new();
+        json.insert("type".to_owned(), self.kind().into());
+        // A frame and a place hold nothing that JSON cannot write.
+        for part in [place, frame] {
+            if let Ok(Value::Object(fields)) = part {
+                json.extend(fields);
+            }
+        }
+        if matches!(self, EventFrame::Run(RunFrame { inherited: true, .. })) {
+            json.insert("inherited".to_owned(), true.into());
+        }
+        json.insert("at".to_owned(), self.at().to_string().into());
+        Value::Object(json)
+    }
+
+    /// The frame as it is sent.
+    pub fn text(&self) -> String {
+        match self {
+            EventFrame::Run(RunFrame { run_id, seq, frame, inherited, at }) => {
+                let end = Ending { inherited: *inherited, at: *at };
+                placed(frame, frame.kind(), &RunPlace { run_id, seq: *seq }, &end)
+            }
+            EventFrame::Turn(TurnFrame { thread_id, turn_id, chat_seq, frame, at }) => {
+                let place = ThreadPlace { thread_id, turn_id, chat_seq: *chat_seq };
+                placed(frame, frame.kind(), &place, &Ending { inherited: false, at: *at })
+            }
+        }
+    }
+}
+
+/// Writes the place right behind the type and the time at the end: the protocol
+/// has this order, which no derived serializer can make of a tagged enum.
+fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &Ending) -> String {
+    let body = json(frame);
+    let place = json(place);
+    let place = place.trim_start_matches('{').trim_end_matches('}');
+    let end = json(end);
+    let end = end.trim_start_matches('{');
+    let type_end = r#"{"type":"""#.len() + kind.len();
+    let head = body.get(..type_end).unwrap_or_default();
+    let fields = body.get(type_end..body.len().saturating_sub(1)).unwrap_or_default();
+    format!("{head},{place}{fields},{end}")
+}
+
+/// Frames hold nothing that JSON cannot write: their maps have text as keys.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,12 @@
+//! A run as others see it: frames of its events, views of its state, traces and
+//! spans of what it did.
+
+pub mod aloud;
+pub mod dag;
+pub mod damaged;
+pub mod frame;
+pub mod span;
+pub(crate) mod span_content;
+pub mod trace;
+pub mod view;
+pub mod voice;

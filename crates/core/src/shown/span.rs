@@ -1,0 +1,309 @@
+//! What a run did, as spans for whoever follows requests across systems. A
+//! span is a rendering of the event that ends it and of the run right before
+//! that event, so nothing has to be remembered for it and a restart loses none.
+//! Names follow OpenTelemetry's conventions for generative AI. What was said,
+//! asked and answered is `span_content`, and told only on request.
+
+use crate::decisions::next::Effect;
+use crate::event::{End, Event, Fact};
+use crate::id::{Id, Millis};
+use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
+use crate::state::run::Run;
+use crate::state::turn::Turn;
+
+/// The place of the span of a run as a whole.
+pub const RUN: &str = "run";
+
+/// Something that took time and is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where it is in its run; no other span of the run has the same place.
+    pub place: String,
+    /// The place of the span it is part of; none for the run's own.
+    pub parent: Option<String>,
+    /// What is shown for it.
+    pub name: String,
+    /// Whether something outside was asked.
+    pub kind: Kind,
+    /// When it began.
+    pub start: Millis,
+    /// When it was over.
+    pub end: Millis,
+    /// What is known about it.
+    pub attributes: Vec<(&'static str, Attribute)>,
+    /// What went wrong, if anything did.
+    pub error: Option<String>,
+}
+
+/// Who did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// This process.
+    Internal,
+    /// Somebody who was asked over the network.
+    Client,
+}
+
+/// One thing known about a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// A text.
+    Text(String),
+    /// A number.
+    Whole(u64),
+    /// Texts, in order.
+    Texts(Vec<String>),
+    /// What was said, at its full length.
+    Content(String),
+}
+
+impl From<&str> for Attribute {
+    fn from(text: &str) -> Attribute {
+        Attribute::Text(text.to_owned())
+    }
+}
+
+impl From<u64> for Attribute {
+    fn from(number: u64) -> Attribute {
+        Attribute::Whole(number)
+    }
+}
+
+impl Run {
+    /// The span that ends with `event`, which is about to be applied to this
+    /// run; none when nothing ends with it.
+    pub fn span(&self, run: &str, event: &Event) -> Option<Span> {
+        let at = event.at;
+        let mut span = match &event.fact {
+            Fact::ModelReplied { turn, reply, usage, .. } => self.reply_span(turn, at, reply, usage.as_ref()),
+            Fact::ModelFailed { turn, failure, .. } => self.failure_span(turn, at, failure),
+            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.call_span(call, at, outcome, *duration_ms),
+            Fact::TaskCompleted { turn } => self.agent_span(turn, at),
+            Fact::TaskFailed { turn, cancelled: true, .. } => {
+                self.agent_span(turn, at).map(|span| span.with("consort.cancelled", "true"))
+            }
+            Fact::TaskSkipped { turn, .. } => {
+                self.agent_span(turn, at).map(|span| span.with("consort.skipped", "true"))
+            }
+            Fact::TaskFailed { turn, reason, cancelled: false, .. } => {
+                self.agent_span(turn, at).map(|span| span.failed("task_failed", reason))
+            }
+            Fact::RunEnded { end } => Some(self.run_span(at, end)),
+            Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunForked { .. }
+            | Fact::RunStarted
+            | Fact::BeltComposed { .. }
+            | Fact::TaskStarted { .. }
+            | Fact::PromptBuilt { .. }
+            | Fact::ChoreBegun { .. }
+            | Fact::ReflectionBegun { .. }
+            | Fact::ModelAsked { .. }
+            | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
+            | Fact::UsageCounted { .. }
+            | Fact::HistoryDropped { .. }
+            | Fact::OutputRejected { .. }
+            | Fact::LastRoundBegun { .. }
+            | Fact::LoopNoticed { .. }
+            | Fact::ToolDispatched { .. }
+            | Fact::CallCharged { .. }
+            | Fact::SubtaskStarted { .. }
+            | Fact::FinishDemanded { .. }
+            | Fact::DelegationStarted { .. }
+            | Fact::DelegationEnded { .. }
+            | Fact::DelegationRefused { .. }
+            | Fact::FileChanged { .. }
+            | Fact::ReviewOpened { .. }
+            | Fact::ReviewDecided { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::DirectiveGiven { .. }
+            | Fact::DirectiveDelivered { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::Chat(_) => None,
+        }?;
+        // What a forked run has from its origin began before it did.
+        span.start = span.start.clamp(self.accepted_at.min(at), at);
+        span.attributes.push(("consort.run.id", run.into()));
+        if let Some(chat) = &self.spec.chat {
+            span.attributes.push(("gen_ai.conversation.id", chat.thread.as_str().into()));
+        }
+        Some(span)
+    }
+
+    /// The place of the span that an effect under way will have.
+    pub fn span_place(&self, effect: &Effect) -> String {
+        match effect {
+            Effect::Ask(question) => {
+                self.turns.get(&question.turn).map_or_else(String::new, |turn| asked(&question.turn, turn))
+            }
+            Effect::Call { id, .. } => id.to_string(),
+        }
+    }
+
+    fn reply_span(&self, id: &Id, at: Millis, reply: &Reply, usage: Option<&Usage>) -> Option<Span> {
+        let mut span = self.chat_span(id, at)?;
+        let reasons = Attribute::Texts(vec![finish_reason(reply).to_owned()]);
+        span.attributes.push(("gen_ai.response.finish_reasons", reasons));
+        Some(match usage {
+            Some(usage) => span.using(usage),
+            None => span,
+        })
+    }
+
+    fn failure_span(&self, id: &Id, at: Millis, failure: &Failure) -> Option<Span> {
+        Some(self.chat_span(id, at)?.failed(failure_word(failure.kind), &failure.to_string()))
+    }
+
+    /// A question to a model.
+    fn chat_span(&self, id: &Id, at: Millis) -> Option<Span> {
+        let turn = self.turns.get(id).filter(|turn| turn.is_asked())?;
+        let (provider, model) = self.model_names(&turn.model);
+        let span = Span::new(asked(id, turn), Some(id.to_string()), format!("chat {model}"), (turn.since, at));
+        let span = Span { kind: Kind::Client, ..span };
+        Some(
+            span.with("gen_ai.operation.name", "chat")
+                .with("gen_ai.provider.name", provider)
+                .with("gen_ai.request.model", model)
+                .with("consort.model", turn.model.as_str())
+                .with("consort.attempt", u64::from(turn.attempt)),
+        )
+    }
+
+    /// A call: of a tool, or one that became a conversation of its own.
+    fn call_span(&self, id: &Id, at: Millis, outcome: &Outcome, duration_ms: u64) -> Option<Span> {
+        let span = if self.turns.contains_key(id) {
+            self.agent_span(id, at)?
+        } else {
+            let (tool, _args) = self.asked_call(id);
+            let since = id.parent().and_then(|(turn, _)| self.turns.get(&turn)).map_or(0, |turn| turn.used.started_at);
+            let times = (at.saturating_sub(duration_ms).max(since), at);
+            let span = Span::new(id.to_string(), Some(above(id)), format!("execute_tool {tool}"), times);
+            let provider_id =
+                self.slot(id).map(|(call, _)| call.provider_id.as_str()).filter(|given| !given.is_empty());
+            span.with("gen_ai.operation.name", "execute_tool")
+                .with("gen_ai.tool.name", tool.as_str())
+                .with("gen_ai.tool.type", "function")
+                .with("gen_ai.tool.call.id", provider_id.unwrap_or(id.as_str()))
+        };
+        let span = span.with("consort.call", id.as_str());
+        Some(match outcome {
+            Outcome::Answer { .. } | Outcome::Subtask => span,
+            Outcome::Failed { .. } => span.failed("call_failed", "the call failed"),
+            Outcome::Unknown { why } => span.failed("outcome_unknown", why),
+        })
+    }
+
+    /// A conversation: a task's, a subtask's, or one of another agent.
+    fn agent_span(&self, id: &Id, at: Millis) -> Option<Span> {
+        let turn = self.turns.get(id)?;
+        let task = self.spec.tasks.get(turn.worker)?;
+        let times = (turn.used.started_at, at);
+        let span = Span::new(id.to_string(), Some(above(id)), format!("invoke_agent {}", task.agent.role), times)
+            .with("gen_ai.operation.name", "invoke_agent")
+            .with("gen_ai.agent.name", task.agent.role.as_str())
+            .with("consort.task", task.name.as_str())
+            .with("consort.turn", id.as_str());
+        if turn.model.is_empty() {
+            return Some(span);
+        }
+        let (provider, _model) = self.model_names(&turn.model);
+        let span = span.with("gen_ai.provider.name", provider);
+        if turn.used.unknown {
+            return Some(span);
+        }
+        // Under names of our own: stores add up what the conventions name, and
+        // the model calls of the conversation have said it already.
+        let Usage { input, output, .. } = turn.used.usage;
+        Some(span.with("consort.usage.input_tokens", input).with("consort.usage.output_tokens", output))
+    }
+
+    fn run_span(&self, at: Millis, end: &End) -> Span {
+        let name = format!("invoke_workflow {}", self.spec.name);
+        let tags = self.spec.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut span = Span::new(RUN.to_owned(), None, name, (self.accepted_at, at))
+            .with("gen_ai.operation.name", "invoke_workflow")
+            .with("gen_ai.workflow.name", self.spec.name.as_str())
+            .with("consort.run.kind", self.spec.kind.word())
+            .with("consort.run.status", end.status().word());
+        if !self.spec.tags.is_empty() {
+            span.attributes.push(("consort.run.tags", Attribute::Texts(tags)));
+        }
+        match end {
+            End::Completed { .. } | End::Cancelled => span,
+            End::Failed { error } => span.failed("run_failed", error),
+        }
+    }
+
+    /// Who serves the model of an alias, as the conventions name them, and
+    /// under which name.
+    fn model_names<'a>(&'a self, alias: &'a str) -> (&'a str, &'a str) {
+        let known = self.models.get(alias);
+        let provider = match known.map_or("", |model| model.provider.as_str()) {
+            "gemini" => "gcp.gemini",
+            other => other,
+        };
+        (provider, known.map_or(alias, |model| model.served_as()))
+    }
+}
+
+impl Span {
+    fn new(place: String, parent: Option<String>, name: String, (start, end): (Millis, Millis)) -> Span {
+        Span { place, parent, name, kind: Kind::Internal, start, end, attributes: Vec::new(), error: None }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Span {
+        self.attributes.push((name, value.into()));
+        self
+    }
+
+    fn using(self, usage: &Usage) -> Span {
+        self.with("gen_ai.usage.input_tokens", usage.input)
+            .with("gen_ai.usage.output_tokens", usage.output)
+            .with("gen_ai.usage.cache_read.input_tokens", usage.cached_input)
+            .with("gen_ai.usage.reasoning.output_tokens", usage.reasoning)
+    }
+
+    fn failed(self, kind: &str, why: &str) -> Span {
+        Span { error: Some(why.to_owned()), ..self.with("error.type", kind) }
+    }
+}
+
+/// The place of a question under way: every attempt is a span of its own.
+fn asked(id: &Id, turn: &Turn) -> String {
+    format!("{id}?{}.{}", turn.used.llm_calls, turn.attempt)
+}
+
+/// The place of what a turn or call is part of.
+fn above(id: &Id) -> String {
+    id.parent().map_or_else(|| RUN.to_owned(), |(turn, _)| turn.to_string())
+}
+
+pub(crate) fn finish_reason(reply: &Reply) -> &'static str {
+    match reply.stop {
+        Stop::End if reply.calls().next().is_some() => "tool_calls",
+        Stop::End => "stop",
+        Stop::Length => "length",
+        Stop::Filtered => "content_filter",
+    }
+}
+
+fn failure_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::RateLimited => "rate_limited",
+        FailureKind::Overloaded => "overloaded",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Network => "network",
+        FailureKind::Malformed => "malformed",
+        FailureKind::Overflow => "overflow",
+        FailureKind::Unauthorized => "unauthorized",
+        FailureKind::Refused => "refused",
+        FailureKind::Dropped => "dropped",
+    }
+}

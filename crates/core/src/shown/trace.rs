@@ -1,0 +1,240 @@
+//! A run as it is exported for reading: who was asked what, what was said and
+//! done, how long it took. A fold over the run's events, so it can be made of
+//! any run at any time; `shape` is what it looks like.
+
+mod shape;
+
+pub use shape::Trace;
+pub(crate) use shape::agent;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::event::{Event, Fact};
+use crate::id::{Id, Millis};
+use crate::message::{Message, Outcome, Reply, Usage};
+use crate::state::run::{How, Run};
+use crate::state::turn::Used;
+use crate::text::Text;
+
+/// Everything about a run.
+pub fn trace(events: &[Event]) -> Value {
+    let mut tracer = Tracer::default();
+    events.iter().for_each(|event| tracer.take(event));
+    json!(tracer.shape())
+}
+
+#[derive(Default)]
+struct Tracer {
+    run: Run,
+    /// Every conversation, subtasks and delegations included.
+    talks: BTreeMap<Id, Talk>,
+    errors: Vec<Failed>,
+}
+
+/// Something that went wrong.
+struct Failed {
+    turn: Id,
+    at: Millis,
+    message: String,
+    inherited: bool,
+}
+
+/// One conversation.
+#[derive(Default)]
+struct Talk {
+    title: String,
+    worker: usize,
+    started_at: Millis,
+    ended_at: Option<Millis>,
+    prompts: Option<(Text, Text)>,
+    rounds: Vec<Round>,
+    /// Calls of the run's own.
+    chores: Vec<Called>,
+    /// Conversations it handed work to.
+    children: Vec<Id>,
+    used: Used,
+    output: Option<Text>,
+    parsed: Option<Value>,
+    succeeded: bool,
+    /// Whether it ended in the run that this one goes on from.
+    inherited: bool,
+}
+
+/// One question to a model.
+struct Round {
+    index: u32,
+    asked_at: Millis,
+    messages: Vec<Message>,
+    answer: Option<Answered>,
+    calls: Vec<Called>,
+    inherited: bool,
+}
+
+struct Answered {
+    at: Millis,
+    reply: Reply,
+    usage: Option<Usage>,
+    latency_ms: u64,
+}
+
+/// One call of a tool.
+struct Called {
+    name: String,
+    args: String,
+    outcome: Outcome,
+    result: String,
+    ended_at: Millis,
+    duration_ms: u64,
+    inherited: bool,
+}
+
+impl Tracer {
+    fn take(&mut self, event: &Event) {
+        self.run.apply(event);
+        let at = event.at;
+        event.fact.place().into_iter().for_each(|place| self.keep_count(place));
+        match &event.fact {
+            Fact::TaskStarted { turn } => self.begin(turn, at),
+            Fact::SubtaskStarted { call, system, user, .. } | Fact::DelegationStarted { call, system, user, .. } => {
+                self.begin(call, at);
+                self.change(call, |talk| talk.prompts = Some((system.clone(), user.clone())));
+                self.change(&turn_of(call), |talk| talk.children.push(call.clone()));
+            }
+            Fact::PromptBuilt { turn, system, user } => {
+                self.change(turn, |talk| talk.prompts = Some((system.clone(), user.clone())));
+            }
+            Fact::ModelAsked { turn, round, .. } => {
+                let messages = self.run.turns.get(turn).map(|turn| turn.messages.to_vec()).unwrap_or_default();
+                let round =
+                    Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
+                self.change(turn, |talk| talk.rounds.push(round));
+            }
+            Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
+                let answer = Answered { at, reply: (**reply).clone(), usage: *usage, latency_ms: *latency_ms };
+                self.replied(turn, answer);
+            }
+            Fact::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
+            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.returned(call, outcome, (at, *duration_ms)),
+            Fact::TaskCompleted { turn } => self.end(turn, at),
+            Fact::TaskFailed { turn, reason, .. } => {
+                self.fail(turn, at, reason);
+                self.change(turn, |talk| talk.ended_at = Some(at));
+            }
+            Fact::RunForked { .. } => self.inherit(at),
+            Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunStarted
+            | Fact::BeltComposed { .. }
+            | Fact::ChoreBegun { .. }
+            | Fact::ReflectionBegun { .. }
+            | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
+            | Fact::UsageCounted { .. }
+            | Fact::HistoryDropped { .. }
+            | Fact::OutputRejected { .. }
+            | Fact::LastRoundBegun { .. }
+            | Fact::LoopNoticed { .. }
+            | Fact::FinishDemanded { .. }
+            | Fact::ToolDispatched { .. }
+            | Fact::CallCharged { .. }
+            | Fact::DelegationEnded { .. }
+            | Fact::DelegationRefused { .. }
+            | Fact::FileChanged { .. }
+            | Fact::ReviewOpened { .. }
+            | Fact::ReviewDecided { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::TaskSkipped { .. }
+            | Fact::DirectiveGiven { .. }
+            | Fact::DirectiveDelivered { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::Chat(_)
+            | Fact::RunEnded { .. } => {}
+        }
+    }
+
+    /// What came before is another run's; what is under way counts anew.
+    fn inherit(&mut self, at: Millis) {
+        self.errors.iter_mut().for_each(|failed| failed.inherited = true);
+        for talk in self.talks.values_mut() {
+            for round in &mut talk.rounds {
+                round.inherited = true;
+                round.calls.iter_mut().for_each(|called| called.inherited = true);
+            }
+            talk.chores.iter_mut().for_each(|called| called.inherited = true);
+            talk.inherited = talk.ended_at.is_some();
+            if !talk.inherited {
+                (talk.started_at, talk.used) = (at, Used::default());
+            }
+        }
+    }
+
+    fn begin(&mut self, id: &Id, at: Millis) {
+        let worker = self.run.turns.get(id).map_or(id.task_index(), |turn| turn.worker);
+        let title = self.run.turns.get(id).map(|turn| turn.title.clone()).unwrap_or_default();
+        self.talks.insert(id.clone(), Talk { title, worker, started_at: at, ..Talk::default() });
+    }
+
+    fn replied(&mut self, turn: &Id, answer: Answered) {
+        self.change(turn, |talk| {
+            if let Some(last) = talk.rounds.last_mut() {
+                last.answer = Some(answer);
+            }
+        });
+    }
+
+    fn change(&mut self, id: &Id, change: impl FnOnce(&mut Talk)) {
+        if let Some(talk) = self.talks.get_mut(id) {
+            change(talk);
+        }
+    }
+
+    /// What the turns have used that an event is about: its own, or its call's.
+    fn keep_count(&mut self, place: &Id) {
+        for id in [place.clone(), turn_of(place)] {
+            let used = self.run.turns.get(&id).map(|turn| turn.used);
+            self.change(&id, |talk| talk.used = used.unwrap_or(talk.used));
+        }
+    }
+
+    fn fail(&mut self, turn: &Id, at: Millis, message: &str) {
+        self.errors.push(Failed { turn: turn.clone(), at, message: message.to_owned(), inherited: false });
+    }
+
+    fn returned(&mut self, call: &Id, outcome: &Outcome, (at, duration_ms): (Millis, u64)) {
+        let (name, args) = self.run.asked_call(call);
+        let (succeeded, result, _) = self.run.result_words(call, outcome);
+        self.change(call, |talk| {
+            (talk.ended_at, talk.succeeded) = (Some(at), succeeded);
+            talk.output = Some(result.clone().into());
+        });
+        let called =
+            Called { name, args, outcome: outcome.clone(), result, ended_at: at, duration_ms, inherited: false };
+        self.change(&turn_of(call), |talk| match talk.rounds.last_mut() {
+            Some(round) if !call.is_chore() => round.calls.push(called),
+            Some(_) | None => talk.chores.push(called),
+        });
+    }
+
+    fn end(&mut self, turn: &Id, at: Millis) {
+        let how = self.run.tasks.get(&turn.task_index()).map(|ended| ended.how.clone());
+        self.change(turn, |talk| {
+            (talk.ended_at, talk.succeeded) = (Some(at), true);
+            if let Some(How::Completed { output, parsed }) = how {
+                (talk.output, talk.parsed) = (Some(output), parsed);
+            }
+        });
+    }
+}
+
+/// The turn a call was made in; a task's own.
+fn turn_of(place: &Id) -> Id {
+    place.parent().map_or_else(|| place.clone(), |(turn, _)| turn)
+}

@@ -1,0 +1,423 @@
+//! A run as others see it: a row of a list, the whole of it, its result.
+
+mod detail;
+mod review;
+
+pub use detail::RunDetail;
+pub use review::Review;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::chat;
+use crate::event::{End, Origin};
+use crate::id::Millis;
+use crate::requests::catalog::{NanoUsd, Price};
+use crate::requests::spec::Workflow;
+use crate::shown::frame::field::Iso;
+use crate::shown::frame::{merge, review_id};
+use crate::state::run::{Ended, How, Run, Timer};
+use crate::state::turn::Used;
+use crate::status::Status;
+use crate::text::Text;
+
+const NANOS_PER_USD: u64 = 1_000_000_000;
+
+/// What a log keeps beside a stream so that lists need not read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary<'a> {
+    /// Where the run stands.
+    pub status: Status,
+    /// When it was submitted.
+    pub started_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+    /// Its labels.
+    pub tags: &'a BTreeMap<String, String>,
+    /// The row, as it is listed.
+    pub row: Listed<'a>,
+}
+
+/// A row of a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Listed<'a> {
+    /// A run's.
+    Run(Box<Row<'a>>),
+    /// A turn's of a chat.
+    Turn(Box<chat::Listed<'a>>),
+}
+
+/// A run in a list. It is written with every append, so it borrows what it
+/// can; what depends on the time of asking is added to what was stored.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Run", description = "A run in a list.")]
+pub struct Row<'a> {
+    run_id: &'a str,
+    ensemble: &'a str,
+    status: Status,
+    /// When it was submitted.
+    started_at: Iso,
+    /// Null until it has ended.
+    duration_ms: Option<Millis>,
+    /// How long it waited for its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued_ms: Option<Millis>,
+    #[serde(flatten)]
+    descent: Descent<'a>,
+    task_count: usize,
+    completed_tasks: usize,
+    workflow: Workflow,
+    tags: &'a BTreeMap<String, String>,
+    paused: bool,
+    cancel_requested: bool,
+    /// -1 when some model did not say.
+    total_tokens: i64,
+    /// The first task under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current_task: Option<CurrentTask<'a>>,
+    /// Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting_for: Option<WaitingFor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_estimate: Option<Cost>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    /// An output was cut at the output limit and taken all the same.
+    #[serde(skip_serializing_if = "is_false")]
+    truncated: bool,
+    /// Reviews that wait for a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open_reviews: Vec<String>,
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+/// What is said of a run beside its row, when it is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// How many go before it, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<usize>,
+    #[serde(flatten)]
+    damage: Damage,
+}
+
+/// Whether something stored cannot be read, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Damage {
+    /// True where it cannot be read: then only its row is told.
+    #[serde(skip_serializing_if = "is_false")]
+    damaged: bool,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged_reason: Option<String>,
+}
+
+impl Damage {
+    /// The damage with its reason, if there is any.
+    pub fn of(reason: Option<String>) -> Damage {
+        Damage { damaged: reason.is_some(), damaged_reason: reason }
+    }
+}
+
+/// The reason for which nothing happens in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFor {
+    /// A slot.
+    Queue,
+    /// Somebody who resumes it.
+    Resume,
+    /// A slot of a model.
+    Model,
+    /// A tool's lock.
+    Lock,
+    /// The time of a retry.
+    Retry,
+    /// A person's decision.
+    Review,
+    /// A person's permission.
+    Approval,
+}
+
+/// The run whose record a run began with, if there is one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Descent<'a> {
+    /// The run it retries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_of: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<ForkedFrom<'a>>,
+}
+
+/// The run it was forked from, and the first event it did not take.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ForkedFrom<'a> {
+    run_id: &'a str,
+    seq: u64,
+}
+
+/// A task that is under way.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct CurrentTask<'a> {
+    name: &'a str,
+    index: usize,
+}
+
+/// Money, in dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    input_cost: f64,
+    output_cost: f64,
+}
+
+impl Run {
+    /// Where the run stands.
+    pub fn status(&self) -> Status {
+        match &self.end {
+            Some(end) => end.status(),
+            None if self.started_at.is_some() && self.epoch > 0 => Status::Running,
+            None => Status::Accepted,
+        }
+    }
+
+    /// The name of this execution.
+    pub fn ensemble_id(&self) -> &str {
+        &self.ensemble_id
+    }
+
+    /// How the run ended, if it has.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// What a log keeps beside the run's stream.
+    pub fn summary<'a>(&'a self, run: &'a str) -> Summary<'a> {
+        let ended_at = self.end.as_ref().map(|_| self.at);
+        let row = match &self.spec.chat {
+            Some(chat) => Listed::Turn(Box::new(self.turn_row(chat, run))),
+            None => Listed::Run(Box::new(self.row(run))),
+        };
+        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags: &self.spec.tags, row }
+    }
+
+    fn row<'a>(&'a self, run: &'a str) -> Row<'a> {
+        let ended_at = self.end.as_ref().map(|_| self.at);
+        Row {
+            run_id: run,
+            ensemble: &self.spec.name,
+            status: self.status(),
+            started_at: Iso(self.accepted_at),
+            duration_ms: ended_at.map(|at| self.duration_ms(at)),
+            queued_ms: self.began_at.map(|at| self.duration_ms(at)),
+            descent: self.descent(),
+            task_count: self.spec.team().len(),
+            completed_tasks: self.completed_tasks(),
+            workflow: self.spec.workflow,
+            tags: &self.spec.tags,
+            paused: self.paused,
+            cancel_requested: self.cancel.is_some(),
+            total_tokens: self.total_tokens(),
+            current_task: self.current_task(),
+            waiting_for: self.waiting_for(),
+            cost_estimate: self.cost(),
+            error: self.error(),
+            truncated: self.tasks.values().any(|task| task.truncated),
+            open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
+            asked: Asked::default(),
+        }
+    }
+
+    /// The run this one goes on from.
+    pub fn descent(&self) -> Descent<'_> {
+        match &self.origin {
+            None => Descent::default(),
+            Some(Origin::Retry { run }) => Descent { retry_of: Some(run), forked_from: None },
+            Some(Origin::Fork { run, seq }) => {
+                Descent { retry_of: None, forked_from: Some(ForkedFrom { run_id: run, seq: *seq }) }
+            }
+        }
+    }
+
+    fn current_task(&self) -> Option<CurrentTask<'_>> {
+        let task = self.turns.keys().find(|id| id.parent().is_none()).filter(|_| self.end.is_none())?;
+        let index = task.task_index();
+        self.spec.tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
+    }
+
+    /// The reviews that wait for a person.
+    pub fn pending_reviews(&self, run: &str) -> Vec<Review> {
+        let view = |review: &u32| self.review_view(run, *review).map(|view| Review::of(run, view));
+        self.open_reviews.iter().filter_map(view).collect()
+    }
+
+    /// The frame that follows the last event: what came of the run.
+    pub fn result(&self, run: &str) -> Value {
+        let output = |index: &usize| {
+            let (task, ended) = (self.spec.tasks.get(*index)?, self.tasks.get(index)?);
+            let How::Completed { output, parsed } = &ended.how else { return None };
+            let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
+            parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
+            if ended.truncated {
+                merge(&mut entry, json!({ "truncated": true }));
+            }
+            self.mark(*index, &mut entry);
+            Some(entry)
+        };
+        let outputs: Vec<Value> = self.outputs.iter().filter_map(output).collect();
+        let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
+            "durationMs": self.duration_ms(self.at), "metrics": self.metrics() });
+        if let Value::Object(result) = &mut result {
+            let (output, parsed) = self.final_output();
+            result.insert("output".to_owned(), json!(output));
+            result.extend(parsed.map(|parsed| ("parsedOutput".to_owned(), parsed.clone())));
+            result.extend(self.error().map(|error| ("error".to_owned(), error.into())));
+        }
+        result
+    }
+
+    /// What came out of the run as a whole: its output, none unless the run
+    /// completed, and that as data where it has a schema.
+    fn final_output(&self) -> (Option<&Text>, Option<&Value>) {
+        let completed = matches!(self.end, Some(End::Completed { .. }));
+        let last = self.outputs.last().and_then(|task| self.tasks.get(task)).filter(|_| completed);
+        match last.map(|ended| &ended.how) {
+            Some(How::Completed { output, parsed }) => (Some(output), parsed.as_ref()),
+            Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (None, None),
+        }
+    }
+
+    /// The output of the task that completed last.
+    pub fn answer(&self) -> Option<&str> {
+        let ended = self.tasks.get(self.outputs.last()?)?;
+        if let How::Completed { output, .. } = &ended.how { Some(output.as_str()) } else { None }
+    }
+
+    /// Why its tasks failed, in declared order.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        self.tasks.values().filter_map(|ended| match &ended.how {
+            How::Failed { reason } => Some(reason.as_str()),
+            How::Completed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        })
+    }
+
+    /// How long the run took, or has taken so far.
+    pub fn took_ms(&self) -> Millis {
+        self.duration_ms(self.at)
+    }
+
+    /// Why the run failed.
+    pub fn error(&self) -> Option<&str> {
+        if let Some(End::Failed { error }) = &self.end { Some(error) } else { None }
+    }
+
+    /// Tokens used; -1 when some model did not say.
+    pub fn total_tokens(&self) -> i64 {
+        self.totals.tokens()
+    }
+
+    /// What the run has used altogether.
+    pub fn totals(&self) -> &Used {
+        &self.totals
+    }
+
+    pub(crate) fn duration_ms(&self, at: Millis) -> Millis {
+        at.saturating_sub(self.accepted_at)
+    }
+
+    /// What the run has cost, when every model it asked has a price.
+    fn cost(&self) -> Option<Cost> {
+        let known = self.unpriced.is_empty() && !self.totals.unknown && self.totals.llm_calls > 0;
+        known.then(|| Cost { input_cost: usd(self.totals.input_cost), output_cost: usd(self.totals.output_cost) })
+    }
+
+    fn completed_tasks(&self) -> usize {
+        match self.spec.workflow {
+            Workflow::Sequential | Workflow::Parallel => self.outputs.len(),
+            // A worker may be asked again, and the manager is nobody's task.
+            Workflow::Hierarchical => self.tasks.keys().filter(|task| !self.spec.is_manager(**task)).count(),
+        }
+    }
+
+    /// Why nothing happens just now.
+    pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
+        if self.ended() || self.in_flight > 0 {
+            return None;
+        }
+        let retrying = self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
+        let reasons = [
+            (self.epoch == 0, WaitingFor::Queue),
+            (self.paused, WaitingFor::Resume),
+            (self.parked && !self.waits_for_reviews(), WaitingFor::Queue),
+            (!self.wants.models.is_empty(), WaitingFor::Model),
+            (!self.wants.locks.is_empty(), WaitingFor::Lock),
+            (retrying, WaitingFor::Retry),
+            (!self.open_reviews.is_empty(), WaitingFor::Review),
+            (!self.chat.open.is_empty(), WaitingFor::Approval),
+        ];
+        reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
+    }
+
+    /// Marks what is said about a task that ended in the run this one goes on from.
+    fn mark(&self, task: usize, view: &mut Value) {
+        if self.inherited.contains(&task) {
+            merge(view, json!({ "inherited": true }));
+        }
+    }
+}
+
+impl Ended {
+    fn duration_ms(&self) -> Millis {
+        if self.used.started_at == 0 { 0 } else { self.at.saturating_sub(self.used.started_at) }
+    }
+}
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Price")]
+pub struct PriceView {
+    input: f64,
+    output: f64,
+    cached_input: f64,
+}
+
+impl Price {
+    /// The prices in dollars.
+    pub fn view(&self) -> PriceView {
+        PriceView { input: usd(self.input), output: usd(self.output), cached_input: usd(self.cached_input) }
+    }
+}
+
+impl Used {
+    /// Tokens read and written; -1 when some model did not say.
+    pub fn tokens(&self) -> i64 {
+        if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
+    }
+}
+
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Money as a number of dollars.
+pub(crate) fn usd(nanos: NanoUsd) -> f64 {
+    nanos as f64 / NANOS_PER_USD as f64
+}
+
+/// Money as text, in dollars with eight decimals, the last rounded half up.
+pub fn cost_text(nanos: NanoUsd) -> String {
+    let tens = nanos.saturating_add(5) / 10;
+    format!("{}.{:08}", tens / 100_000_000, tens % 100_000_000)
+}

@@ -1,0 +1,290 @@
+//! Everything about a run that fits one answer.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Cost, Review, Row, is_false, usd};
+use crate::event::End;
+use crate::id::{Id, Millis};
+use crate::shown::frame::field::Iso;
+use crate::state::budget::Limits;
+use crate::state::run::{Ended, How, Run};
+use crate::state::turn::{Phase, Turn};
+use crate::text::Text;
+
+/// Everything about a run that fits one answer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunDetail<'a> {
+    #[serde(flatten)]
+    row: Row<'a>,
+    inputs: &'a BTreeMap<String, String>,
+    model: &'a str,
+    tasks: Vec<Task<'a>>,
+    /// How many events it has.
+    event_count: u64,
+    limits: LimitsView,
+    metrics: Metrics<'a>,
+    pending_reviews: Vec<Review>,
+    /// What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` says the same.
+    output: Option<&'a Text>,
+    /// `output` as data, when its task has a schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parsed_output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Iso>,
+}
+
+/// A task of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Task<'a> {
+    name: &'a str,
+    description: &'a str,
+    task_description: &'a str,
+    agent_role: &'a str,
+    status: TaskStatus,
+    /// The task ended in the run that this one goes on from: its times and counts are that run's.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schemars(extend("const" = true))]
+    inherited: bool,
+    #[serde(flatten)]
+    progress: Progress<'a>,
+}
+
+/// How far a task is; nothing of it before it begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Progress<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Iso>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Iso>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<Millis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_count: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a Text>,
+    /// The output as data, when the task has a schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parsed_output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    /// What was said of an answer that was cut, where the task failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial_output: Option<&'a Text>,
+    /// The output was cut at the output limit and taken all the same.
+    #[serde(skip_serializing_if = "is_false")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subtasks: Vec<Subtask<'a>>,
+}
+
+/// The stage of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum TaskStatus {
+    Pending,
+    Running,
+    Waiting,
+    Completed,
+    Failed,
+    Cancelled,
+    Skipped,
+}
+
+/// A subtask under way.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Subtask<'a> {
+    id: &'a str,
+    title: &'a str,
+    depth: u32,
+    token_count: i64,
+    tool_call_count: u64,
+}
+
+/// What a run has used.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metrics<'a> {
+    total_tokens: i64,
+    total_tool_calls: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+    reasoning_tokens: u64,
+    llm_calls: u64,
+    subtasks: u64,
+    llm_latency_ms: u64,
+    tool_execution_time_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_estimate: Option<Cost>,
+    /// Models without a price, when the cost is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unpriced: Vec<&'a str>,
+}
+
+/// What it may use; what has no limit is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Limits")]
+struct LimitsView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_total_subtasks: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_total_llm_calls: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_total_tool_calls: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_wall_clock_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_total_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_cost_usd: Option<f64>,
+}
+
+impl Run {
+    /// Everything about the run that fits one answer.
+    pub fn detail<'a>(&'a self, run: &'a str) -> RunDetail<'a> {
+        let (output, parsed_output) = self.final_output();
+        RunDetail {
+            row: self.row(run),
+            inputs: &self.spec.inputs,
+            model: self.switched.as_ref().unwrap_or(&self.spec.model),
+            tasks: (0..self.spec.team().len()).filter_map(|index| self.task_view(index)).collect(),
+            event_count: self.events,
+            limits: self.spec.limits.view(),
+            metrics: self.metrics(),
+            pending_reviews: self.pending_reviews(run),
+            output,
+            parsed_output,
+            completed_at: self.end.as_ref().map(|_| Iso(self.at)),
+        }
+    }
+
+    pub(super) fn metrics(&self) -> Metrics<'_> {
+        let used = &self.totals;
+        Metrics {
+            total_tokens: used.tokens(),
+            total_tool_calls: used.tool_calls,
+            input_tokens: used.usage.input,
+            output_tokens: used.usage.output,
+            cached_input_tokens: used.usage.cached_input,
+            reasoning_tokens: used.usage.reasoning,
+            llm_calls: used.llm_calls,
+            subtasks: self.budget.subtasks(),
+            llm_latency_ms: used.llm_ms,
+            tool_execution_time_ms: used.tool_ms,
+            cost_estimate: self.cost(),
+            unpriced: self.unpriced.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn task_view(&self, index: usize) -> Option<Task<'_>> {
+        let task = self.spec.tasks.get(index)?;
+        let id = Id::task(index);
+        let turn = self.turns.get_key_value(&id);
+        let progress = match (self.tasks.get(&index), turn) {
+            (Some(ended), _) => ended.progress(),
+            (None, Some((id, turn))) => self.progress_of(id, turn),
+            (None, None) => Progress::default(),
+        };
+        Some(Task {
+            name: &task.name,
+            description: &task.description,
+            task_description: &task.description,
+            agent_role: &task.agent.role,
+            status: self.task_status(turn.map(|(_, turn)| turn), self.tasks.get(&index)),
+            inherited: self.inherited.contains(&index),
+            progress,
+        })
+    }
+
+    fn progress_of<'a>(&'a self, id: &Id, turn: &'a Turn) -> Progress<'a> {
+        Progress {
+            model: Some(&turn.model),
+            token_count: Some(turn.used.tokens()),
+            tool_call_count: Some(turn.used.tool_calls),
+            started_at: Some(Iso(turn.used.started_at)),
+            subtasks: self.subtasks(id),
+            ..Progress::default()
+        }
+    }
+
+    /// The subtasks under way below a turn.
+    fn subtasks(&self, parent: &Id) -> Vec<Subtask<'_>> {
+        let prefix = format!("{parent}.");
+        let below = self.turns.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        below.map(|(id, turn)| subtask(id, turn)).collect()
+    }
+
+    fn task_status(&self, turn: Option<&Turn>, ended: Option<&Ended>) -> TaskStatus {
+        match (ended.map(|ended| &ended.how), turn.map(|turn| &turn.phase), &self.end) {
+            (Some(How::Completed { .. }), _, _) => TaskStatus::Completed,
+            (Some(How::Failed { .. }), _, _) => TaskStatus::Failed,
+            (Some(How::Cancelled), _, _) | (None, None, Some(End::Cancelled)) => TaskStatus::Cancelled,
+            (Some(How::Skipped { .. }), _, _) | (None, None, Some(_)) => TaskStatus::Skipped,
+            (None, Some(Phase::Reviewing { .. }), _) => TaskStatus::Waiting,
+            (None, Some(_), _) => TaskStatus::Running,
+            (None, None, None) => TaskStatus::Pending,
+        }
+    }
+}
+
+fn subtask<'a>(id: &'a Id, turn: &'a Turn) -> Subtask<'a> {
+    Subtask {
+        id: id.as_str(),
+        title: &turn.title,
+        depth: id.depth(),
+        token_count: turn.used.tokens(),
+        tool_call_count: turn.used.tool_calls,
+    }
+}
+
+impl Ended {
+    fn progress(&self) -> Progress<'_> {
+        let (output, parsed_output, error) = match &self.how {
+            How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
+            How::Failed { reason } | How::Skipped { reason } => (None, None, Some(reason.as_str())),
+            How::Cancelled => (None, None, Some(crate::cause::CANCELLED)),
+        };
+        Progress {
+            model: Some(self.model.as_str()).filter(|model| !model.is_empty()),
+            started_at: Some(self.used.started_at).filter(|at| *at > 0).map(Iso),
+            completed_at: Some(Iso(self.at)),
+            duration_ms: Some(self.duration_ms()),
+            token_count: Some(self.used.tokens()),
+            tool_call_count: Some(self.used.tool_calls),
+            output,
+            parsed_output,
+            error,
+            partial_output: self.partial.as_ref(),
+            truncated: self.truncated,
+            subtasks: Vec::new(),
+        }
+    }
+}
+
+impl Limits {
+    /// What may be used altogether, without what has no limit.
+    fn view(&self) -> LimitsView {
+        let limited = |limit: u64| (limit > 0).then_some(limit);
+        LimitsView {
+            max_total_subtasks: limited(self.subtasks),
+            max_total_llm_calls: limited(self.llm_calls),
+            max_total_tool_calls: limited(self.tool_calls),
+            max_wall_clock_ms: limited(self.wall_clock_ms),
+            max_total_tokens: limited(self.tokens),
+            max_cost_usd: limited(self.cost).map(usd),
+        }
+    }
+}

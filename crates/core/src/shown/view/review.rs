@@ -1,0 +1,74 @@
+//! A review as it is listed.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::event::Timing;
+use crate::requests::spec::OnTimeout;
+use crate::shown::frame::field::{self, Iso};
+use crate::text::Text;
+
+/// Something that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Review {
+    /// The id to decide it by.
+    pub review_id: String,
+    /// The run.
+    pub run_id: String,
+    /// The number of the task, from 1.
+    pub task_index: usize,
+    /// The role of the agent.
+    pub agent_role: String,
+    /// What the agent works on, or asks.
+    pub task_description: String,
+    /// The place of the task in the run.
+    pub turn_id: String,
+    /// The name of the task.
+    pub task_name: String,
+    /// The output that is reviewed; empty before the task.
+    pub task_output: Text,
+    /// Before, while or after the task is done.
+    pub timing: Timing,
+    /// 0: it waits for ever.
+    pub timeout_ms: u64,
+    /// What happens at `expiresAt`; absent when it waits for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<OnTimeout>,
+    /// When it was asked for.
+    pub created_at: Iso,
+    /// Absent when it waits for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Iso>,
+    /// What an agent asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Answers to choose from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<String>>,
+}
+
+impl Review {
+    /// A review that was asked for, in its run.
+    pub(crate) fn of(run: &str, review: field::Review) -> Review {
+        let field::Review { task, review_id, task_output, timing, timeout_ms, on_timeout, .. } = review;
+        let field::TurnPlace { task_index, agent_role, task_description, turn_id } = task.turn;
+        Review {
+            review_id,
+            run_id: run.to_owned(),
+            task_index,
+            agent_role,
+            task_description,
+            turn_id,
+            task_name: task.task_name.unwrap_or_default(),
+            task_output,
+            timing,
+            timeout_ms,
+            on_timeout,
+            created_at: review.created_at,
+            expires_at: review.expires_at,
+            prompt: review.prompt,
+            options: review.options,
+        }
+    }
+}

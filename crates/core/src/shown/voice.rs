@@ -1,0 +1,96 @@
+//! Whose words are shown while something is under way: the part of a live
+//! frame that is the same for a whole model call or tool call.
+
+use std::sync::Arc;
+
+use crate::id::{Id, Millis};
+use crate::shown::frame::chat::Level;
+use crate::shown::frame::field::{Iso, TurnPlace};
+use crate::shown::frame::live::{LiveFrame, ProgressPlace, ToolProgress};
+use crate::state::run::Run;
+
+/// The speaker of live frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Voice {
+    /// A model of a run.
+    Run {
+        /// The run.
+        run_id: Arc<str>,
+        /// The conversation.
+        turn: Arc<TurnPlace>,
+    },
+    /// A model of a chat.
+    Chat(Arc<ChatVoice>),
+    /// A call, and the number of its turn's first event in its thread, if it is a chat's.
+    Call {
+        /// The call.
+        place: ProgressPlace,
+        /// The number.
+        base: Option<u64>,
+    },
+}
+
+/// A model of a chat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatVoice {
+    /// The number of the turn's first event in its thread.
+    pub base: u64,
+    /// The thread.
+    pub thread_id: Arc<str>,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// Where in the turn.
+    pub level: Level,
+    /// The model call.
+    pub call_id: Arc<str>,
+}
+
+impl Voice {
+    /// The frame of words of a run's model.
+    pub fn token(&self, words: &str, at: Millis) -> Option<LiveFrame> {
+        let Voice::Run { run_id, turn } = self else { return None };
+        Some(LiveFrame::Token { run_id: run_id.clone(), turn: turn.clone(), token: words.to_owned(), sent_at: Iso(at) })
+    }
+
+    /// The frame of a call's progress, said at `at` after the event `last`.
+    pub fn progress(&self, at: Millis, last: u64) -> Option<ToolProgress> {
+        let Voice::Call { place, base } = self else { return None };
+        let (sent_at, chat_seq) = match base {
+            Some(base) => (None, Some(base + last)),
+            None => (Some(Iso(at)), None),
+        };
+        let call = place.clone();
+        Some(ToolProgress { call, status: None, message: None, percent_complete: None, sent_at, chat_seq })
+    }
+}
+
+impl Run {
+    /// The voice of a model that is being asked.
+    pub fn voice(&self, run: &str, turn: &Id) -> Voice {
+        match &self.spec.chat {
+            Some(chat) => Voice::Chat(Arc::new(self.chat_voice(chat, run, turn))),
+            None => Voice::Run { run_id: run.into(), turn: Arc::new(self.turn_place(turn)) },
+        }
+    }
+
+    /// The voice of a call that is under way.
+    pub fn progress_voice(&self, run: &str, call: &Id) -> Voice {
+        let (name, _) = self.asked_call(call);
+        let place = match &self.spec.chat {
+            Some(chat) => ProgressPlace::Chat {
+                thread_id: chat.thread.as_str().into(),
+                turn_id: run.into(),
+                level: self.call_level(call),
+                tool_call_id: self.chat.name(call).to_owned(),
+                name,
+            },
+            None => ProgressPlace::Run {
+                run_id: run.into(),
+                turn: self.caller(call),
+                call_id: call.to_string(),
+                tool_name: name,
+            },
+        };
+        Voice::Call { place, base: self.spec.chat.as_ref().map(|chat| chat.base) }
+    }
+}

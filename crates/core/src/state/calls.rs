@@ -1,0 +1,208 @@
+//! The calls of one reply. Those that may run side by side go first, up to a
+//! cap; the rest follow one at a time. Results are read back in the order the
+//! model asked, whatever the order they came in.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::decisions::own_tool::OwnTool;
+use crate::id::Millis;
+use crate::message::{Call, Outcome};
+use crate::requests::catalog::ToolInfo;
+
+/// Calls under way, in the order the model asked for them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Calls {
+    slots: Vec<(Call, Slot)>,
+    /// Indices `next` must do something about.
+    todo: BTreeSet<usize>,
+    /// Calls that wait until everything before them is over.
+    queue: VecDeque<usize>,
+    /// Calls of the batch, or the one of the queue, that have no outcome yet.
+    running: usize,
+    /// How many have still to be announced.
+    pub(crate) to_announce: usize,
+    /// Whether the budget has been charged for them, all together.
+    pub(crate) claimed: bool,
+}
+
+/// Where a call stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Slot {
+    /// Nothing has happened yet.
+    Waiting,
+    /// A tool is doing it, in this epoch.
+    Dispatched,
+    /// A tool was doing it when the owner went away.
+    Orphaned,
+    /// A subtask is doing it.
+    Delegated,
+    /// A person is asked.
+    Asking,
+    /// A person says it may be made.
+    Approved,
+    /// The client is asked to make it, until then.
+    AtClient {
+        /// When it is given up.
+        due: Millis,
+    },
+    /// A person has answered; the model is to be told.
+    Heard(Outcome),
+    /// It is over.
+    Returned(Outcome),
+}
+
+impl Calls {
+    /// The calls of a reply; at most `side_by_side` (0 = any number) start together.
+    pub(crate) fn new<'a>(
+        calls: impl Iterator<Item = &'a Call>,
+        tool: impl Fn(&str) -> Option<Arc<ToolInfo>>,
+        side_by_side: u32,
+    ) -> Calls {
+        let slots: Vec<_> = calls.map(|call| (call.clone(), Slot::Waiting)).collect();
+        let serial = |call: &Call| tool(&call.tool).is_some_and(|tool| !tool.parallel_safe || tool.lock.is_some());
+        let (mut todo, mut queue) = (BTreeSet::new(), VecDeque::new());
+        // What ends a turn comes after everything else it asked for.
+        let (mut surplus, mut finish) = (VecDeque::new(), VecDeque::new());
+        for (index, (call, _)) in slots.iter().enumerate() {
+            if OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask) {
+                finish.push_back(index);
+            } else if serial(call) {
+                queue.push_back(index);
+            } else if side_by_side > 0 && todo.len() >= side_by_side as usize {
+                surplus.push_back(index);
+            } else {
+                todo.insert(index);
+            }
+        }
+        queue.append(&mut surplus);
+        queue.append(&mut finish);
+        let mut calls = Calls { running: todo.len(), slots, todo, queue, to_announce: 0, claimed: false };
+        calls.advance();
+        calls
+    }
+
+    /// Positions of the calls nobody works on and that have no outcome: those
+    /// that must be given up when the turn is stopped.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = usize> {
+        let is_idle = |slot: &Slot| match slot {
+            Slot::Waiting | Slot::Asking | Slot::Approved | Slot::AtClient { .. } | Slot::Heard(_) => true,
+            Slot::Dispatched | Slot::Orphaned | Slot::Delegated | Slot::Returned(_) => false,
+        };
+        self.slots.iter().enumerate().filter(move |(_, (_, slot))| is_idle(slot)).map(|(index, _)| index)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The calls `next` must do something about.
+    pub(crate) fn todo(&self) -> impl Iterator<Item = (usize, &Call, &Slot)> {
+        self.todo.iter().filter_map(|&index| self.slots.get(index).map(|(call, slot)| (index, call, slot)))
+    }
+
+    /// The call at `index` and where it stands.
+    pub(crate) fn get(&self, index: usize) -> Option<(&Call, &Slot)> {
+        self.slots.get(index).map(|(call, slot)| (call, slot))
+    }
+
+    /// Moves one call on.
+    pub(crate) fn set(&mut self, index: usize, to: Slot) {
+        self.claimed = true;
+        let Some((_, slot)) = self.slots.get_mut(index) else { return };
+        let ends = matches!(to, Slot::Returned(_)) && !matches!(slot, Slot::Returned(_));
+        let goes_on = matches!(to, Slot::Heard(_) | Slot::Approved);
+        *slot = to;
+        self.todo.remove(&index);
+        if goes_on {
+            self.todo.insert(index);
+        }
+        if ends {
+            self.running = self.running.saturating_sub(1);
+            self.advance();
+        }
+    }
+
+    /// The owner is gone: what its tools were doing is nobody's.
+    pub(crate) fn orphan(&mut self) {
+        for (index, (_, slot)) in self.slots.iter_mut().enumerate() {
+            if *slot == Slot::Dispatched {
+                *slot = Slot::Orphaned;
+                self.todo.insert(index);
+            }
+        }
+    }
+
+    /// Calls that a tool is doing, or was doing when its owner went away.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = usize> {
+        let begun = |(_, (_, slot)): &(usize, &(Call, Slot))| matches!(slot, Slot::Dispatched | Slot::Orphaned);
+        self.slots.iter().enumerate().filter(begun).map(|(index, _)| index)
+    }
+
+    /// Every call with its outcome, once all have one.
+    pub(crate) fn results(&self) -> Option<impl Iterator<Item = (usize, &Call, &Outcome)>> {
+        let over = self.running == 0 && self.queue.is_empty();
+        over.then(|| {
+            self.slots.iter().enumerate().filter_map(|(index, (call, slot))| match slot {
+                Slot::Returned(outcome) => Some((index, call, outcome)),
+                Slot::Waiting
+                | Slot::Dispatched
+                | Slot::Orphaned
+                | Slot::Delegated
+                | Slot::Asking
+                | Slot::Approved
+                | Slot::AtClient { .. }
+                | Slot::Heard(_) => None,
+            })
+        })
+    }
+
+    fn advance(&mut self) {
+        if self.running == 0
+            && let Some(index) = self.queue.pop_front()
+        {
+            self.running = 1;
+            self.todo.insert(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(tool: &str) -> Call {
+        Call { provider_id: String::new(), tool: tool.to_owned(), args: "{}".into(), native: None }
+    }
+
+    fn calls(tools: &[&str], side_by_side: u32) -> Calls {
+        let asked: Vec<Call> = tools.iter().map(|tool| call(tool)).collect();
+        let info =
+            |name: &str| Some(Arc::new(ToolInfo { parallel_safe: !name.starts_with('w'), ..ToolInfo::new(name, "") }));
+        Calls::new(asked.iter(), info, side_by_side)
+    }
+
+    fn todo(calls: &Calls) -> Vec<usize> {
+        calls.todo().map(|(index, _, _)| index).collect()
+    }
+
+    #[test]
+    fn what_may_run_together_goes_first_then_the_rest_one_by_one() {
+        let mut calls = calls(&["a", "w1", "b", "w2", "c"], 2);
+        let answer = || Slot::Returned(Outcome::answer("ok"));
+        assert_eq!(todo(&calls), [0, 2]);
+        calls.set(2, answer());
+        assert_eq!(todo(&calls), [0], "the queue waits for the whole batch");
+        calls.set(0, answer());
+        assert_eq!(todo(&calls), [1]);
+        calls.set(1, answer());
+        assert_eq!(todo(&calls), [3]);
+        calls.set(3, answer());
+        assert_eq!(todo(&calls), [4], "what did not fit the batch comes last");
+        assert!(calls.results().is_none());
+        calls.set(4, answer());
+        let order: Vec<usize> = calls.results().unwrap().map(|(index, _, _)| index).collect();
+        assert_eq!(order, [0, 1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,45 @@
+//! A task that is over: how it ended, and what it left.
+
+use serde_json::Value;
+
+use crate::id::Millis;
+use crate::state::turn::{Turn, Used};
+use crate::text::Text;
+
+/// A task that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) at: Millis,
+    pub(crate) used: Used,
+    pub(crate) model: String,
+    /// What was said of an answer that was never complete.
+    pub(crate) partial: Option<Text>,
+    /// Whether its output is an answer that was cut and taken all the same.
+    pub(crate) truncated: bool,
+}
+
+/// How a task ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum How {
+    Completed { output: Text, parsed: Option<Value> },
+    Failed { reason: String },
+    Cancelled,
+    Skipped { reason: String },
+}
+
+impl Ended {
+    /// A task whose turn ended like this.
+    pub(crate) fn of(how: How, at: Millis, turn: &Turn) -> Ended {
+        let (partial, truncated) = match how {
+            How::Completed { .. } => (None, turn.unfinished.truncated),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (turn.unfinished.partial(), false),
+        };
+        Ended { how, at, used: turn.used, model: turn.model.clone(), partial, truncated }
+    }
+
+    /// A task that was not begun.
+    pub(crate) fn without_turn(how: How, at: Millis) -> Ended {
+        Ended { how, at, used: Used::default(), model: String::new(), partial: None, truncated: false }
+    }
+}

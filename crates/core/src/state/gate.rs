@@ -1,0 +1,343 @@
+//! Reviews, as the fold sees them: a turn stops at a gate, and goes on, starts
+//! over or ends there by the first word of a person or of the clock.
+
+use std::fmt;
+
+use crate::cause::{Cause, TaskFailure};
+use crate::decisions::human;
+use crate::event::{CancelMode, Decision, End, Exit, Fact, Timing};
+use crate::id::{Id, Millis};
+use crate::message::Outcome;
+use crate::requests::spec::{OnTimeout, Review, ReviewRule, Task};
+use crate::state::calls::Slot;
+use crate::state::run::{Run, Timer};
+use crate::state::turn::{Phase, Turn};
+use crate::text::Text;
+
+/// A review, from its opening on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReviewState {
+    pub(crate) turn: Id,
+    pub(crate) timing: Timing,
+    pub(crate) opened_at: Millis,
+    pub(crate) due: Option<Millis>,
+    pub(crate) on_timeout: Option<OnTimeout>,
+    /// The word that holds; absent while open.
+    pub(crate) verdict: Option<ReviewOutcome>,
+}
+
+impl ReviewState {
+    pub(crate) fn new(
+        (turn, timing): (&Id, Timing),
+        at: Millis,
+        due: Option<Millis>,
+        on_timeout: Option<OnTimeout>,
+    ) -> Self {
+        ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None }
+    }
+
+    /// The action that ends the review at `due`; none while it waits for a person.
+    pub(crate) fn action(&self) -> Option<OnTimeout> {
+        // Reviews of earlier versions name an action although they never expire.
+        self.on_timeout.filter(|_| self.due.is_some())
+    }
+}
+
+/// How long a review of `task` waits, and what happens then; none: it waits for
+/// a person. Silence approves what a task demands only where that was written.
+pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(Millis, OnTimeout)> {
+    let demanded = match timing {
+        Timing::BeforeExecution => true,
+        Timing::AfterExecution => task.review == Some(ReviewRule::Required),
+        // A question is no approval: unanswered, the agent is told so.
+        Timing::DuringExecution => false,
+    };
+    let usual = task.review_timeout_ms.unwrap_or(review.timeout_ms);
+    let (timeout, then) = match (review.on_timeout, demanded) {
+        (Some(written), _) => (usual, written),
+        (None, true) => (task.review_timeout_ms.unwrap_or(0), OnTimeout::ExitEarly),
+        (None, false) => (usual, OnTimeout::Continue),
+    };
+    (timeout > 0).then_some((timeout, then))
+}
+
+/// Where a review stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has decided.
+    Open,
+    /// It ended like this.
+    Decided(ReviewOutcome),
+}
+
+/// The end of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewOutcome {
+    /// The run goes on.
+    Continue,
+    /// The run goes on with another output.
+    Edit,
+    /// The run ends here.
+    ExitEarly,
+    /// The task is done again.
+    Reject,
+    /// Nobody decided in time.
+    TimedOut,
+    /// There was nothing to decide any more.
+    Closed,
+}
+
+impl ReviewOutcome {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReviewOutcome::Continue => "CONTINUE",
+            ReviewOutcome::Edit => "EDIT",
+            ReviewOutcome::ExitEarly => "EXIT_EARLY",
+            ReviewOutcome::Reject => "REJECT",
+            ReviewOutcome::TimedOut => "TIMED_OUT",
+            ReviewOutcome::Closed => "CLOSED",
+        }
+    }
+}
+
+impl fmt::Display for ReviewOutcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+impl From<&Decision> for ReviewOutcome {
+    fn from(decision: &Decision) -> ReviewOutcome {
+        match decision {
+            Decision::Continue => ReviewOutcome::Continue,
+            Decision::Edit { .. } => ReviewOutcome::Edit,
+            Decision::ExitEarly => ReviewOutcome::ExitEarly,
+            Decision::Reject { .. } => ReviewOutcome::Reject,
+        }
+    }
+}
+
+impl Fact {
+    /// Whether work begins or goes on with it, which takes a slot. Everything
+    /// else settles what has happened and can be recorded without one.
+    pub(crate) fn needs_slot(&self) -> bool {
+        match self {
+            Fact::RunStarted
+            | Fact::BeltComposed { .. }
+            | Fact::TaskStarted { .. }
+            | Fact::PromptBuilt { .. }
+            | Fact::ChoreBegun { .. }
+            | Fact::ReflectionBegun { .. }
+            | Fact::ModelAsked { .. }
+            | Fact::ModelRetried { .. }
+            | Fact::AnswerTruncated { .. }
+            | Fact::AnswerEmpty { .. }
+            | Fact::HistoryDropped { .. }
+            | Fact::OutputRejected { .. }
+            | Fact::LastRoundBegun { .. }
+            | Fact::LoopNoticed { .. }
+            | Fact::ToolDispatched { .. }
+            | Fact::SubtaskStarted { .. }
+            | Fact::FinishDemanded { .. }
+            | Fact::DelegationStarted { .. }
+            | Fact::DirectiveDelivered { .. }
+            | Fact::Chat(_) => true,
+            Fact::RunAccepted { .. }
+            | Fact::RunAdopted { .. }
+            | Fact::RunForked { .. }
+            | Fact::ModelReplied { .. }
+            | Fact::UsageCounted { .. }
+            | Fact::ModelFailed { .. }
+            | Fact::CallCharged { .. }
+            | Fact::DelegationEnded { .. }
+            | Fact::DelegationRefused { .. }
+            | Fact::ToolReturned { .. }
+            | Fact::FileChanged { .. }
+            | Fact::ReviewOpened { .. }
+            | Fact::ReviewDecided { .. }
+            | Fact::ReviewTimedOut { .. }
+            | Fact::ReviewClosed { .. }
+            | Fact::TaskCompleted { .. }
+            | Fact::TaskFailed { .. }
+            | Fact::TaskSkipped { .. }
+            | Fact::DirectiveGiven { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::CancelRequested { .. }
+            | Fact::RunPaused { .. }
+            | Fact::RunResumed { .. }
+            | Fact::BudgetExceeded { .. }
+            | Fact::RunEnded { .. } => false,
+        }
+    }
+}
+
+impl Run {
+    /// Where a review stands; `None` when there never was such a review.
+    pub fn review_standing(&self, review: u32) -> Option<Standing> {
+        let state = self.reviews.get(review as usize)?;
+        Some(state.verdict.map_or(Standing::Open, Standing::Decided))
+    }
+
+    /// Whether the run holds no slot, or is about to give it back, because
+    /// nothing but reviews was open; until its work goes on, it stays so.
+    pub fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    /// Notes after each fact whether the run is parked.
+    pub(crate) fn park(&mut self, fact: &Fact) {
+        let stays = self.parked && !fact.needs_slot();
+        self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
+    }
+
+    /// Whether time counts: not while the run is paused, has no slot, or only
+    /// people are waited for.
+    pub(crate) fn works(&self) -> bool {
+        self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
+    }
+
+    /// Whether people were asked and no turn can go on without them.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.in_flight == 0
+            && self.wants.is_empty()
+            && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
+            && !(self.open_reviews.is_empty() && self.chat.open.is_empty())
+    }
+
+    /// Whether reviews are open and nothing else could go on.
+    pub(crate) fn waits_for_reviews(&self) -> bool {
+        let begins_another = self.stop.is_none() && self.graph.ready().next().is_some();
+        !self.open_reviews.is_empty() && self.waits_for_people() && !begins_another
+    }
+
+    pub(crate) fn opened(&mut self, review: u32, state: ReviewState) {
+        if let Some(due) = state.due {
+            self.timers.insert((due, Timer::Review(review)));
+        }
+        let (id, timing) = (state.turn.clone(), state.timing);
+        self.reviews.push(state);
+        self.open_reviews.insert(review);
+        if timing == Timing::DuringExecution {
+            self.claim_calls(&id);
+            return self.set(&id, Slot::Asking);
+        }
+        if !self.turns.contains_key(&id) {
+            self.graph.start(id.task_index());
+            self.open_turn(&id);
+        }
+        self.change(&id, |turn| turn.phase = Phase::Reviewing { review, output: turn.output() });
+    }
+
+    /// Takes a review off the list; the turn or call and the output it was about.
+    fn settle_review(&mut self, review: u32, verdict: ReviewOutcome) -> Option<(Id, Timing, Text)> {
+        let state = self.reviews.get_mut(review as usize)?;
+        state.verdict = Some(verdict);
+        if let Some(due) = state.due {
+            self.timers.remove(&(due, Timer::Review(review)));
+        }
+        self.open_reviews.remove(&review);
+        let (id, timing) = (state.turn.clone(), state.timing);
+        let output = self.turns.get(&id).map(Turn::output).unwrap_or_default();
+        Some((id, timing, output))
+    }
+
+    pub(crate) fn decided(&mut self, review: u32, decision: &Decision) {
+        let Some((id, timing, output)) = self.settle_review(review, decision.into()) else { return };
+        if timing == Timing::DuringExecution {
+            return match human::heard(decision) {
+                Some(outcome) => self.set(&id, Slot::Heard(outcome)),
+                None => self.wind_down(End::Completed { exit: Exit::UserExitEarly }, CancelMode::Now),
+            };
+        }
+        match decision {
+            Decision::Continue => self.pass(&id, timing, output),
+            Decision::Edit { output: edited } => {
+                let is_answer = timing == Timing::AfterExecution;
+                // A person's words are whole, whatever the model's were.
+                self.change(&id, |turn| turn.unfinished.truncated &= !is_answer);
+                self.pass(&id, timing, if is_answer { edited.clone() } else { output });
+            }
+            Decision::ExitEarly => self.exit_early(&id, timing, output, Exit::UserExitEarly),
+            Decision::Reject { feedback } => self.change(&id, |turn| {
+                turn.revision = Some((feedback.clone(), output));
+                turn.start_over(match timing {
+                    Timing::BeforeExecution => Phase::Start,
+                    Timing::DuringExecution | Timing::AfterExecution => Phase::Prompt,
+                });
+            }),
+        }
+    }
+
+    pub(crate) fn timed_out(&mut self, review: u32, action: OnTimeout) {
+        let Some((id, timing, output)) = self.settle_review(review, ReviewOutcome::TimedOut) else { return };
+        if timing == Timing::DuringExecution {
+            return self.unheard(&id, action);
+        }
+        match action {
+            OnTimeout::Continue => self.pass(&id, timing, output),
+            OnTimeout::ExitEarly => self.exit_early(&id, timing, output, Exit::Timeout),
+            OnTimeout::Fail => self.change(&id, |turn| {
+                turn.phase = Phase::Failing(TaskFailure::new(Cause::ReviewTimedOut, "nobody reviewed it in time"));
+            }),
+        }
+    }
+
+    /// Nobody answered a call's question in time.
+    fn unheard(&mut self, call: &Id, action: OnTimeout) {
+        match action {
+            OnTimeout::Continue => {
+                let words = "Nobody answered in time. Go on with what you know, or say what is missing.";
+                self.set(call, Slot::Heard(Outcome::failed(words)));
+            }
+            OnTimeout::ExitEarly => self.wind_down(End::Completed { exit: Exit::Timeout }, CancelMode::Now),
+            OnTimeout::Fail => {
+                let error = "nobody answered a question in time".to_owned();
+                self.wind_down(End::Failed { error }, CancelMode::Now);
+            }
+        }
+    }
+
+    pub(crate) fn closed(&mut self, review: u32) {
+        let Some((id, timing, _)) = self.settle_review(review, ReviewOutcome::Closed) else { return };
+        if timing == Timing::DuringExecution {
+            return self.set(&id, Slot::Heard(Outcome::failed("the run was stopped before anybody answered")));
+        }
+        self.change(&id, |turn| turn.phase = Phase::Failing(TaskFailure::cancelled()));
+    }
+
+    /// Open reviews wait from now on, as long as they waited at first.
+    pub(crate) fn reopen_reviews(&mut self) {
+        for review in &self.open_reviews {
+            let Some(state) = self.reviews.get_mut(*review as usize) else { continue };
+            if let Some(due) = state.due {
+                self.timers.remove(&(due, Timer::Review(*review)));
+                let due = self.at.saturating_add(due.saturating_sub(state.opened_at));
+                state.due = Some(due);
+                self.timers.insert((due, Timer::Review(*review)));
+            }
+            state.opened_at = self.at;
+        }
+    }
+
+    /// The reviewed turn goes on.
+    fn pass(&mut self, id: &Id, timing: Timing, output: Text) {
+        self.change(id, |turn| {
+            turn.phase = match timing {
+                Timing::BeforeExecution => Phase::Start,
+                Timing::DuringExecution | Timing::AfterExecution => Phase::Approved(output),
+            };
+        });
+    }
+
+    /// The reviewed turn keeps what it has, and no other task starts.
+    fn exit_early(&mut self, id: &Id, timing: Timing, output: Text, exit: Exit) {
+        match timing {
+            Timing::DuringExecution | Timing::AfterExecution => self.pass(id, timing, output),
+            Timing::BeforeExecution => {
+                self.change(id, |turn| turn.phase = Phase::Skipping("a reviewer ended the run before it".to_owned()));
+            }
+        }
+        self.wind_down(End::Completed { exit }, CancelMode::AfterTask);
+    }
+}

@@ -1,0 +1,13 @@
+//! Where a run stands: a fold over its events. Only `Run::apply` changes it; the
+//! other rooms read it through methods.
+
+pub mod budget;
+pub(crate) mod calls;
+pub(crate) mod ended;
+pub mod gate;
+pub(crate) mod graph;
+pub mod memory;
+pub mod run;
+pub(crate) mod settling;
+pub(crate) mod stopwatch;
+pub mod turn;

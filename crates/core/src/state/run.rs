@@ -1,0 +1,614 @@
+//! A run as a fold over its events. [`Run::apply`] never fails and never
+//! decides; it keeps at hand what `next` needs (ready tasks, turns that want
+//! something, timers, calls in flight), so `next` costs what is runnable and
+//! not what exists. Replaying a log rebuilds exactly the same value.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::chat;
+use crate::decisions::answer::Completeness;
+use crate::decisions::output;
+use crate::decisions::prompt;
+use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin};
+use crate::id::{Id, Millis};
+use crate::message::{Reply, Spent, Usage};
+use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::requests::spec::{OnError, Spec, Task, Workflow};
+use crate::state::budget::{Budget, Claim};
+use crate::state::calls::Slot;
+pub(crate) use crate::state::ended::{Ended, How};
+use crate::state::gate::ReviewState;
+use crate::state::graph::Graph;
+use crate::state::stopwatch::Stopwatch;
+use crate::state::turn::{Phase, Turn, Used, Want};
+use crate::text::Text;
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub(crate) ensemble_id: String,
+    /// Where its first events were taken from.
+    pub(crate) origin: Option<Origin>,
+    /// How many of its first events are copies.
+    pub(crate) copied: u64,
+    /// Tasks that ended in the run its first events were taken from.
+    pub(crate) inherited: BTreeSet<usize>,
+    pub(crate) spec: Arc<Spec>,
+    pub(crate) models: Models,
+    pub(crate) belt: Belt,
+    /// What names that are looked up stood for when their tasks began.
+    pub(crate) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
+    /// Names of the tools it was accepted with, whatever they look like.
+    pub(crate) own: BTreeSet<String>,
+    /// Who was handed work, in order.
+    pub(crate) errands: Vec<usize>,
+    pub(crate) graph: Graph,
+    /// Turns under way, tasks and subtasks alike: recursion is data.
+    pub(crate) turns: BTreeMap<Id, Turn>,
+    /// What each of them wants, by what it needs for it.
+    pub(crate) wants: Wants,
+    /// When something must be looked at without anybody asking.
+    pub(crate) timers: BTreeSet<(Millis, Timer)>,
+    /// Tasks that are over, by position, and in the order they ended.
+    pub(crate) tasks: BTreeMap<usize, Ended>,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) failed: usize,
+    /// Results that models were shown only the beginning of.
+    pub(crate) cut: BTreeMap<String, Text>,
+    /// Reviews, open and decided.
+    pub(crate) reviews: Vec<ReviewState>,
+    pub(crate) open_reviews: BTreeSet<u32>,
+    /// Whether its slot is somebody else's while only reviews are open.
+    pub(crate) parked: bool,
+    pub(crate) directives: Vec<Directive>,
+    pub(crate) budget: Budget,
+    pub(crate) totals: Used,
+    /// What calls under way may take out of the budget.
+    pub(crate) lent: BTreeMap<Id, Claim>,
+    /// Calls of which nobody knows whether they happened.
+    pub(crate) in_doubt: usize,
+    pub(crate) unpriced: BTreeSet<String>,
+    /// What there is beside, when it is a turn of a chat.
+    pub(crate) chat: chat::State,
+    /// Model and tool calls this epoch's owner has under way.
+    pub(crate) in_flight: usize,
+    pub(crate) epoch: u64,
+    pub(crate) accepted_at: Millis,
+    /// When it first had an owner; until then it waited for its turn.
+    pub(crate) began_at: Option<Millis>,
+    pub(crate) started_at: Option<Millis>,
+    pub(crate) at: Millis,
+    /// Events applied so far, which is the number of the next one.
+    pub(crate) events: u64,
+    pub(crate) clock: Stopwatch,
+    /// The model every later call goes to.
+    pub(crate) switched: Option<String>,
+    pub(crate) cancel: Option<CancelMode>,
+    pub(crate) paused: bool,
+    /// Why nothing new may begin, and how soon: the run winds down to this end.
+    pub(crate) stop: Option<(End, CancelMode)>,
+    pub(crate) end: Option<End>,
+}
+
+/// Turns by what they need before they can go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wants {
+    pub(crate) attention: BTreeSet<Id>,
+    pub(crate) models: BTreeMap<String, BTreeSet<Id>>,
+    pub(crate) locks: BTreeMap<String, BTreeSet<Id>>,
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Review(u32),
+    Approval(u32),
+    Client(Id),
+    Retry(Id),
+}
+
+impl Run {
+    /// Rebuilds a run from its log.
+    pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Run {
+        let mut run = Run::default();
+        events.into_iter().for_each(|event| run.apply(event));
+        run
+    }
+
+    /// Moves the run past one event.
+    pub fn apply(&mut self, event: &Event) {
+        let before = self.at;
+        self.at = event.at;
+        self.events += 1;
+        match &event.fact {
+            Fact::RunAccepted { .. } => self.accepted(&event.fact),
+            Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
+            Fact::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
+            Fact::RunStarted => self.started_at = Some(event.at),
+            Fact::BeltComposed { task, tools } => self.belt_composed(*task, tools),
+            Fact::TaskStarted { turn } => self.started(turn),
+            Fact::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
+            Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
+            Fact::ReflectionBegun { turn } => self.change(turn, Turn::reflect),
+            Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
+            Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
+            Fact::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
+                self.replied(turn, (reply, *completeness), usage.as_ref(), *latency_ms);
+            }
+            Fact::AnswerTruncated { turn, then, in_call } => self.change(turn, |turn| turn.truncated(*then, *in_call)),
+            Fact::AnswerEmpty { turn, then } => self.change(turn, |turn| turn.said_nothing(*then)),
+            Fact::UsageCounted { turn, used } => self.settle(turn, used),
+            Fact::ModelFailed { turn, failure, then, .. } => {
+                self.model_failed(turn, failure.charged, then, &failure.to_string())
+            }
+            Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
+            Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
+            Fact::LastRoundBegun { turn } => self.change(turn, Turn::last_round),
+            Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
+            Fact::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
+            Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
+                self.subtask(call, title, tools);
+                schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
+                self.opened_with(call, system, user);
+            }
+            Fact::FinishDemanded { turn } => self.change(turn, Turn::nudge),
+            Fact::DelegationStarted { call, worker, task, system, user } => {
+                self.delegated(call, *worker, task);
+                self.opened_with(call, system, user);
+            }
+            Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
+            Fact::DelegationRefused { call, .. } => self.claim_calls(call),
+            Fact::CallCharged { call, spent } => self.charged(call, spent),
+            Fact::ToolReturned { call, outcome, duration_ms, cause } => {
+                self.returned(call, (outcome, cause), *duration_ms)
+            }
+            Fact::FileChanged { .. } => {}
+            Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
+                self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
+            }
+            Fact::ReviewDecided { review, decision, .. } => self.decided(*review, decision),
+            Fact::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
+            Fact::ReviewClosed { review } => self.closed(*review),
+            Fact::TaskCompleted { turn } => self.completed(turn),
+            Fact::TaskFailed { turn, reason, cancelled, .. } => self.failed(turn, reason, *cancelled),
+            Fact::TaskSkipped { turn, reason } => self.skipped(turn, reason),
+            Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
+            Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
+            Fact::ModelSwitched { models, .. } => self.switched(models),
+            Fact::CancelRequested { mode, .. } => self.cancelled(*mode),
+            Fact::RunPaused { .. } => self.paused = true,
+            Fact::RunResumed { .. } => self.paused = false,
+            Fact::BudgetExceeded { .. } => {
+                self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
+            }
+            Fact::Chat(fact) => self.chat_applied(fact),
+            Fact::RunEnded { end } => self.end = Some(end.clone()),
+        }
+        self.note(event);
+        self.park(&event.fact);
+        self.set_clock();
+    }
+
+    /// Time of work passes while the run works.
+    fn set_clock(&mut self) {
+        let working = self.works();
+        self.clock.set(working, self.at);
+    }
+
+    /// True when nothing can follow.
+    pub fn ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// True when whatever is under way should be dropped.
+    pub fn stopping(&self) -> bool {
+        self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
+    }
+
+    /// How often the run was adopted.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Whether answers or arguments are held against schemas in it.
+    pub fn validates(&self) -> bool {
+        !self.belt.is_empty() || self.spec.tasks.iter().any(|task| task.output_schema.is_some())
+    }
+
+    /// What was asked for.
+    pub fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    /// What the run has used and promised.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Calls of which nobody knows whether they happened.
+    pub fn in_doubt(&self) -> usize {
+        self.in_doubt
+    }
+
+    /// What the run has used, as far as it is known; what is not known counts
+    /// as what was set aside for it.
+    pub fn spent(&self) -> Spent {
+        let Used { usage, input_cost, output_cost, .. } = self.totals;
+        let known = Spent { usage, input_cost, output_cost };
+        let tokens = self.budget.tokens_committed().saturating_sub(known.claim().tokens);
+        let cost = self.budget.cost_committed().saturating_sub(known.claim().cost);
+        let usage = Usage { output: usage.output.saturating_add(tokens), ..usage };
+        Spent { usage, output_cost: output_cost.saturating_add(cost), ..known }
+    }
+
+    /// The turns under way.
+    pub fn turns(&self) -> &BTreeMap<Id, Turn> {
+        &self.turns
+    }
+
+    fn accepted(&mut self, fact: &Fact) {
+        let Fact::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
+        self.copied = *copied;
+        ensemble_id.clone_into(&mut self.ensemble_id);
+        self.spec = spec.clone();
+        self.models = models.clone();
+        self.belt = belt.clone();
+        self.own = belt.keys().cloned().collect();
+        self.graph = Graph::of(spec);
+        self.budget = Budget::new(&spec.limits);
+        self.accepted_at = self.at;
+    }
+
+    fn adopted(&mut self, epoch: u64, before: Millis) {
+        self.epoch = epoch;
+        self.began_at = self.began_at.or(Some(self.at));
+        self.clock.set(false, before);
+        self.orphan();
+    }
+
+    /// Whatever is under way is nobody's.
+    pub(crate) fn orphan(&mut self) {
+        self.in_flight = 0;
+        let ids: Vec<Id> = self.turns.keys().cloned().collect();
+        for id in ids {
+            let claim = self.turns.get_mut(&id).and_then(Turn::orphan);
+            if let Some(claim) = claim {
+                self.budget.settle(&claim, &claim);
+            }
+            self.change(&id, |_turn| {});
+        }
+    }
+
+    fn started(&mut self, id: &Id) {
+        self.graph.start(id.task_index());
+        if !self.turns.contains_key(id) {
+            self.open_turn(id);
+        }
+        let at = self.at;
+        let tools = self.spec.tasks.get(id.task_index()).map(|task| self.tools_of(id.task_index(), task));
+        self.change(id, |turn| {
+            turn.tools = tools.unwrap_or_default();
+            turn.used.started_at = at;
+            turn.phase = Phase::Prompt;
+        });
+    }
+
+    pub(crate) fn open_turn(&mut self, id: &Id) {
+        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let tools = self.tools_of(id.task_index(), task);
+        let turn = Turn::new(&task.name, id.task_index(), tools, self.at);
+        self.turns.insert(id.clone(), turn);
+    }
+
+    fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
+        let anew = tools.iter().filter(|tool| !self.own.contains(&tool.name));
+        self.belt.extend(anew.map(|tool| (tool.name.clone(), tool.clone())));
+        self.composed.insert(task, tools.to_vec());
+    }
+
+    /// Whether a name was a tool's when the run was accepted.
+    pub(crate) fn accepted_belt(&self, name: &str) -> bool {
+        self.own.contains(name)
+    }
+
+    fn dispatched(&mut self, call: &Id, lent: Option<&Claim>) {
+        self.in_flight += 1;
+        self.claim_calls(call);
+        self.set(call, Slot::Dispatched);
+        // What a dead owner lent to the same call is still lent.
+        if let Some(lent) = lent.filter(|_| !self.lent.contains_key(call)) {
+            let _fits = self.budget.claim(lent);
+            self.lent.insert(call.clone(), *lent);
+        }
+    }
+
+    /// Whoever did the call could use what it was lent; if it says it used
+    /// more, that is not the run's to pay.
+    fn charged(&mut self, call: &Id, spent: &Spent) {
+        let lent = self.lent.remove(call).unwrap_or_default();
+        let most = |used: u64, lent: u64| if lent == 0 { used } else { used.min(lent) };
+        let used = spent.claim();
+        let used = Claim { tokens: most(used.tokens, lent.tokens), cost: most(used.cost, lent.cost) };
+        self.budget.settle(&lent, &used);
+        if let Some((turn, _)) = call.parent() {
+            self.count(&turn, |used| used.absorb(spent));
+        }
+    }
+
+    fn subtask(&mut self, call: &Id, title: &str, tools: &[String]) {
+        let _fits = self.budget.claim_subtask();
+        self.claim_calls(call);
+        let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
+        let (worker, delegations) = self.above(call);
+        let mut turn = Turn::new(title, worker, tools, self.at);
+        turn.delegations = delegations;
+        turn.memory = self.memory_above(call);
+        self.set(call, Slot::Delegated);
+        self.turns.insert(call.clone(), turn);
+    }
+
+    /// Whose turn a call was made in, and how often work was handed on to it.
+    fn above(&self, call: &Id) -> (usize, u32) {
+        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        parent.map_or((call.task_index(), 0), |parent| (parent.worker, parent.delegations))
+    }
+
+    fn delegated(&mut self, call: &Id, worker: usize, task: &str) {
+        self.errands.push(worker);
+        self.subtask(call, task, &[]);
+        let tools = self.spec.tasks.get(worker).map(|task| self.tools_of(worker, task)).unwrap_or_default();
+        self.change(call, |turn| {
+            (turn.worker, turn.delegations, turn.tools) = (worker, turn.delegations + 1, tools);
+        });
+    }
+
+    /// Work that was handed over is kept under the name of whoever did it.
+    fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
+        let Some(turn) = self.turns.get(call).filter(|_| error.is_none()) else { return };
+        let how = How::Completed { output: turn.output(), parsed: None };
+        let ended = Ended::of(how, self.at, turn);
+        if self.spec.workflow == Workflow::Hierarchical {
+            self.outputs.push(turn.worker);
+            self.inherited.remove(&turn.worker);
+            self.tasks.insert(turn.worker, ended);
+        }
+    }
+
+    fn asked(&mut self, id: &Id, model: &str, claim: &Claim) {
+        if self.models.get(model).is_none_or(|model| model.price.is_none()) {
+            self.unpriced.insert(model.to_owned());
+        }
+        let _fits = self.budget.claim_call();
+        self.hold(id, claim);
+        self.change(id, |turn| model.clone_into(&mut turn.model));
+        self.count(id, |used| used.llm_calls += 1);
+    }
+
+    fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
+        self.hold(id, claim);
+        self.change(id, |turn| turn.attempt = attempt);
+    }
+
+    /// A model call is under way, with this much set aside for it.
+    fn hold(&mut self, id: &Id, claim: &Claim) {
+        let _fits = self.budget.claim(claim);
+        self.in_flight += 1;
+        self.clear_retry(id);
+        let at = self.at;
+        self.change(id, |turn| (turn.phase, turn.claim, turn.since) = (Phase::Asked, *claim, at));
+    }
+
+    fn clear_retry(&mut self, id: &Id) {
+        if let Some(Turn { phase: Phase::Backoff { until }, .. }) = self.turns.get(id) {
+            self.timers.remove(&(*until, Timer::Retry(id.clone())));
+        }
+    }
+
+    /// A conversation begins; a chat's goes on.
+    fn opened_with(&mut self, id: &Id, system: &Text, user: &Text) {
+        let spec = self.spec.clone();
+        let chat = spec.chat.as_ref().filter(|_| self.converses(id));
+        let before = chat.map(chat::Turn::before).unwrap_or_default();
+        self.change(id, |turn| turn.open(system, &before, user));
+    }
+
+    fn replied(
+        &mut self,
+        id: &Id,
+        (reply, completeness): (&Arc<Reply>, Completeness),
+        usage: Option<&Usage>,
+        latency_ms: u64,
+    ) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let (side_by_side, announces) = (self.spec.limits.parallel_per_turn, self.spec.chat.is_some());
+        self.count(id, |used| used.llm_ms += latency_ms);
+        self.change(id, |turn| {
+            turn.replied(reply, completeness, side_by_side);
+            if let Phase::Calling(calls) = &mut turn.phase
+                && announces
+            {
+                calls.to_announce = calls.len();
+            }
+        });
+        self.counted(id, usage);
+    }
+
+    fn settle(&mut self, id: &Id, used: &Claim) {
+        if let Some(turn) = self.turns.get(id) {
+            self.budget.settle(&turn.claim, used);
+        }
+    }
+
+    fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
+        let Some(turn) = self.turns.get(id) else { return };
+        let price = self.models.get(&turn.model).and_then(|model| model.price);
+        let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
+        self.count(id, |used| used.add(&usage, price.as_ref()));
+        self.change(id, |turn| turn.counted(&usage));
+    }
+
+    fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
+        let Some(Turn { phase: Phase::Asked, claim, .. }) = self.turns.get(id) else { return };
+        let (claim, alias) = (*claim, self.alias(id));
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let used = if charged { claim } else { Claim::default() };
+        self.budget.settle(&claim, &used);
+        if let AfterFailure::Retry { at } = then {
+            self.timers.insert((*at, Timer::Retry(id.clone())));
+        }
+        self.change(id, |turn| match then {
+            AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
+            // After a switch, the model to ask is due without a step down the list.
+            AfterFailure::Fallback { model } => {
+                (turn.fallback, turn.attempt) = (turn.fallback + usize::from(*model != alias), 0);
+                turn.phase = Phase::Ask;
+            }
+            AfterFailure::Shorten => turn.phase = Phase::Ask,
+            AfterFailure::GiveUp => turn.give_up(reason),
+        });
+    }
+
+    fn sent_back(&mut self, id: &Id, violations: &[String]) {
+        let Some(schema) = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.clone()) else {
+            return;
+        };
+        self.change(id, |turn| {
+            turn.schema_failures += 1;
+            turn.tell(prompt::repair(violations, schema.json()));
+            turn.phase = Phase::Ask;
+        });
+    }
+
+    fn completed(&mut self, id: &Id) {
+        let Some(turn) = self.close(id) else { return };
+        let output = turn.output();
+        self.graph.finish(id.task_index());
+        self.outputs.push(id.task_index());
+        let schema = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.as_ref());
+        let parsed = schema.and_then(|schema| output::parse(output.as_str(), schema).ok());
+        let how = How::Completed { output, parsed };
+        self.tasks.insert(id.task_index(), Ended::of(how, self.at, &turn));
+    }
+
+    fn failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
+        let turn = self.close(id);
+        let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
+        let ended = turn
+            .map_or_else(|| Ended::without_turn(how.clone(), self.at), |turn| Ended::of(how.clone(), self.at, &turn));
+        self.tasks.insert(id.task_index(), ended);
+        self.graph.fail(id.task_index());
+        self.failed += usize::from(!cancelled);
+        if self.spec.on_error == OnError::FailFast && !cancelled {
+            let name = self.spec.tasks.get(id.task_index()).map_or("", |task| task.name.as_str());
+            let error = format!("task '{name}' failed: {reason}");
+            self.wind_down(End::Failed { error }, CancelMode::AfterTask);
+        }
+    }
+
+    fn skipped(&mut self, id: &Id, reason: &str) {
+        self.close(id);
+        let how = How::Skipped { reason: reason.to_owned() };
+        self.tasks.insert(id.task_index(), Ended::without_turn(how, self.at));
+        self.graph.fail(id.task_index());
+    }
+
+    fn delivered(&mut self, directive: u32, id: &Id) {
+        let Some(said) = self.directives.get(directive as usize).cloned() else { return };
+        self.change(id, |turn| {
+            turn.directives.insert(directive);
+            if turn.phase == Phase::Ask {
+                turn.tell(prompt::directives(&[&said]));
+            }
+        });
+    }
+
+    fn switched(&mut self, models: &[Arc<ModelInfo>]) {
+        self.models.extend(models.iter().map(|model| (model.alias.clone(), model.clone())));
+        self.switched = models.first().map(|model| model.alias.clone());
+        let ids: Vec<Id> = self.turns.keys().cloned().collect();
+        for id in ids {
+            self.clear_retry(&id);
+            self.change(&id, Turn::switch);
+        }
+    }
+
+    /// Removes a turn and everything that was noted about it.
+    pub(crate) fn close(&mut self, id: &Id) -> Option<Turn> {
+        self.clear_retry(id);
+        self.wants.forget(id);
+        self.turns.remove(id)
+    }
+
+    fn cancelled(&mut self, mode: CancelMode) {
+        self.cancel = self.cancel.max(Some(mode));
+        self.wind_down(End::Cancelled, mode);
+    }
+
+    /// The first reason to stop is the one that holds; the strongest mode does.
+    pub(crate) fn wind_down(&mut self, end: End, mode: CancelMode) {
+        let (end, held) = self.stop.take().unwrap_or((end, mode));
+        self.stop = Some((end, held.max(mode)));
+    }
+
+    /// Counts something for a turn and for the whole run.
+    pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
+        count(&mut self.totals);
+        if let Some(turn) = self.turns.get_mut(id) {
+            count(&mut turn.used);
+        }
+    }
+
+    pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Turn)) {
+        let Some(turn) = self.turns.get_mut(id) else { return };
+        change(turn);
+        let want = turn.want();
+        let model = if want == Want::Model { self.alias(id) } else { String::new() };
+        self.wants.note(id, want, model);
+    }
+
+    /// The task whose agent works in a turn.
+    pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
+        self.spec.tasks.get(self.turns.get(id).map_or(id.task_index(), |turn| turn.worker))
+    }
+
+    /// The alias a turn asks as long as nothing fails.
+    pub(crate) fn primary(&self, id: &Id) -> &String {
+        let own = self.worker(id).and_then(|task| task.model.as_ref());
+        self.switched.as_ref().or(own).unwrap_or(&self.spec.model)
+    }
+
+    /// The alias the turn's next model call goes to.
+    pub(crate) fn alias(&self, id: &Id) -> String {
+        let primary = self.primary(id);
+        let fallback = self.turns.get(id).map_or(0, |turn| turn.fallback).checked_sub(1);
+        let chain = self.models.get(primary).map(|model| model.fallback.as_slice()).unwrap_or_default();
+        fallback.and_then(|index| chain.get(index)).unwrap_or(primary).clone()
+    }
+}
+
+impl Wants {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.attention.is_empty() && self.models.is_empty() && self.locks.is_empty()
+    }
+
+    fn note(&mut self, id: &Id, want: Want, model: String) {
+        self.forget(id);
+        match want {
+            Want::Nothing => {}
+            Want::Attention => drop(self.attention.insert(id.clone())),
+            Want::Model => drop(self.models.entry(model).or_default().insert(id.clone())),
+            Want::Lock(name) => drop(self.locks.entry(name).or_default().insert(id.clone())),
+        }
+    }
+
+    fn forget(&mut self, id: &Id) {
+        self.attention.remove(id);
+        for queues in [&mut self.models, &mut self.locks] {
+            queues.retain(|_, queue| {
+                queue.remove(id);
+                !queue.is_empty()
+            });
+        }
+    }
+}

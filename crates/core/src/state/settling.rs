@@ -1,0 +1,154 @@
+//! How calls end, as the fold sees it: each outcome is noted where it belongs;
+//! once all calls of a reply have one, the conversation goes on.
+
+use crate::cause::Cause;
+use crate::decisions::build;
+use crate::decisions::chore::{self, Duty};
+use crate::decisions::output;
+use crate::decisions::own_tool::OwnTool;
+use crate::id::Id;
+use crate::message::{Call, Message, Outcome};
+use crate::requests::spec::Spec;
+use crate::state::calls::Slot;
+use crate::state::memory::{self, Memory};
+use crate::state::run::{Run, Timer};
+use crate::state::turn::{self, Phase, Turn};
+
+impl Run {
+    /// The calls of a reply are paid for together, when the first is begun.
+    pub(crate) fn claim_calls(&mut self, call: &Id) {
+        let Some((id, _)) = call.parent() else { return };
+        let calls = self.turns.get(&id).and_then(Turn::calls);
+        if let Some(calls) = calls.filter(|calls| !calls.claimed) {
+            let _fits = self.budget.claim_tools(calls.len() as u64);
+        }
+    }
+
+    /// A call is not under way any more, nor due.
+    fn leave(&mut self, call: &Id) {
+        match self.slot(call).map(|(_, slot)| slot.clone()) {
+            Some(Slot::Dispatched) => self.in_flight = self.in_flight.saturating_sub(1),
+            Some(Slot::AtClient { due }) => drop(self.timers.remove(&(due, Timer::Client(call.clone())))),
+            Some(Slot::Waiting | Slot::Orphaned | Slot::Delegated | Slot::Asking | Slot::Approved)
+            | Some(Slot::Heard(_) | Slot::Returned(_))
+            | None => {}
+        }
+    }
+
+    pub(crate) fn returned(&mut self, call: &Id, (outcome, cause): (&Outcome, &Option<Cause>), duration_ms: u64) {
+        self.claim_calls(call);
+        // Nobody said what it used, so it may have used all of it.
+        if let Some(lent) = self.lent.remove(call) {
+            self.budget.settle(&lent, &lent);
+        }
+        self.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
+        self.leave(call);
+        let child = self.close(call);
+        let outcome = match (outcome, &child) {
+            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::answer(text.shared()),
+            (other, _) => other.clone(),
+        };
+        self.bring(call, child, &outcome);
+        self.keep_graph(call, &outcome);
+        if let Some((turn, _)) = call.parent()
+            && self.slot(call).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask))
+        {
+            self.change(&turn, |turn| turn.finish(&outcome, cause.as_ref()));
+        }
+        if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
+            self.count(&turn, |used| {
+                used.tool_calls += 1;
+                used.tool_ms += duration_ms;
+            });
+        }
+        self.set(call, Slot::Returned(outcome));
+    }
+
+    /// A graph is read by its reference, not out of what the model is told.
+    fn keep_graph(&mut self, call: &Id, outcome: &Outcome) {
+        if let (Outcome::Answer { data: Some(graph), .. }, true) = (outcome, self.builds(call)) {
+            self.cut.insert(build::reference(call), graph.to_string().into());
+        }
+    }
+
+    pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
+        let (turn, index) = call.parent()?;
+        self.turns.get(&turn)?.calls()?.get(index)
+    }
+
+    pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
+        let Some((id, index)) = call.parent() else { return };
+        let spec = self.spec.clone();
+        if let Some(duty) = self.turns.get(&id).and_then(Turn::on_duty).cloned() {
+            return self.set_chore(&id, index, slot, &duty);
+        }
+        self.change(&id, |turn| {
+            if let Phase::Calling(calls) = &mut turn.phase {
+                calls.set(index, slot);
+            }
+        });
+        self.settle_calls(&id, &spec);
+    }
+
+    /// Once all calls of a reply have ended, their results are read and what
+    /// they wrote down is seen, both in the order they were asked for.
+    fn settle_calls(&mut self, id: &Id, spec: &Spec) {
+        let Some(ended) = self.turns.get(id).and_then(|turn| turn.results(id)) else { return };
+        let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
+        for turn::Ended { id: call_id, index, call, outcome } in ended {
+            let handle = self.chat.name(&call_id).to_owned();
+            let (text, is_error) = output::shown(&outcome, spec, &handle);
+            if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
+                && text.len() != whole.len()
+            {
+                self.cut.insert(handle.clone(), whole.clone());
+            }
+            let brought = self.turns.get_mut(id).and_then(|turn| turn.brought.remove(&index));
+            notes.extend(brought.into_iter().flatten());
+            if let (Some(OwnTool::MemoryWrite), Outcome::Answer { .. }) = (OwnTool::parse(&call.tool), &outcome) {
+                let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
+                notes.push(memory::noted(&args, &handle, self.at));
+            }
+            let (provider_id, name) = (call.provider_id, call.tool);
+            results.push((Message::Tool { call: call_id, provider_id, name, text, is_error }, call.args));
+        }
+        if self.converses(id) {
+            self.note_results(results.iter().map(|(message, _)| message));
+        }
+        self.change(id, |turn| {
+            notes.into_iter().for_each(|(key, entry)| turn.memory.put(key, entry));
+            turn.settle(results, spec.limits.schema_retries);
+        });
+    }
+
+    /// What a subtask sees of what others wrote down.
+    pub(crate) fn memory_above(&self, call: &Id) -> Memory {
+        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        parent.map(|parent| parent.memory.handed_down()).unwrap_or_default()
+    }
+
+    /// What a subtask leaves behind: what it wrote down, and what it gave back.
+    fn bring(&mut self, call: &Id, child: Option<Turn>, outcome: &Outcome) {
+        let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
+        let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
+        let result = memory::result(&child.title, text.clone(), self.chat.name(call), self.at);
+        let brought: Vec<_> = child.memory.into_written().into_iter().chain([result]).collect();
+        if let Some(parent) = self.turns.get_mut(&parent) {
+            parent.brought.insert(index, brought);
+        }
+    }
+
+    /// Moves one call of a chore on; the last one decides how the task goes on.
+    fn set_chore(&mut self, id: &Id, index: usize, slot: Slot, duty: &Duty) {
+        let spec = self.spec.clone();
+        let Some(task) = spec.tasks.get(id.task_index()) else { return };
+        self.change(id, |turn| {
+            let Phase::Calling(calls) = &mut turn.phase else { return };
+            calls.set(index, slot);
+            let Some(results) = calls.results() else { return };
+            let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
+            let (phase, recalled) = chore::ended(duty, &outcomes, (&task.agent.role, &task.description));
+            turn.end_duty(duty.chore, phase, recalled);
+        });
+    }
+}

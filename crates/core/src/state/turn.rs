@@ -1,0 +1,662 @@
+//! One conversation: ask the model, make the calls it wants, ask again, until
+//! it answers. A task and a subtask are both turns; depth and parent are in
+//! the id, so recursion is data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::cause::{Cause, TaskFailure, UnfitReason};
+use crate::decisions::answer::{Completeness, Unfinished};
+use crate::decisions::chore::{self, Chore, Duty};
+use crate::decisions::finish;
+use crate::decisions::own_tool::OwnTool;
+use crate::decisions::prompt;
+use crate::id::{Id, Millis};
+use crate::message::{Call, Message, Outcome, Reply, Spent, Usage};
+use crate::requests::catalog::{NanoUsd, Price, ToolInfo};
+use crate::schema::Schema;
+use crate::state::budget::Claim;
+use crate::state::calls::Calls;
+use crate::state::memory::{Entry, Memory};
+use crate::text::Text;
+
+/// Failing calls in a row, all alike, before the model is told.
+const REPEATS_MAX: u32 = 3;
+/// Bytes a token stands for when it has not been counted by the provider: few,
+/// so that estimates are rather too high than too low.
+const BYTES_PER_TOKEN: u64 = 3;
+/// Tokens a message costs beside its words.
+const MESSAGE_TOKENS: u64 = 8;
+
+/// A turn under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// A subtask's label; a task's is its name.
+    pub title: String,
+    /// The position of the task whose agent it is: its own, its parent's, or
+    /// that of the agent it was handed to.
+    pub worker: usize,
+    /// How often its work was handed on from agent to agent.
+    pub(crate) delegations: u32,
+    /// Model calls answered so far, over all attempts.
+    pub round: u32,
+    /// The conversation, shared with whoever is asking the model.
+    pub messages: Arc<Vec<Message>>,
+    /// Where in it stands what the turn was opened with.
+    pub(crate) asked_at: usize,
+    /// What it has used.
+    pub used: Used,
+    pub(crate) phase: Phase,
+    pub(crate) tools: Arc<[Arc<ToolInfo>]>,
+    /// The round in which this attempt began.
+    pub(crate) first_round: u32,
+    /// Whether its last permitted round has been asked.
+    pub(crate) last: bool,
+    /// How often the question under way was asked before.
+    pub(crate) attempt: u32,
+    /// How far down the list of fallbacks it is.
+    pub(crate) fallback: usize,
+    /// The alias that is being or was last asked.
+    pub(crate) model: String,
+    /// When the model was asked last.
+    pub(crate) since: Millis,
+    /// What was set aside for the call under way.
+    pub(crate) claim: Claim,
+    /// Chores that are over in this attempt, and the one begun last.
+    pub(crate) chores: BTreeSet<Chore>,
+    pub(crate) duty: Option<Duty>,
+    /// What was recalled, by the names it was remembered under.
+    pub(crate) recalled: Vec<(String, Text)>,
+    /// The answer, while the agent is asked what could be better, and what it said.
+    pub(crate) reflecting: Option<Text>,
+    pub(crate) critique: Option<Text>,
+    /// Directives it has read.
+    pub(crate) directives: BTreeSet<u32>,
+    /// Answers sent back because they broke their schema.
+    pub(crate) schema_failures: u32,
+    /// Why it is done again, and how often that has happened.
+    pub(crate) revision: Option<(Text, Text)>,
+    pub(crate) rejections: u32,
+    /// What it keeps of replies that were no answer.
+    pub(crate) unfinished: Unfinished,
+    /// What its result must look like, if it must be structured; only a
+    /// subtask's, and only `finish_subtask` gives it.
+    pub(crate) schema: Option<Schema>,
+    pub(crate) finished: Option<Text>,
+    /// Results that did not fit, what was wrong with the last one, and how
+    /// often it was reminded.
+    pub(crate) unfit: u32,
+    pub(crate) violations: Vec<String>,
+    pub(crate) nudges: u32,
+    /// What it and those before it have written down, and what its children bring.
+    pub(crate) memory: Memory,
+    pub(crate) brought: BTreeMap<usize, Vec<(String, Entry)>>,
+    /// The last failing call and how often it was made in a row.
+    repeated: Option<(String, Text, u32)>,
+    /// What the model must be told about that.
+    pub(crate) notice: Option<(String, u32)>,
+    size: Size,
+}
+
+/// A call that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) id: Id,
+    pub(crate) index: usize,
+    pub(crate) call: Call,
+    pub(crate) outcome: Outcome,
+}
+
+/// What a turn has used, its subtasks not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// When it started.
+    pub started_at: Millis,
+    /// Model calls.
+    pub llm_calls: u64,
+    /// Tool calls that have ended.
+    pub tool_calls: u64,
+    /// Tokens, as far as they are known.
+    pub usage: Usage,
+    /// Whether some model call did not say what it used.
+    pub unknown: bool,
+    /// Time models took.
+    pub llm_ms: u64,
+    /// Time tools took.
+    pub tool_ms: u64,
+    /// What reading cost.
+    pub input_cost: NanoUsd,
+    /// What writing cost.
+    pub output_cost: NanoUsd,
+}
+
+impl Used {
+    /// What it cost, altogether.
+    pub(crate) fn cost(&self) -> NanoUsd {
+        self.input_cost.saturating_add(self.output_cost)
+    }
+
+    /// Adds what another ensemble used.
+    pub(crate) fn absorb(&mut self, spent: &Spent) {
+        self.add(&spent.usage, None);
+        self.input_cost = self.input_cost.saturating_add(spent.input_cost);
+        self.output_cost = self.output_cost.saturating_add(spent.output_cost);
+    }
+
+    /// Adds what one model call used, as somebody else says: it may be anything.
+    pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
+        let own = &mut self.usage;
+        own.input = own.input.saturating_add(usage.input);
+        own.output = own.output.saturating_add(usage.output);
+        own.cached_input = own.cached_input.saturating_add(usage.cached_input);
+        own.reasoning = own.reasoning.saturating_add(usage.reasoning);
+        let (input, output) = price.map_or((0, 0), |price| (price.input_cost(usage), price.output_cost(usage)));
+        self.input_cost = self.input_cost.saturating_add(input);
+        self.output_cost = self.output_cost.saturating_add(output);
+    }
+}
+
+/// How long the conversation is: counted by the provider up to its last reply,
+/// estimated from there on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Size {
+    counted: u64,
+    fresh_bytes: u64,
+    fresh_messages: u64,
+}
+
+/// What a turn waits for, or wants.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    /// Wants to be announced.
+    Start,
+    /// Wants its opening written.
+    Prompt,
+    /// Wants the model asked.
+    Ask,
+    /// Waits for the model.
+    Asked,
+    /// Wants the model asked again, but not yet.
+    Backoff { until: Millis },
+    /// Wants it settled what becomes of a reply that is no answer.
+    Unfinished(Completeness),
+    /// Wants calls made or waits for them.
+    Calling(Calls),
+    /// Wants its answer checked, reviewed or taken.
+    Answered(Text),
+    /// Waits for a person.
+    Reviewing { review: u32, output: Text },
+    /// Wants to end well.
+    Approved(Text),
+    /// Wants to end without having run.
+    Skipping(String),
+    /// Wants to end badly.
+    Failing(TaskFailure),
+}
+
+/// What a turn needs before it can go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Nothing: it waits.
+    Nothing,
+    /// Only to be looked at.
+    Attention,
+    /// A slot of the model it asks.
+    Model,
+    /// An exclusive lock.
+    Lock(String),
+}
+
+impl Turn {
+    pub(crate) fn new(title: &str, worker: usize, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Turn {
+        Turn {
+            title: title.to_owned(),
+            worker,
+            delegations: 0,
+            round: 0,
+            messages: Arc::default(),
+            asked_at: 1,
+            used: Used { started_at: at, ..Used::default() },
+            phase: Phase::Start,
+            tools,
+            first_round: 0,
+            last: false,
+            attempt: 0,
+            fallback: 0,
+            model: String::new(),
+            since: at,
+            claim: Claim::default(),
+            chores: BTreeSet::new(),
+            duty: None,
+            recalled: Vec::new(),
+            reflecting: None,
+            critique: None,
+            directives: BTreeSet::new(),
+            schema_failures: 0,
+            revision: None,
+            rejections: 0,
+            unfinished: Unfinished::default(),
+            schema: None,
+            finished: None,
+            unfit: 0,
+            violations: Vec::new(),
+            nudges: 0,
+            memory: Memory::default(),
+            brought: BTreeMap::new(),
+            repeated: None,
+            notice: None,
+            size: Size::default(),
+        }
+    }
+
+    /// Whether it waits for the model.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.phase == Phase::Asked
+    }
+
+    /// What it needs from outside before it can go on.
+    pub(crate) fn want(&self) -> Want {
+        match &self.phase {
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Unfinished(_)
+            | Phase::Answered(_)
+            | Phase::Approved(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => Want::Attention,
+            Phase::Ask => Want::Model,
+            Phase::Asked | Phase::Backoff { .. } | Phase::Reviewing { .. } => Want::Nothing,
+            Phase::Calling(calls) if calls.to_announce > 0 => Want::Attention,
+            Phase::Calling(calls) => match calls.todo().next() {
+                None => Want::Nothing,
+                Some((_, call, _)) => self.lock(&call.tool).map_or(Want::Attention, Want::Lock),
+            },
+        }
+    }
+
+    /// Its answer, from when it is given until the turn ends.
+    pub(crate) fn output(&self) -> Text {
+        match &self.phase {
+            Phase::Answered(text) | Phase::Approved(text) | Phase::Reviewing { output: text, .. } => text.clone(),
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Ask
+            | Phase::Asked
+            | Phase::Backoff { .. }
+            | Phase::Unfinished(_)
+            | Phase::Calling(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => self.reflecting.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The tool of this name, if the turn, or the chore it is at, has it.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolInfo>> {
+        let tools = self.on_duty().map_or(&*self.tools, |duty| duty.tools.as_slice());
+        tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Whether the turn, or the chore it is at, has an own tool.
+    pub(crate) fn has(&self, tool: OwnTool) -> bool {
+        self.tool(tool.name()).is_some()
+    }
+
+    /// What the next model call may call: in the last one, only what ends the turn.
+    pub(crate) fn offered(&self) -> Arc<[Arc<ToolInfo>]> {
+        if !self.last {
+            return self.tools.clone();
+        }
+        self.tools.iter().filter(|tool| tool.as_own() == Some(OwnTool::FinishSubtask)).cloned().collect()
+    }
+
+    /// The chore whose calls are under way.
+    pub(crate) fn on_duty(&self) -> Option<&Duty> {
+        let under_way = |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.contains(&duty.chore);
+        self.duty.as_ref().filter(under_way)
+    }
+
+    /// What was recalled of outputs, by name.
+    pub(crate) fn memories(&self) -> Vec<(&str, &str)> {
+        let outputs = self.recalled.iter().filter(|(scope, _)| !chore::is_reflection(scope));
+        outputs.map(|(scope, text)| (scope.as_str(), text.as_str())).collect()
+    }
+
+    /// What was recalled of critiques.
+    pub(crate) fn notes(&self) -> Option<&str> {
+        self.recalled.iter().find(|(scope, _)| chore::is_reflection(scope)).map(|(_, text)| text.as_str())
+    }
+
+    /// The id of a call under way.
+    pub(crate) fn call_id(&self, me: &Id, index: usize) -> Id {
+        match self.on_duty() {
+            Some(duty) => me.chore(&format!("{:?}{}", duty.chore, self.rejections).to_lowercase(), index),
+            None => me.call(self.round, index),
+        }
+    }
+
+    pub(crate) fn take_duty(&mut self, duty: Duty) {
+        let tool = |name: &str| duty.tools.iter().find(|tool| tool.name == name).cloned();
+        let mut calls = Calls::new(duty.calls.iter(), tool, 0);
+        calls.claimed = true;
+        (self.phase, self.duty) = (Phase::Calling(calls), Some(duty));
+    }
+
+    /// A chore is over, and this came of it.
+    pub(crate) fn end_duty(&mut self, chore: Chore, phase: Phase, recalled: Vec<(String, Text)>) {
+        self.chores.insert(chore);
+        self.recalled.extend(recalled);
+        self.phase = phase;
+    }
+
+    /// Does it all again, with what a reviewer said.
+    pub(crate) fn start_over(&mut self, phase: Phase) {
+        self.rejections += 1;
+        self.chores.clear();
+        self.recalled.clear();
+        self.phase = phase;
+    }
+
+    fn lock(&self, tool: &str) -> Option<String> {
+        self.tool(tool)?.lock.clone()
+    }
+
+    /// Tokens the next request has at a guess.
+    pub(crate) fn estimate(&self) -> u64 {
+        let Size { counted, fresh_bytes, fresh_messages } = self.size;
+        counted + fresh_bytes.div_ceil(BYTES_PER_TOKEN) + fresh_messages * MESSAGE_TOKENS
+    }
+
+    /// Rounds of this attempt that counted: answers sent back and replies that
+    /// were no answer do not.
+    pub(crate) fn iterations(&self) -> u32 {
+        (self.round - self.first_round).saturating_sub(self.schema_failures + self.unfinished.rounds)
+    }
+
+    /// One more of the calls under way is announced.
+    pub(crate) fn announced(&mut self, index: usize) {
+        if let Phase::Calling(calls) = &mut self.phase {
+            calls.to_announce = calls.len().saturating_sub(index + 1);
+        }
+    }
+
+    /// Begins a conversation anew, after what was said before.
+    pub(crate) fn open(&mut self, system: &Text, before: &[Message], user: &Text) {
+        self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
+        self.messages = Arc::default();
+        self.first_round = self.round;
+        (self.attempt, self.schema_failures, self.last) = (0, 0, false);
+        self.unfinished = Unfinished::default();
+        self.notice = None;
+        self.say(Message::System { text: system.clone() });
+        before.iter().for_each(|message| self.say(message.clone()));
+        self.asked_at = self.messages.len();
+        self.say(Message::User { text: user.clone() });
+        self.phase = Phase::Ask;
+    }
+
+    /// Asks the agent what could be better; its answer is kept meanwhile.
+    pub(crate) fn reflect(&mut self) {
+        self.reflecting = Some(self.output());
+        self.tell(prompt::REFLECT);
+        self.phase = Phase::Ask;
+    }
+
+    /// Tells the agent to answer now.
+    pub(crate) fn last_round(&mut self) {
+        self.last = true;
+        self.tell(if self.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
+    }
+
+    /// Reminds the agent of how its subtask ends.
+    pub(crate) fn nudge(&mut self) {
+        self.nudges += 1;
+        self.tell(prompt::FINISH);
+        self.phase = Phase::Ask;
+    }
+
+    /// It owes a structured result from now on.
+    pub(crate) fn owe(&mut self, schema: &Schema) {
+        let finish = Arc::new(finish::info(schema));
+        self.tools = self.tools.iter().cloned().chain([finish]).collect();
+        self.schema = Some(schema.clone());
+    }
+
+    /// What came of an attempt to finish.
+    pub(crate) fn finish(&mut self, outcome: &Outcome, cause: Option<&Cause>) {
+        match outcome {
+            Outcome::Answer { text, .. } => self.finished = Some(text.clone()),
+            Outcome::Failed { .. } => {
+                self.unfit += 1;
+                self.violations = match cause {
+                    Some(Cause::ResultRefused { violations }) => violations.clone(),
+                    Some(_) | None => Vec::new(),
+                };
+            }
+            Outcome::Unknown { .. } | Outcome::Subtask => {}
+        }
+    }
+
+    /// Tells the agent that it repeats itself.
+    pub(crate) fn noticed(&mut self, tool: &str, times: u32) {
+        self.notice = None;
+        self.tell(prompt::repeated(tool, times));
+    }
+
+    /// The model will not answer. A critique is not worth failing a task for.
+    pub(crate) fn give_up(&mut self, reason: &str) {
+        self.phase = match self.reflecting.take() {
+            Some(answer) => {
+                self.critique = Some(Text::default());
+                Phase::Approved(answer)
+            }
+            None => Phase::Failing(TaskFailure::new(Cause::Model, reason)),
+        };
+    }
+
+    /// Adds what the agent is told between two rounds.
+    pub(crate) fn tell(&mut self, text: impl Into<Text>) {
+        self.say(Message::User { text: text.into() });
+    }
+
+    pub(crate) fn say(&mut self, message: Message) {
+        self.size.fresh_bytes += bytes(&message);
+        self.size.fresh_messages += 1;
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
+    pub(crate) fn replied(&mut self, reply: &Arc<Reply>, completeness: Completeness, side_by_side: u32) {
+        self.attempt = 0;
+        if !completeness.is_whole() {
+            return self.hold_back(reply, completeness);
+        }
+        self.say(Message::Assistant(reply.clone()));
+        if let Some(answer) = self.reflecting.take() {
+            self.round += 1;
+            self.critique = Some(reply.text().into());
+            self.phase = Phase::Approved(answer);
+            return;
+        }
+        // A model that was offered no tools cannot call any.
+        self.phase = if reply.calls().next().is_none() || self.tools.is_empty() {
+            self.round += 1;
+            Phase::Answered(self.unfinished.complete(&reply.text()).into())
+        } else {
+            // Words before a call are no part of the answer, cut or not.
+            let _words = self.unfinished.complete("");
+            Phase::Calling(Calls::new(reply.calls(), |name| self.tool(name).cloned(), side_by_side))
+        };
+    }
+
+    /// The provider has counted everything up to here.
+    pub(crate) fn counted(&mut self, usage: &Usage) {
+        self.size = Size { counted: usage.total(), ..Size::default() };
+    }
+
+    /// The calls under way, if any.
+    pub(crate) fn calls(&self) -> Option<&Calls> {
+        if let Phase::Calling(calls) = &self.phase { Some(calls) } else { None }
+    }
+
+    /// The calls of the reply with their outcomes, once all have one.
+    pub(crate) fn results(&self, me: &Id) -> Option<Vec<Ended>> {
+        let Phase::Calling(calls) = &self.phase else { return None };
+        let ended = |(index, call, outcome): (usize, &Call, &Outcome)| Ended {
+            id: me.call(self.round, index),
+            index,
+            call: call.clone(),
+            outcome: outcome.clone(),
+        };
+        calls.results().map(|results| results.map(ended).collect())
+    }
+
+    /// All calls have ended: the model is due again and reads the results in
+    /// the order it asked for them, unless the turn has finished with them.
+    pub(crate) fn settle(&mut self, results: Vec<(Message, Text)>, retries: u32) {
+        for (message, args) in results {
+            if let Message::Tool { name, is_error, .. } = &message {
+                self.watch(name.clone(), args, *is_error);
+            }
+            self.say(message);
+        }
+        self.round += 1;
+        self.phase = match self.finished.clone() {
+            Some(result) => Phase::Answered(result),
+            None if self.unfit > retries => {
+                Phase::Failing(TaskFailure::unfit(UnfitReason::SchemaRetriesExhausted, self.unfit, &self.violations))
+            }
+            None => Phase::Ask,
+        };
+    }
+
+    /// Counts failing calls that are all alike.
+    fn watch(&mut self, tool: String, args: Text, is_error: bool) {
+        self.repeated = match self.repeated.take() {
+            _ if !is_error => None,
+            Some((name, same, times)) if name == tool && same == args => Some((name, same, times + 1)),
+            Some(_) | None => Some((tool, args, 1)),
+        };
+        if let Some((name, _, times)) = &self.repeated
+            && *times >= REPEATS_MAX
+        {
+            self.notice = Some((name.clone(), *times));
+        }
+    }
+
+    /// The owner is gone: whatever it had under way is nobody's. Returns what
+    /// was set aside for a model call that may or may not have happened.
+    pub(crate) fn orphan(&mut self) -> Option<Claim> {
+        match &mut self.phase {
+            Phase::Asked => {
+                self.phase = Phase::Ask;
+                Some(self.claim)
+            }
+            Phase::Calling(calls) => {
+                calls.orphan();
+                None
+            }
+            Phase::Start
+            | Phase::Prompt
+            | Phase::Ask
+            | Phase::Backoff { .. }
+            | Phase::Unfinished(_)
+            | Phase::Answered(_)
+            | Phase::Reviewing { .. }
+            | Phase::Approved(_)
+            | Phase::Skipping(_)
+            | Phase::Failing(_) => None,
+        }
+    }
+
+    /// Another model is asked from now on; it need not wait for the one before.
+    pub(crate) fn switch(&mut self) {
+        self.fallback = 0;
+        if let Phase::Backoff { .. } = self.phase {
+            (self.phase, self.attempt) = (Phase::Ask, 0);
+        }
+    }
+
+    /// How many whole exchanges, oldest first, can be dropped: all but the one
+    /// the turn has just had. What was said before the turn can all go.
+    pub(crate) fn droppable(&self) -> usize {
+        self.droppable_of(&self.exchanges())
+    }
+
+    fn droppable_of(&self, exchanges: &[Range<usize>]) -> usize {
+        let own = exchanges.last().is_some_and(|last| last.start > self.asked_at);
+        exchanges.len() - usize::from(own)
+    }
+
+    /// How many of the oldest exchanges must go to bring the estimate down to `max`.
+    pub(crate) fn excess(&self, max: u64) -> usize {
+        let mut over = self.estimate().saturating_sub(max);
+        let exchanges = self.exchanges();
+        let droppable = self.droppable_of(&exchanges);
+        let mut count = 0;
+        for exchange in exchanges.into_iter().take(droppable) {
+            if over == 0 {
+                break;
+            }
+            let size: u64 = self.messages.get(exchange).unwrap_or_default().iter().map(bytes).sum();
+            over = over.saturating_sub(size.div_ceil(BYTES_PER_TOKEN + 1));
+            count += 1;
+        }
+        count
+    }
+
+    /// What may be dropped, piece by piece: what was said before the turn began
+    /// with its answers, and since then each reply with what answers it. Never
+    /// what the turn was opened with.
+    fn exchanges(&self) -> Vec<Range<usize>> {
+        let starts = |(index, message): (usize, &Message)| match message {
+            Message::Assistant(_) => index > self.asked_at,
+            Message::User { .. } => index < self.asked_at && !prompt::is_dropped(message),
+            Message::System { .. } | Message::Tool { .. } => false,
+        };
+        let starts: Vec<usize> =
+            self.messages.iter().enumerate().filter(|place| starts(*place)).map(|(index, _)| index).collect();
+        let ends = starts.iter().skip(1).copied().chain([self.messages.len()]);
+        let piece = |(start, end): (&usize, usize)| {
+            if *start < self.asked_at { *start..end.min(self.asked_at) } else { *start..end }
+        };
+        starts.iter().zip(ends).map(piece).collect()
+    }
+
+    /// Removes the oldest exchanges, each whole, and says so in their place.
+    pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
+        let pieces = self.exchanges();
+        if self.droppable_of(&pieces) < exchanges {
+            return;
+        }
+        let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();
+        let Some(first) = gone.first().map(|piece| piece.start) else { return };
+        let note = Message::User { text: prompt::dropped(exchanges).into() };
+        let (mut kept, mut asked_at) = (Vec::with_capacity(self.messages.len()), self.asked_at);
+        for (index, message) in self.messages.iter().enumerate() {
+            if index == first {
+                kept.push(note.clone());
+            }
+            // What a person said while the agents worked still holds.
+            if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
+                kept.push(message.clone());
+            }
+            if index == self.asked_at {
+                asked_at = kept.len() - 1;
+            }
+        }
+        (self.messages, self.asked_at) = (Arc::new(kept), asked_at);
+        self.size = Size {
+            counted: 0,
+            fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
+            fresh_messages: self.messages.len() as u64,
+        };
+    }
+}
+
+fn bytes(message: &Message) -> u64 {
+    let length = match message {
+        Message::System { text } | Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::Assistant(reply) => reply.bytes(),
+    };
+    length as u64
+}
