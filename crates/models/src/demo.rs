@@ -2,35 +2,32 @@
 //! about it. It takes the same path as any model, tools included, so that
 //! everything else can be tried before a real one is configured.
 
+mod answer;
 mod editor;
-mod find;
-mod listen;
-mod outline;
 mod plan;
 mod prompt;
-mod revise;
 mod sample;
-mod small_talk;
 #[cfg(test)]
 mod tests;
-mod workflow;
-mod write;
+mod words;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use consort_core::chat::MINING;
 use consort_core::message::{Call, Failure, Message, Part, Reply, Stop, Usage};
 use futures::stream::{self, BoxStream, StreamExt};
+use serde_json::json;
 
-use self::plan::Wish;
+use self::plan::PlannedCall;
 use self::prompt::Prompt;
 use super::{Ask, Model, Piece};
 
-/// How fast it speaks when nobody says otherwise: as words are read.
+/// The pause between two words: about as fast as people read.
 const PACE: Duration = Duration::from_millis(3);
 /// Bytes that count as one token.
 const TOKEN_BYTES: u64 = 4;
-/// Whose replies these are.
+/// The name its replies carry.
 const WIRE: &str = "demo";
 
 /// Answers by rule.
@@ -69,35 +66,53 @@ impl Model for DemoModel {
 }
 
 fn pieces(ask: &Ask) -> Vec<Piece> {
-    let prompt = Prompt::read(&ask.messages);
-    let (mut pieces, reply) = match (listen::facts(ask), prompt.begun()) {
-        (Some(facts), _) => said(&facts, ask),
-        (None, _) if prompt.wants_silence() => (Vec::new(), Reply { wire: WIRE.to_owned(), ..Reply::default() }),
-        (None, Some(begun)) => said(&rest(&write::answer(&prompt, &ask.tools), &begun), ask),
-        (None, None) => match plan::next(&prompt, &ask.tools, ask.round) {
-            wishes if wishes.is_empty() => said(&write::answer(&prompt, &ask.tools), ask),
-            wishes => called(wishes, ask),
-        },
-    };
+    let (mut pieces, reply) = reply(ask);
     let input = ask.messages.iter().map(size).sum();
     let usage = Usage { input, output: spoken(&reply), ..Usage::default() };
     pieces.push(Piece::Done(reply, Some(usage)));
     pieces
 }
 
-/// The calls, all in one reply.
-fn called(wishes: Vec<Wish>, ask: &Ask) -> (Vec<Piece>, Reply) {
-    let call = |(at, wish): (usize, Wish)| {
-        let provider_id = format!("call_{}.{}.{at}", ask.turn, ask.round);
-        Part::Call(Call { provider_id, tool: wish.tool, args: wish.args.to_string().into(), native: None })
-    };
-    let parts = wishes.into_iter().enumerate().map(call).collect();
-    (Vec::new(), Reply { wire: WIRE.to_owned(), parts, stop: Stop::End })
+fn reply(ask: &Ask) -> (Vec<Piece>, Reply) {
+    let prompt = Prompt::read(&ask.messages);
+    if *ask.task == *MINING {
+        return said(&facts(prompt.task()), ask);
+    }
+    if prompt.wants_silence() {
+        return (Vec::new(), Reply { wire: WIRE.to_owned(), ..Reply::default() });
+    }
+    if let Some(begun) = prompt.begun() {
+        let whole = answer::answer(&prompt, &ask.tools);
+        return said(whole.strip_prefix(&begun).unwrap_or(&whole), ask);
+    }
+    match plan::next(&prompt, &ask.tools, ask.round) {
+        calls if calls.is_empty() => said(&answer::answer(&prompt, &ask.tools), ask),
+        calls => called(calls, ask),
+    }
 }
 
-/// What follows the beginning of an answer; all of it where it began otherwise.
-fn rest(answer: &str, begun: &str) -> String {
-    answer.strip_prefix(begun).unwrap_or(answer).to_owned()
+/// The sentences of a message in which people speak about themselves, as the
+/// facts worth remembering.
+fn facts(exchange: &str) -> String {
+    let said = exchange.split_once("\nUser: ").map_or(exchange, |(_, said)| said);
+    let said = said.rsplit_once("\n\nAssistant: ").map_or(said, |(said, _)| said);
+    let sentences = said.split_inclusive(['.', '!', '?', '\n']).map(str::trim);
+    let about = |sentence: &&str| {
+        let lower = sentence.to_lowercase();
+        ["i ", "i'm ", "my ", "we ", "our "].iter().any(|start| lower.starts_with(start)) && !sentence.ends_with('?')
+    };
+    let fact = |sentence: &str| format!("The user said: {}", sentence.trim_end_matches(['.', '!']));
+    json!({ "facts": sentences.filter(about).map(fact).collect::<Vec<_>>() }).to_string()
+}
+
+/// The calls, all in one reply.
+fn called(calls: Vec<PlannedCall>, ask: &Ask) -> (Vec<Piece>, Reply) {
+    let call = |(at, call): (usize, PlannedCall)| {
+        let provider_id = format!("call_{}.{}.{at}", ask.turn, ask.round);
+        Part::Call(Call { provider_id, tool: call.tool, args: call.args.to_string().into(), native: None })
+    };
+    let parts = calls.into_iter().enumerate().map(call).collect();
+    (Vec::new(), Reply { wire: WIRE.to_owned(), parts, stop: Stop::End })
 }
 
 /// The words, one by one, as far as they fit.

@@ -1,6 +1,6 @@
-//! What the demo does in the editor: builds a workflow when it is asked for
-//! one, and adds, connects, renames and removes tasks by what a sentence says.
-//! It looks at the canvas first, so that names mean what is there.
+//! The demo in the workflow editor: plans a workflow when it is asked for one,
+//! and adds, connects, renames and removes tasks by simple sentences. It looks
+//! at the canvas first, so that names mean what is there.
 
 use std::sync::Arc;
 
@@ -8,112 +8,76 @@ use consort_core::catalog::ToolInfo;
 use consort_core::own_tool::OwnTool;
 use serde_json::{Value, json};
 
-use super::find;
-use super::plan::Wish;
+use super::plan::PlannedCall;
 use super::prompt::{Done, Prompt};
-use super::workflow::{imperative, short};
+use super::words::{self, after, capital, imperative};
 
+const BUILD: &str = OwnTool::BuildWorkflow.name();
 const LOOK: &str = "ui_get_graph";
 const ADD: &str = "ui_add_node";
 const CONNECT: &str = "ui_connect_nodes";
 const UPDATE: &str = "ui_update_node";
 const DELETE: &str = "ui_delete";
 const PASTE: &str = "ui_paste";
+/// Words of a task's name, and those that say nothing in one.
+const NAME_WORDS: usize = 3;
+const FILLERS: [&str; 8] = ["a", "an", "and", "the", "of", "for", "into", "to"];
+/// Characters of a workflow's name.
+const TITLE_CHARS: usize = 100;
+/// Words a sentence may begin with that say nothing.
+const POLITE: &str = "Please |please |Then |then |Now |now |And |and ";
 
-/// How a sentence asks for a whole workflow.
-const BUILD: [&str; 8] = ["build", "draw", "create", "make", "plan", "design", "set up", "sketch"];
-/// How a sentence asks for one more task, and what the task is called there.
-const MORE: [&str; 4] = ["add ", "append ", "insert ", "put in "];
-const TASK: [&str; 3] = ["step", "task", "node"];
-/// Words that end a task's description and say what it reads.
-const AFTER: [&str; 4] = [" after ", " reading ", " that reads ", " which reads "];
-/// Words that say a task reads nothing.
-const ALONE: [&str; 4] = ["at the start", "at the beginning", "in parallel", "on its own"];
-/// How a sentence asks what there is.
-const SHOW: [&str; 6] = [
-    "what is on the canvas",
-    "what's on the canvas",
-    "describe the workflow",
-    "show the workflow",
-    "which tasks",
-    "list the tasks",
-];
 /// The calls a message in the editor asks for next; none when it asks for nothing of the kind.
-pub(super) fn wishes(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Wish> {
+pub(super) fn calls(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<PlannedCall> {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
-    let (text, done) = (prompt.task(), prompt.done());
-    if let Some(objective) = objective(text).filter(|_| offered(OwnTool::BuildWorkflow.name())) {
-        let planned = done.iter().find_map(reference).filter(|_| offered(PASTE));
-        let build = wish(OwnTool::BuildWorkflow.name(), json!({ "objective": objective }));
-        return vec![planned.map_or(build, |reference| wish(PASTE, json!({ "graph_ref": reference })))];
+    let done = prompt.done();
+    if let Some(objective) = objective(prompt.task()).filter(|_| offered(BUILD)) {
+        let planned = done.iter().find_map(built).filter(|_| offered(PASTE));
+        let paste = planned.map(|graph| PlannedCall::new(PASTE, json!({ "graph_ref": graph })));
+        return vec![paste.unwrap_or_else(|| PlannedCall::new(BUILD, json!({ "objective": objective })))];
     }
-    if !offered(LOOK) || !wants_change(text) {
-        return Vec::new();
-    }
+    let changes = |canvas: &Canvas| -> Vec<PlannedCall> {
+        let sentences = prompt.task().split(['\n', ';']).flat_map(|line| line.split(". "));
+        sentences.filter_map(|sentence| canvas.change(sentence)).filter(|call| offered(&call.tool)).collect()
+    };
     match done.iter().find(|done| done.tool == LOOK) {
-        None => vec![wish(LOOK, json!({}))],
-        Some(seen) => {
-            let canvas = Canvas::read(seen.text);
-            let found = sentences(text).filter_map(|sentence| canvas.change(sentence));
-            found.filter(|wish| offered(&wish.tool)).collect()
-        }
+        Some(seen) => changes(&Canvas::read(seen.text)),
+        None if offered(LOOK) && !changes(&Canvas::default()).is_empty() => vec![PlannedCall::new(LOOK, json!({}))],
+        None => Vec::new(),
     }
 }
 
-/// What a call of the editor came to, in words.
-pub(super) fn told(done: &Done<'_>, is_only: bool) -> Option<String> {
+/// The result of a call of the editor, in words.
+pub(super) fn told(done: &Done<'_>) -> Option<String> {
     match done.tool {
-        name if name == OwnTool::BuildWorkflow.name() => {
+        BUILD => {
             let told: Value = serde_json::from_str(done.text).unwrap_or_default();
-            let count = |name: &str, word: &str| match told.get(name).and_then(Value::as_u64).unwrap_or_default() {
-                1 => format!("1 {word}"),
-                number => format!("{number} {word}s"),
-            };
-            Some(format!("I planned {} with {} between them.", count("nodes", "task"), count("edges", "link")))
+            let count = |name: &str| told.get(name).and_then(Value::as_u64).unwrap_or_default();
+            Some(format!("I planned {} tasks with {} links between them.", count("nodes"), count("edges")))
         }
-        LOOK if !is_only => Some(String::new()),
-        LOOK => Some(Canvas::read(done.text).words()),
+        LOOK => Some(String::new()),
         name if name.starts_with("ui_") => Some(done.text.trim().to_owned()),
         _ => None,
     }
 }
 
-fn wish(tool: &str, args: Value) -> Wish {
-    Wish { tool: tool.to_owned(), args }
-}
-
 /// The graph a call has built.
-fn reference(done: &Done<'_>) -> Option<String> {
-    let told: Value =
-        serde_json::from_str(done.text).ok().filter(|_| done.tool == OwnTool::BuildWorkflow.name() && !done.failed)?;
+fn built(done: &Done<'_>) -> Option<String> {
+    let told: Value = serde_json::from_str(done.text).ok().filter(|_| done.tool == BUILD && !done.failed)?;
     told.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// What a workflow is wanted for.
+/// The purpose of the workflow a text asks for: `build a workflow that …`.
 fn objective(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    let at = lower.find("workflow").or_else(|| lower.find("pipeline"))?;
-    let before = lower.get(..at)?;
-    BUILD.iter().find(|verb| find::has_word(before, verb))?;
-    let rest =
-        text.get(at..)?.split_once(|sign: char| sign.is_whitespace() || sign == ':').map_or("", |(_, rest)| rest);
-    let starts = ["that ", "which ", "to ", "for ", "it ", "where it "];
-    let rest = starts.iter().fold(rest.trim(), |rest, start| rest.strip_prefix(start).unwrap_or(rest).trim());
-    Some(find::capital(if rest.is_empty() { text.trim() } else { rest }))
+    let (before, _) = lower.split_once("workflow")?;
+    words::has_any(before, "build|draw|create|make|plan|design").then_some(())?;
+    let rest = text.get(before.len() + "workflow".len()..)?.trim_start_matches([' ', ':']);
+    let rest = after(rest, "that |which |to |for ");
+    Some(capital(if rest.is_empty() { text.trim() } else { rest }))
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['\n', ';']).flat_map(|line| line.split(". ")).map(|part| part.trim().trim_end_matches(['.', '!', '?']))
-}
-
-/// Whether some sentence asks for a change, or to be told what there is.
-fn wants_change(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    SHOW.iter().any(|words| lower.contains(words))
-        || sentences(text).any(|sentence| Canvas::default().change(sentence).is_some())
-}
-
-/// What stands on the canvas: the tasks, and the names of those nobody reads.
+/// The tasks on the canvas, and the names of those nobody reads.
 #[derive(Default)]
 struct Canvas {
     names: Vec<String>,
@@ -124,124 +88,92 @@ impl Canvas {
     fn read(graph: &str) -> Canvas {
         let graph: Value = serde_json::from_str(graph).unwrap_or_default();
         let tasks = graph.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default();
-        let name = |task: &Value| task.get("name").and_then(Value::as_str).map(str::to_owned);
-        let reads = |task: &Value, name: &str| {
-            let context = task.get("context").and_then(Value::as_array).into_iter().flatten();
-            context.filter_map(Value::as_str).any(|reference| reference.trim_start_matches('$') == name)
-        };
-        let names: Vec<String> = tasks.iter().filter_map(name).collect();
-        let last = names.iter().filter(|name| !tasks.iter().any(|task| reads(task, name))).cloned().collect();
-        Canvas { names, last }
-    }
-
-    fn words(&self) -> String {
-        if self.names.is_empty() {
-            return "The canvas is empty.".to_owned();
-        }
-        format!("The canvas has {} tasks: {}.", self.names.len(), self.names.join(", "))
+        let names = tasks.iter().filter_map(|task| task.get("name").and_then(Value::as_str).map(str::to_owned));
+        let names: Vec<String> = names.collect();
+        let context = |task: &Value| task.get("context").and_then(Value::as_array).cloned().unwrap_or_default();
+        let read: Vec<Value> = tasks.iter().flat_map(context).collect();
+        let is_read = |name: &str| read.iter().filter_map(Value::as_str).any(|read| after(read, "$") == name);
+        Canvas { last: names.iter().filter(|name| !is_read(name)).cloned().collect(), names }
     }
 
     /// The task that is meant: the one of this name in any spelling, else the words themselves.
     fn named(&self, words: &str) -> String {
-        let bare = words.trim().trim_matches(['"', '\'', '`', '“', '”', ',', '.']);
-        let bare = ["the step ", "the task ", "the node ", "step ", "task ", "node ", "the "]
-            .iter()
-            .find_map(|start| bare.strip_prefix(start))
-            .unwrap_or(bare)
-            .trim_matches(['"', '\'', '`', '“', '”', ' ']);
+        let bare = words.trim().trim_matches(['"', '\'', '`', ',', '.', '!', '?']);
+        let bare = after(bare, "the step |the task |step |task |the ").trim_matches('"');
         let same = |name: &&String| name.to_lowercase() == bare.to_lowercase();
         self.names.iter().find(same).cloned().unwrap_or_else(|| bare.to_owned())
     }
 
-    fn change(&self, sentence: &str) -> Option<Wish> {
-        let please = ["Please ", "please ", "Now ", "now ", "Then ", "then ", "And ", "and "];
-        let sentence = please.iter().fold(sentence.trim(), |rest, start| rest.strip_prefix(start).unwrap_or(rest));
-        self.addition(sentence)
-            .or_else(|| self.link(sentence))
-            .or_else(|| self.renaming(sentence))
-            .or_else(|| self.removal(sentence))
-    }
-
-    /// `add a step called x that does something after y`
-    fn addition(&self, sentence: &str) -> Option<Wish> {
-        let lower = sentence.to_lowercase();
-        let verb = MORE.iter().find(|verb| lower.starts_with(**verb))?;
-        let (at, word) = TASK.iter().find_map(|word| Some((lower.find(word)?, word)))?;
-        // Little stands between the verb and what is added: `a`, `another`, `one more`.
-        (lower.get(verb.len()..at)?.split_whitespace().count() <= 3).then_some(())?;
-        let rest = sentence.get(at + word.len()..)?.trim_start();
-        let (name, rest) = given_name(rest);
-        let alone = ALONE.iter().any(|words| lower.contains(words));
-        let rest = ALONE.iter().fold(rest.to_owned(), |rest, words| rest.replace(words, ""));
-        let (what, read) = match AFTER.iter().filter_map(|word| rest.rfind(word).map(|at| (at, word))).max() {
-            Some((at, word)) => (rest.get(..at)?, rest.get(at + word.len()..).map(|name| self.named(name))),
-            None => (rest.as_str(), None),
-        };
-        let what = what.trim().trim_matches([',', ':', ' ']);
-        let what = ["that ", "which ", "to ", "for "].iter().find_map(|start| what.strip_prefix(start)).unwrap_or(what);
-        let description = find::capital(&imperative(what));
-        (!description.is_empty()).then_some(())?;
-        let context = match read {
-            Some(name) => vec![name],
-            None if alone => Vec::new(),
-            None => self.last.clone(),
-        };
-        let name = name.unwrap_or_else(|| short(&description));
-        Some(wish(ADD, json!({ "name": name, "description": description, "context": context })))
-    }
-
-    /// `connect a to b`, `disconnect a from b`, `let b read a`
-    fn link(&self, sentence: &str) -> Option<Wish> {
-        let lower = sentence.to_lowercase();
-        let parted = |start: &str, between: &str| {
-            let rest = lower.starts_with(start).then(|| sentence.get(start.len()..))??;
-            let at = rest.to_lowercase().find(between)?;
-            Some((self.named(rest.get(..at)?), self.named(rest.get(at + between.len()..)?)))
-        };
-        let joined =
-            parted("connect ", " to ").or_else(|| parted("connect ", " with ")).or_else(|| parted("link ", " to "));
-        let read = parted("let ", " read ").or_else(|| parted("make ", " read ")).map(|(to, from)| (from, to));
-        if let Some((from, to)) = joined.or(read) {
-            return Some(wish(CONNECT, json!({ "from": from, "to": to })));
+    /// The change a sentence asks for.
+    fn change(&self, sentence: &str) -> Option<PlannedCall> {
+        let sentence = after(sentence.trim().trim_end_matches(['.', '!']), POLITE);
+        let (verb, rest) = sentence.split_once(' ')?;
+        let pair = |joint: &str| rest.split_once(joint).map(|(one, two)| (self.named(one), self.named(two)));
+        match verb.to_lowercase().as_str() {
+            "add" => self.addition(rest),
+            "connect" => pair(" to ").map(|(from, to)| PlannedCall::new(CONNECT, json!({ "from": from, "to": to }))),
+            "disconnect" => pair(" from ")
+                .map(|(from, to)| json!({ "connections": [{ "from": from, "to": to }] }))
+                .map(|args| PlannedCall::new(DELETE, args)),
+            "rename" => {
+                pair(" to ").map(|(node, name)| PlannedCall::new(UPDATE, json!({ "node": node, "name": name })))
+            }
+            "remove" | "delete" => Some(PlannedCall::new(DELETE, json!({ "nodes": [self.named(rest)] }))),
+            _ => None,
         }
-        let (from, to) = parted("disconnect ", " from ").or_else(|| parted("disconnect ", " and "))?;
-        Some(wish(DELETE, json!({ "connections": [{ "from": from, "to": to }] })))
     }
 
-    /// `rename a to b`, `change the description of a to …`
-    fn renaming(&self, sentence: &str) -> Option<Wish> {
-        let lower = sentence.to_lowercase();
-        let fields = [
-            ("rename ", "name"),
-            ("change the name of ", "name"),
-            ("change the description of ", "description"),
-            ("set the description of ", "description"),
-            ("change the model of ", "model"),
-            ("set the model of ", "model"),
-        ];
-        let (start, field) = fields.iter().find(|(start, _)| lower.starts_with(start))?;
-        let (node, value) = sentence.get(start.len()..)?.split_once(" to ")?;
-        let value = value.trim().trim_matches(['"', '“', '”']);
-        Some(wish(UPDATE, json!({ "node": self.named(node), *field: value })))
-    }
-
-    /// `remove a`
-    fn removal(&self, sentence: &str) -> Option<Wish> {
-        let lower = sentence.to_lowercase();
-        let start = ["remove ", "delete ", "drop "].iter().find(|start| lower.starts_with(**start))?;
-        let name = self.named(sentence.get(start.len()..)?);
-        (!name.is_empty()).then(|| wish(DELETE, json!({ "nodes": [name] })))
+    /// `a step called x that does something after y`
+    fn addition(&self, rest: &str) -> Option<PlannedCall> {
+        let rest = ["a ", "another "].iter().find_map(|start| rest.strip_prefix(start))?;
+        let rest = ["step ", "task "].iter().find_map(|start| rest.strip_prefix(start))?;
+        let (name, rest) = match rest.strip_prefix("called ").and_then(|rest| rest.split_once(' ')) {
+            Some((name, rest)) => (Some(name.trim_matches('"').to_owned()), rest),
+            None => (None, rest),
+        };
+        let (what, read) = rest.rsplit_once(" after ").map_or((rest, None), |(what, read)| (what, Some(read)));
+        let description = imperative(after(what, "that |which |to "));
+        let context = read.map_or_else(|| self.last.clone(), |read| vec![self.named(read)]);
+        let name = name.unwrap_or_else(|| short(&description));
+        Some(PlannedCall::new(ADD, json!({ "name": name, "description": description, "context": context })))
     }
 }
 
-/// The name a task is given, and the rest of the sentence.
-fn given_name(rest: &str) -> (Option<String>, &str) {
-    let called = ["called ", "named "].iter().find_map(|start| rest.strip_prefix(start));
-    let quoted = called.and_then(|rest| rest.strip_prefix(['"', '“', '\''])?.split_once(['"', '”', '\'']));
-    match (quoted, called.and_then(|rest| rest.split_once([' ', ',', ':']))) {
-        (Some((name, rest)), _) | (None, Some((name, rest))) => (Some(name.to_owned()), rest.trim_start()),
-        (None, None) => (None, rest),
+/// A few words that tell a task apart.
+fn short(description: &str) -> String {
+    let words = description.split_whitespace().map(|word| word.trim_matches(|sign: char| !sign.is_alphanumeric()));
+    let words = words.map(str::to_lowercase).filter(|word| !word.is_empty() && !FILLERS.contains(&word.as_str()));
+    words.take(NAME_WORDS).collect::<Vec<_>>().join(" ")
+}
+
+/// A workflow for an objective, a task for each of its parts: those that gather run side by side,
+/// the others read everything before them that nobody has read.
+pub(super) fn workflow(objective: &str, registry: &str) -> Value {
+    let (_, listed) = words::parts(objective);
+    let steps =
+        if listed.len() > 1 { listed } else { words::clauses(&objective.replace(" then ", " and "), words::is_task) };
+    let mut tasks: Vec<Value> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut unread: Vec<String> = Vec::new();
+    for step in steps {
+        let description = imperative(&step);
+        let gathers = description.split_whitespace().next().is_some_and(words::is_gathering);
+        let context = if gathers { Vec::new() } else { std::mem::take(&mut unread) };
+        let name = unused(&short(&description), &names);
+        let sums = !words::sums(&description).is_empty() || description.starts_with("Calculate");
+        let tools: &[&str] = if sums && registry.contains("\n- calculator:") { &["calculator"] } else { &[] };
+        unread.push(format!("${name}"));
+        names.push(name.clone());
+        tasks.push(json!({ "name": name, "description": description, "context": context, "tools": tools }));
     }
+    let title: String = capital(objective).chars().take(TITLE_CHARS).collect();
+    json!({ "name": title, "description": objective, "tasks": tasks })
+}
+
+fn unused(name: &str, names: &[String]) -> String {
+    let name = if name.is_empty() { "task" } else { name };
+    let taken = names.iter().filter(|taken| taken.starts_with(name)).count();
+    if taken == 0 { name.to_owned() } else { format!("{name} {}", taken + 1) }
 }
 
 #[cfg(test)]
@@ -250,7 +182,7 @@ mod tests {
 
     #[test]
     fn sentences_say_what_to_change() {
-        let canvas = Canvas::read(r#"{"tasks":[{"name":"Research"},{"name":"write","context":["Research"]}]}"#);
+        let canvas = Canvas::read(r#"{"tasks":[{"name":"Research"},{"name":"write","context":["$Research"]}]}"#);
         for (sentence, tool, args) in [
             (
                 "Please add a step that translates the text",
@@ -262,13 +194,7 @@ mod tests {
                 ADD,
                 json!({ "name": "check", "description": "Check the facts", "context": ["Research"] }),
             ),
-            (
-                "add another step \"x\" that rests in parallel",
-                ADD,
-                json!({ "name": "x that rests", "description": "\"x\" that rests", "context": [] }),
-            ),
             ("Connect research to write", CONNECT, json!({ "from": "Research", "to": "write" })),
-            ("let write read research", CONNECT, json!({ "from": "Research", "to": "write" })),
             (
                 "disconnect Research from write",
                 DELETE,
@@ -289,11 +215,35 @@ mod tests {
     fn a_workflow_is_asked_for_in_many_ways() {
         for (text, wanted) in [
             ("Build a workflow that researches tea", Some("Researches tea")),
-            ("Please draw me a pipeline: read, then write", Some("Read, then write")),
+            ("Please draw me a workflow: read, then write", Some("Read, then write")),
             ("What is a workflow?", None),
             ("Make a workflow", Some("Make a workflow")),
         ] {
             assert_eq!(objective(text).as_deref(), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn an_objective_becomes_tasks_that_read_each_other() {
+        let graph = |objective: &str| -> Vec<String> {
+            let drawn = workflow(objective, "Tools there are:\n- calculator: sums");
+            let words =
+                |task: &Value| format!("{} {} {}", task["name"], task["context"], task["tools"]).replace('"', "");
+            drawn["tasks"].as_array().unwrap().iter().map(words).collect()
+        };
+        assert_eq!(
+            graph("researches tea and coffee, researches prices, compares them and writes a report"),
+            [
+                "research tea coffee [] []",
+                "research prices [] []",
+                "compare them [$research tea coffee,$research prices] []",
+                "write report [$compare them] []"
+            ]
+        );
+        assert_eq!(
+            graph("1. Collect data\n2. Collect data\n3. Calculate 1 + 1"),
+            ["collect data [] []", "collect data 2 [] []", "calculate 1 1 [] [calculator]"]
+        );
+        assert_eq!(graph("Tea for two"), ["tea two [] []"]);
     }
 }

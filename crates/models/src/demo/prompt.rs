@@ -4,6 +4,9 @@
 use consort_core::message::{Message, Stop};
 use serde_json::Value;
 
+use super::answer::without_notice;
+use super::words::leading_json;
+
 /// The titles a task's sections have; any other is part of somebody's text.
 const TITLES: [&str; 9] = [
     "Task",
@@ -57,12 +60,6 @@ pub(super) struct Input {
     pub(super) output: String,
 }
 
-/// What is to be different this time.
-pub(super) struct Revision<'a> {
-    pub(super) feedback: &'a str,
-    pub(super) previous: &'a str,
-}
-
 impl<'a> Prompt<'a> {
     /// The last message that has a task section is the task, else the last
     /// one a person wrote that is more than a reminder.
@@ -113,10 +110,10 @@ impl<'a> Prompt<'a> {
         opening.into_iter().chain(later).flat_map(str::lines).map(content).filter(|line| !line.is_empty()).collect()
     }
 
-    pub(super) fn revision(&self) -> Option<Revision<'a>> {
+    /// What a reviewer wants to be different this time.
+    pub(super) fn feedback(&self) -> Option<&'a str> {
         let body = self.section("Revision Instructions")?;
-        let (feedback, previous) = body.split_once("\n\nYour previous output was:\n---\n").unwrap_or((body, ""));
-        Some(Revision { feedback: feedback.trim(), previous: previous.trim_end_matches("\n---") })
+        Some(body.split_once("\n\nYour previous output was:\n").map_or(body, |(feedback, _)| feedback).trim())
     }
 
     /// The outputs of earlier tasks.
@@ -210,14 +207,12 @@ fn inputs(body: &str) -> Vec<Input> {
     let input = |block: &str| {
         let (head, output) = block.split_once("\n---\n")?;
         let title = head.split_once(": ").map_or(head, |(_, task)| task);
-        Some(Input { title: title.to_owned(), output: output.trim_end_matches("\n---").trim().to_owned() })
+        Some(Input {
+            title: title.to_owned(),
+            output: without_notice(output.trim_end_matches("\n---")).trim().to_owned(),
+        })
     };
     blocks.filter_map(input).collect()
-}
-
-/// The JSON value a text begins with.
-pub(super) fn leading_json(text: &str) -> Option<Value> {
-    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
 }
 
 #[cfg(test)]

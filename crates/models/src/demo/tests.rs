@@ -12,21 +12,12 @@ use consort_core::schema::Schema;
 use consort_tools::{Account, Answer, Calculator, Invocation, Json, Tool};
 use serde_json::{Value, from_str, json};
 
-use super::write::NOTICE;
+use super::answer::NOTICE;
 use super::*;
 use crate::conformance;
 
-const ALL: &[&str] = &[
-    "calculator",
-    "read_file",
-    "list_files",
-    "datetime",
-    "json",
-    "http_fetch",
-    "web_search",
-    "human_input",
-    "append_line",
-];
+const ALL: &[&str] =
+    &["calculator", "read_file", "list_files", "datetime", "json", "http_fetch", "human_input", "append_line"];
 const TEA: &str = "## Context from Previous Tasks\n### Researcher: Research tea\n---\n# Tea\n\n1. Green. It is light.\n2. Black\n---\n\n\
                    ### Calculator: Add\n---\n- 1 + 1 = **2**\n---\n\n";
 
@@ -56,35 +47,24 @@ const TOOLS: &[Row] = &[
         &["`notes/plan.md` says:\n\n```\n     1\tbuy milk\n     2\tbuy tea\n```"],
     ),
     ("Compare a.md and b.md", ALL, &[r#"read_file {"path":"a.md"}"#, r#"read_file {"path":"b.md"}"#], &["`b.md` says"]),
-    (
-        "Read gone.md",
-        ALL,
-        &[r#"read_file {"path":"gone.md"}"#, "list_files {}"],
-        &["failed for \"gone.md\"", "plan.md"],
-    ),
+    ("Read gone.md", ALL, &[r#"read_file {"path":"gone.md"}"#], &["`read_file` failed for \"gone.md\""]),
     (
         "Write \"Buy milk\" to list.md",
         &["read_file", "write_file"],
         &[r#"write_file {"path":"list.md","content":"Buy milk\n"}"#],
         &["- created `list.md`"],
     ),
-    (
-        "Do: 1) add 1+1, 2) write about tea",
-        ALL,
-        &[r#"calculator {"input":"1+1"}"#],
-        &["- 1+1 = **2**\n\n# Tea\n\n1. **First things first**"],
-    ),
-    ("Which files are there?", ALL, &["list_files {}"], &["The files there are", "plan.md"]),
+    ("Which files are there?", ALL, &["list_files {}"], &["`list_files` answered", "plan.md"]),
     ("Write a poem to poem.md", ALL, &[], &["# Poem"]),
     ("What time is it?", ALL, &["datetime {}"], &["It is 2026-01-31."]),
     ("What time is it in Tokyo?", ALL, &[r#"datetime {"timezone":"Asia/Tokyo"}"#], &["In Asia/Tokyo it is"]),
     ("What day is it in Europe/Berlin?", ALL, &[r#"datetime {"timezone":"Europe/Berlin"}"#], &["In Europe/Berlin"]),
     (r#"Which name has {"name":"Ada"}?"#, ALL, &[r#"json {"json":{"name":"Ada"},"query":".name"}"#], &["Ada"]),
     (
-        r#"The total price of [{"price":2},{"price":3}]"#,
+        r#"Each price of [{"price":2},{"price":3}]"#,
         ALL,
-        &[r#"json {"json":[{"price":2},{"price":3}],"query":"map(.price) | add"}"#],
-        &["```\n5\n```"],
+        &[r#"json {"json":[{"price":2},{"price":3}],"query":"map(.price)"}"#],
+        &["```\n[2,3]\n```"],
     ),
     ("How many are there: [1, 2, 3]?", ALL, &[r#"json {"json":[1,2,3],"query":"length"}"#], &["```\n3\n```"]),
     (
@@ -97,9 +77,8 @@ const TOOLS: &[Row] = &[
         "Fetch https://example.org/a.",
         ALL,
         &[r#"http_fetch {"url":"https://example.org/a"}"#],
-        &["https://example.org/a says", "A page"],
+        &["`https://example.org/a` says", "A page"],
     ),
-    ("Search the web for old maps.", ALL, &[r#"web_search {"query":"old maps"}"#], &["`web_search` answered"]),
     (
         "Ask a person which colour (red or blue) it is. Then stop.",
         ALL,
@@ -148,7 +127,7 @@ const TOOLS: &[Row] = &[
         "Get these tasks done:\n1. Serve the soup\n2. Serve the tea\n3. Feed us\n\nYour team:\n- Cook: Feed people\n- Waiter: Serve",
         &["delegateTask"],
         &[
-            r#"delegateTask {"agentRole":"Waiter","taskDescription":"Serve the soup"}"#,
+            r#"delegateTask {"agentRole":"Cook","taskDescription":"Serve the soup"}"#,
             r#"delegateTask {"agentRole":"Waiter","taskDescription":"Serve the tea"}"#,
             r#"delegateTask {"agentRole":"Cook","taskDescription":"Feed us"}"#,
         ],
@@ -171,21 +150,20 @@ const DRAWING: &[Row] = &[
         "Build a workflow that reads a book and writes about it",
         EDITOR,
         &[r#"build_workflow {"objective":"Reads a book and writes about it"}"#, r#"ui_paste {"graph_ref":"graph:1"}"#],
-        &["I planned 2 tasks with 1 link between them.", "part done"],
+        &["I planned 2 tasks with 1 links between them.", "part done"],
     ),
     (
         "Add a step that prints it. Then connect read to print it",
         EDITOR,
         &[
             "ui_get_graph {}",
-            r#"ui_add_node {"name":"prints it","description":"Prints it","context":["write"]}"#,
+            r#"ui_add_node {"name":"print it","description":"Print it","context":["write"]}"#,
             r#"ui_connect_nodes {"from":"Read","to":"print it"}"#,
         ],
         &["part done"],
     ),
-    ("Which tasks are there?", EDITOR, &["ui_get_graph {}"], &["The canvas has 2 tasks: Read, write."]),
     ("Add a step that prints it", &["calculator"], &[], &["no rule of mine fits"]),
-    ("Hello", EDITOR, &[], &["- Build a workflow that", "- Add a step", "- Connect"]),
+    ("Hello", EDITOR, &[], &["- Build a workflow that", "- Add a step"]),
 ];
 
 const WORDS: &[Row] = &[
@@ -193,7 +171,6 @@ const WORDS: &[Row] = &[
     ("hi there!", &[], &[], &["You could say:\n\n- Write about bees\n\n"]),
     ("What can you do?", &["run_subtask"], &[], &["fixed rules", "- Please do both: 1) add 2 + 3"]),
     ("Which hi-fi tower is the highest in town?", ALL, &[], &["no rule of mine fits that"]),
-    ("thank you", ALL, &[], &["You are welcome."]),
     ("What did I say?", ALL, &[], &["Nothing yet"]),
     (
         "## Task\nResearch bees and list facts\n\n## Expected Output\nFive short points",
@@ -207,36 +184,12 @@ const WORDS: &[Row] = &[
         &[],
         &["# Tea\n", "3. **Why it matters**: who depends on tea"],
     ),
-    (
-        "Summarize: One is first. It counts.\n\nTwo follows. It counts too.",
-        ALL,
-        &[],
-        &["# In short\n\n- One is first.\n- Two follows."],
-    ),
     ("## Task\nPlan\n\n## Active Directives\n[Ada | 2026] be kind", ALL, &[], &["Told while working: be kind"]),
     (
         "## Task\nPlan\n\n## Active Directives\n[Ada | 2026] add 2+2",
         ALL,
         &[r#"calculator {"input":"2+2"}"#],
         &["2+2 = **4**"],
-    ),
-    (
-        "## Revision Instructions (Attempt 2)\nShorter, please\n\nYour previous output was:\n---\n# Tea\n\n- a\n- b\n- c\n- d\n---\n\n## Task\nTea",
-        ALL,
-        &[],
-        &["# Tea\n\n- a\n- b\n\nChanged on request: "],
-    ),
-    (
-        "## Revision Instructions (Attempt 2)\nUse the title \"Leaves\"\n\nYour previous output was:\n---\n# Tea\n\n- a\n---\n\n## Task\nTea",
-        ALL,
-        &[],
-        &["# Leaves\n\n- a", "the title is now \"Leaves\""],
-    ),
-    (
-        "## Revision Instructions (Attempt 2)\nAlso mention milk.\n\nYour previous output was:\n---\n# Tea\n---\n\n## Task\nTea",
-        ALL,
-        &[],
-        &["# Tea\n\n- Milk", "added \"milk\""],
     ),
     (
         "## Revision Instructions (Attempt 2)\nIt is too dull\n\n## Task\nWrite about tea",
@@ -266,10 +219,6 @@ fn info(name: &str) -> ToolInfo {
         "human_input" => OwnTool::HumanInput.info(),
         "delegate" => delegation::info(OwnTool::Delegate, &["Cook", "Waiter"]),
         "delegateTask" => delegation::info(OwnTool::DelegateTask, &["Cook", "Waiter"]),
-        "web_search" => {
-            let schema = json!({ "properties": { "query": { "type": "string" } }, "required": ["query"] });
-            ToolInfo { schema: Schema::new(schema), ..ToolInfo::new(name, "Searches.") }
-        }
         _ => ToolInfo::new(name, "A tool."),
     }
 }
@@ -433,8 +382,8 @@ async fn an_output_format_is_satisfied_also_after_a_tool() {
             "tags": { "type": "array", "items": { "type": "string", "maxLength": 2 }, "minItems": 2 },
             "level": { "enum": ["low", "high"] },
             "by": { "$ref": "#/$defs/person" },
-            "day": { "type": "string", "format": "date", "pattern": "^\\d{4}-\\d{2}-\\d{2}$" },
-            "mail": { "type": "string", "pattern": "^[^@ ]+@[^@ ]+\\.[a-z]+$" },
+            "day": { "type": "string", "format": "date" },
+            "mail": { "type": "string", "format": "email" },
         },
         "additionalProperties": false,
         "$defs": { "person": { "type": ["object", "null"], "properties": { "name": { "const": "Ada" } } } },
@@ -468,6 +417,13 @@ async fn what_was_said_before_is_remembered_as_far_as_it_is_sent() {
     let messages = vec![user("My name\nis Ada"), user(known), user("What did I say?")];
     let (reply, _) = reply(ask(messages, ALL)).await;
     assert!(reply.text().starts_with("You said:\n\n- My name is Ada\n\n_Consort"), "{}", reply.text());
+}
+
+#[test]
+fn what_people_say_about_themselves_is_remembered_and_questions_are_not() {
+    let exchange = "List.\n\n---\nUser: Hello. I like tea! My dog is old. I wonder why?\n\nAssistant: I see.";
+    let expected = r#"{"facts":["The user said: I like tea","The user said: My dog is old"]}"#;
+    assert_eq!(facts(exchange), expected);
 }
 
 #[tokio::test]
