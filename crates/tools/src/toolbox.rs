@@ -193,26 +193,8 @@ fn last_words(broken: &(dyn Any + Send)) -> &str {
 /// hold each other come first, then those with few slips of the keyboard.
 fn rank(typed: &str, known: &str, slips_max: usize) -> Option<usize> {
     let holds = typed.len() > 2 && (known.contains(typed) || typed.contains(known));
-    let slips = slips(typed, known);
+    let slips = strsim::levenshtein(typed, known);
     if holds { Some(0) } else { (slips <= slips_max).then_some(slips) }
-}
-
-/// Letters to add, drop or change to make one word from the other.
-fn slips(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, letter) in from.chars().enumerate() {
-        let mut next = Vec::with_capacity(row.len());
-        let mut left = line + 1;
-        next.push(left);
-        for (above, other) in row.windows(2).zip(&to) {
-            let [diagonal, up] = above else { continue };
-            left = (diagonal + usize::from(letter != *other)).min(up + 1).min(left + 1);
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
