@@ -27,7 +27,7 @@ pub(crate) const FRAME_MAX: u64 = 8 * 1024 * 1024;
 
 impl Hello {
     /// Why nobody of this name can be linked with.
-    pub(crate) fn refusal(&self) -> Option<String> {
+    pub fn refusal(&self) -> Option<String> {
         match self.ensemble.as_deref() {
             Some(name) if name.trim().is_empty() => Some("`ensemble` must not be blank".to_owned()),
             Some(name) if name.len() > NAME_MAX => Some(format!("`ensemble` has more than {NAME_MAX} bytes")),

@@ -12,13 +12,12 @@
 //!   once; `askers`: who waits for it; `progress`: how far it is; `cache`:
 //!   answers that may be given again
 //! - [`remote`]: what others share, as tools; `away`: those of nobody who is
-//!   there; `courier`: one request on its way; [`Double`]: stand-ins for tests
+//!   there; `courier`: one request on its way
 
 mod askers;
 mod away;
 mod cache;
 mod courier;
-mod doubles;
 mod fit;
 mod gone;
 mod intake;
@@ -37,5 +36,4 @@ pub mod transport;
 pub mod wire;
 pub mod work;
 
-pub use doubles::Double;
 pub use gone::Gone;

@@ -73,7 +73,7 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
 
 /// Answers whoever connects: says who is here and hears who is calling.
 pub(crate) async fn answer(network: &Network, mut connection: Connection) {
-    let hello = Frame::Hello(network.introduction().into()).text();
+    let hello = Frame::Hello(network.introduction()).text();
     if connection.outgoing.send(hello).await.is_err() {
         return;
     }
@@ -81,7 +81,7 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
     if let Some(Frame::PeerHello(hello)) = first
         && hello.refusal().is_none()
     {
-        let _refused = session(network, connection, hello.into(), Side::Accepted).await;
+        let _refused = session(network, connection, hello, Side::Accepted).await;
     }
 }
 
@@ -186,7 +186,7 @@ async fn take(
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
         Frame::Error(complaint) => joined.into_iter().for_each(|joined| joined.refused(&complaint)),
         Frame::Hello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone())),
-        Frame::PeerHello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone().into())),
+        Frame::PeerHello(hello) => joined.into_iter().for_each(|joined| joined.introduced(hello.clone())),
         Frame::TaskAccepted(Accepted { .. }) | Frame::CapabilityResponse(_) | Frame::Other => {}
     }
 }

@@ -22,7 +22,7 @@ use crate::links::{Link, Links, Parcel, Pending, Side};
 use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
-use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, PeerHello, Progress, Response};
+use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, Progress, Response};
 use crate::work::{Request, Work};
 
 /// Frames waiting to be sent over one link; whoever sends more waits.
@@ -83,8 +83,6 @@ struct Inner {
     clock: Clock,
     /// Counts links that came or went.
     changes: watch::Sender<u64>,
-    /// Calls whose callers did not wait.
-    background: Mutex<JoinSet<()>>,
 }
 
 /// The tasks that keep links to configured peers; dropping it closes them.
@@ -130,9 +128,9 @@ impl Network {
 
     /// A network with no links yet, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
-        let (state, changes, background) = (Mutex::default(), watch::Sender::new(0), Mutex::default());
-        let clock = Clock::system();
-        let inner = Arc::new(Inner { options, transport, state, clock, changes, background });
+        let state = Mutex::default();
+        let changes = watch::Sender::new(0);
+        let inner = Arc::new(Inner { options, transport, state, clock: Clock::system(), changes });
         Network { inner, work: Some(Arc::default()) }
     }
 
@@ -164,8 +162,8 @@ impl Network {
     }
 
     /// Keeps a link that a peer opened, until it ends.
-    pub async fn accept(&self, connection: Connection, hello: PeerHello) {
-        let _refused = link::session(self, connection, hello.into(), Side::Accepted).await;
+    pub async fn accept(&self, connection: Connection, hello: Hello) {
+        let _refused = link::session(self, connection, hello, Side::Accepted).await;
     }
 
     /// Does what a client asks for that is no ensemble, until it is gone.
@@ -244,10 +242,10 @@ impl Network {
 
     /// What this ensemble says about itself to whom it dials, as far as it fits
     /// into a frame of the usual size.
-    pub fn introduction(&self) -> PeerHello {
+    pub fn introduction(&self) -> Hello {
         let options = &self.inner.options;
-        PeerHello {
-            ensemble: options.name.clone(),
+        Hello {
+            ensemble: Some(options.name.clone()),
             realm: options.realm.clone(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             shared_capabilities: listed(self.shared(), INTRODUCTION_MAX),
@@ -302,13 +300,6 @@ impl Network {
 
     pub(crate) fn trouble(&self, peer: &str, why: String) {
         self.state().trouble(peer, why);
-    }
-
-    /// Goes on with a call nobody waits for, as long as there is a network.
-    pub(crate) fn background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut background = self.inner.background.lock().unwrap_or_else(PoisonError::into_inner);
-        while background.try_join_next().is_some() {}
-        background.spawn(work);
     }
 
     fn state(&self) -> MutexGuard<'_, Links> {

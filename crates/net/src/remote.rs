@@ -12,8 +12,6 @@ use consort_http::trace::traceparent;
 use consort_tools::{Account, Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 use crate::away::Away;
 use crate::courier::{Courier, Fate};
@@ -39,44 +37,6 @@ pub struct NetworkTool {
     ensemble: Arc<str>,
     capability: Arc<Capability>,
     info: Arc<ToolInfo>,
-    mode: Mode,
-}
-
-/// How long a call waits for what it asked for.
-#[derive(Clone, Debug, Default)]
-pub enum Mode {
-    /// Until it is there.
-    #[default]
-    Await,
-    /// Not at all: it is delivered later.
-    Async(mpsc::Sender<Late>),
-    /// For a while.
-    AwaitWithDeadline {
-        /// How long.
-        deadline: Duration,
-        /// And then?
-        then: OnDeadline,
-    },
-}
-
-/// What a call does that has waited long enough.
-#[derive(Clone, Debug)]
-pub enum OnDeadline {
-    /// It fails; the work is cancelled.
-    ReturnTimeoutError,
-    /// It says how far it got; the work is cancelled.
-    ReturnPartial,
-    /// It says that the work goes on; what comes of it is delivered later.
-    ContinueInBackground(mpsc::Sender<Late>),
-}
-
-/// An answer that came after its call had ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Late {
-    /// The key of the call.
-    pub key: String,
-    /// What came of it.
-    pub answer: Answer,
 }
 
 /// Nobody shares it.
@@ -88,7 +48,7 @@ impl NetworkTool {
     /// What this ensemble shares, as a tool.
     pub fn new(network: &Network, ensemble: &str, capability: Arc<Capability>) -> NetworkTool {
         let info = Arc::new(info(ensemble, &capability));
-        NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info, mode: Mode::Await }
+        NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info }
     }
 
     /// The tool of this name, whoever shares it.
@@ -100,11 +60,6 @@ impl NetworkTool {
         });
         let (ensemble, capability) = found.ok_or_else(|| NoProvider(name.to_owned()))?;
         Ok(NetworkTool::new(network, &ensemble, capability))
-    }
-
-    /// The same tool with another way of waiting.
-    pub fn with_mode(self, mode: Mode) -> NetworkTool {
-        NetworkTool { mode, ..self }
     }
 
     /// Who may be asked: the ensemble it is named after, then whoever else
@@ -196,54 +151,6 @@ impl NetworkTool {
             Status::Failed | Status::Rejected | Status::InProgress | Status::Other => Answer::Failed(why),
         }
     }
-
-    async fn wait(self, invocation: Invocation) -> Answer {
-        let (name, key) = (self.info.name.clone(), invocation.key.clone());
-        match self.mode.clone() {
-            Mode::Await => self.ask(invocation).await,
-            Mode::Async(later) => {
-                self.in_background(invocation, later);
-                done(format!("{name} was asked; its answer comes later as {key}"))
-            }
-            Mode::AwaitWithDeadline { deadline, then } => self.within(deadline, then, invocation).await,
-        }
-    }
-
-    async fn within(self, deadline: Duration, then: OnDeadline, invocation: Invocation) -> Answer {
-        let name = self.info.name.clone();
-        match then {
-            OnDeadline::ReturnTimeoutError => match timeout(deadline, self.ask(invocation)).await {
-                Ok(answer) => answer,
-                Err(_elapsed) => Answer::Failed(format!("{name} timed out after {deadline:?}")),
-            },
-            OnDeadline::ReturnPartial => match timeout(deadline, self.ask(invocation)).await {
-                Ok(answer) => answer,
-                Err(_elapsed) => done(format!("{name} was not done after {deadline:?}; there is no result yet")),
-            },
-            OnDeadline::ContinueInBackground(later) => {
-                let (first, mut answer) = mpsc::channel(1);
-                let key = invocation.key.clone();
-                self.in_background(invocation, first);
-                if let Ok(Some(late)) = timeout(deadline, answer.recv()).await {
-                    return late.answer;
-                }
-                self.network.background(async move {
-                    if let Some(late) = answer.recv().await {
-                        let _gone = later.send(late).await;
-                    }
-                });
-                done(format!("{name} was not done after {deadline:?}; it goes on, and its answer comes later as {key}"))
-            }
-        }
-    }
-
-    fn in_background(&self, invocation: Invocation, later: mpsc::Sender<Late>) {
-        let (tool, key) = (self.clone(), invocation.key.clone());
-        self.network.background(async move {
-            let answer = tool.ask(invocation).await;
-            let _gone = later.send(Late { key, answer }).await;
-        });
-    }
 }
 
 impl Tool for NetworkTool {
@@ -252,16 +159,12 @@ impl Tool for NetworkTool {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(self.clone().wait(invocation))
+        Box::pin(self.clone().ask(invocation))
     }
 
     fn tags(&self) -> &[String] {
         &self.capability.tags
     }
-}
-
-fn done(text: String) -> Answer {
-    Answer::Done { text, data: None }
 }
 
 /// What a model is told about a capability.

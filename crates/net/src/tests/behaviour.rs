@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use super::world::{Hand, House, LEASE, invocation, tool};
 use crate::memory::{Weather, Wires};
-use crate::remote::{Late, Mode, NetworkTool, NetworkToolCatalog, OnDeadline};
+use crate::remote::{NetworkTool, NetworkToolCatalog};
 
 fn done(text: &str) -> Answer {
     Answer::Done { text: text.to_owned(), data: None }
@@ -233,43 +233,6 @@ async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopp
     let told = hand.hear().await;
     assert_eq!((&told["requestId"], &told["status"]), (&json!("late"), &json!("REJECTED")));
     assert_eq!(kitchen.serve.engine().load(consort_core::spec::Kind::Run).active, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_does_not_wait_is_told_later_and_who_waits_for_a_while_is_told_what_it_chose() {
-    let wires = Wires::new(Weather::default(), 1);
-    let gate = Arc::new(Notify::new());
-    let slow = tool("slow", EffectClass::Read).answers("done").waits(Gate::from(&gate));
-    let _shop = House::new("shop", &[]).tool("slow", &[], &slow).start(&wires).await;
-    let room = House::new("room", &["shop"]).start(&wires).await;
-    room.until_knows(&["shop.slow"]).await;
-    let remote = NetworkTool::discover("slow", &room.network).unwrap();
-    let within = |then| Mode::AwaitWithDeadline { deadline: Duration::from_secs(1), then };
-    let (later, mut late) = tokio::sync::mpsc::channel(4);
-
-    let failed = remote.clone().with_mode(within(OnDeadline::ReturnTimeoutError)).call(invocation("a")).await;
-    assert_eq!(failed, Answer::Failed("shop.slow timed out after 1s".to_owned()));
-    let partial = remote.clone().with_mode(within(OnDeadline::ReturnPartial)).call(invocation("b")).await;
-    assert!(matches!(partial, Answer::Done { .. }), "{partial:?}");
-    let goes_on = within(OnDeadline::ContinueInBackground(later.clone()));
-    let told = remote.clone().with_mode(goes_on).call(invocation("c")).await;
-    assert!(matches!(&told, Answer::Done { text, .. } if text.contains("comes later as c")), "{told:?}");
-    gate.notify_one();
-    assert_eq!(late.recv().await, Some(Late { key: "c".to_owned(), answer: done("done") }));
-    let asked = remote.with_mode(Mode::Async(later)).call(invocation("d")).await;
-    assert!(matches!(asked, Answer::Done { .. }));
-    sleep(Duration::from_millis(100)).await;
-    gate.notify_one();
-    assert_eq!(late.recv().await, Some(Late { key: "d".to_owned(), answer: done("done") }));
-}
-
-#[tokio::test]
-async fn stand_ins_reply_and_remember() {
-    let stub = NetworkTool::stub("kitchen", "stock", "3 left");
-    assert_eq!((stub.info().name.as_str(), stub.call(invocation("x")).await), ("kitchen.stock", done("3 left")));
-    let recording = NetworkTool::recording("kitchen", "stock");
-    assert_eq!(recording.call(invocation("salt")).await, done("recorded"));
-    assert_eq!(recording.inputs(), [json!({ "input": "salt" })]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,7 @@ pub enum Frame {
     /// The listening side says who it is.
     Hello(Hello),
     /// The dialling side says who it is.
-    PeerHello(PeerHello),
+    PeerHello(#[serde(deserialize_with = "introduced")] Hello),
     /// Do a shared task.
     TaskRequest(Box<TaskRequest>),
     /// Call a shared tool.
@@ -111,7 +111,7 @@ pub enum CapabilityKind {
     Tool,
 }
 
-/// What a link reads of the first frame of a server.
+/// What each side of a link says about itself first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hello {
@@ -133,43 +133,6 @@ pub struct Hello {
     /// Bytes of one frame that it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_frame_bytes: Option<u64>,
-}
-
-/// What the dialling side says about itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PeerHello {
-    /// What it calls itself.
-    pub ensemble: String,
-    /// The group it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub realm: Option<String>,
-    /// Which version of Consort it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// What others may use.
-    #[serde(default, deserialize_with = "or_default")]
-    pub shared_capabilities: Vec<Capability>,
-    /// How often it says that it is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease_ms: Option<u64>,
-    /// Bytes of one frame that it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_frame_bytes: Option<u64>,
-}
-
-impl PeerHello {
-    /// Why nobody of this name can be linked with.
-    pub fn refusal(&self) -> Option<String> {
-        Hello { ensemble: Some(self.ensemble.clone()), ..Hello::default() }.refusal()
-    }
-}
-
-impl From<PeerHello> for Hello {
-    fn from(hello: PeerHello) -> Hello {
-        let PeerHello { ensemble, realm, version, shared_capabilities, lease_ms, max_frame_bytes } = hello;
-        Hello { ensemble: Some(ensemble), realm, version, shared_capabilities, lease_ms, max_frame_bytes }
-    }
 }
 
 /// The work is not wanted any more.
@@ -280,7 +243,7 @@ fn wrong_field(sent: &Value) -> Option<String> {
     }
     match sent.get("type").and_then(Value::as_str)? {
         "hello" => find::<Hello>(sent),
-        "peer_hello" => find::<PeerHello>(sent),
+        "peer_hello" => find::<Hello>(sent).or_else(|| Some(NAMELESS.to_owned())),
         "task_request" => find::<TaskRequest>(sent),
         "tool_request" => find::<ToolRequest>(sent),
         "task_response" | "tool_response" => find::<Response>(sent),
@@ -288,6 +251,15 @@ fn wrong_field(sent: &Value) -> Option<String> {
         "capacity_update" => find::<CapacityUpdate>(sent),
         _ => None,
     }
+}
+
+/// The one thing wrong with a dialling side's hello that its type allows.
+const NAMELESS: &str = "missing field `ensemble`";
+
+/// The hello of a side that dials, which must have a name to be called by.
+fn introduced<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Hello, D::Error> {
+    let hello = Hello::deserialize(from)?;
+    if hello.ensemble.is_none() { Err(serde::de::Error::custom(NAMELESS)) } else { Ok(hello) }
 }
 
 /// An explicit `null` means the same as nothing.

@@ -117,7 +117,7 @@ async fn network(State(site): State<Arc<Site>>) -> Json<Network> {
     let about = network.introduction();
     let capacity = network.capacity();
     Json(Network {
-        ensemble: about.ensemble,
+        ensemble: about.ensemble.unwrap_or_default(),
         realm: about.realm,
         version: about.version.unwrap_or_default(),
         lease_ms: about.lease_ms.unwrap_or_default(),

@@ -3,7 +3,7 @@
 
 use consort_net::network::Network;
 use consort_net::transport::{Closed, Connection};
-use consort_net::wire::{Frame, PeerHello};
+use consort_net::wire::{Frame, Hello};
 use futures::{StreamExt, future, sink, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -23,8 +23,8 @@ pub(super) struct Link {
 
 impl Link {
     /// With another ensemble.
-    pub(super) fn with_peer(network: &Network, hello: PeerHello) -> Link {
-        let (network, ensemble) = (network.clone(), Some(hello.ensemble.clone()));
+    pub(super) fn with_peer(network: &Network, hello: Hello) -> Link {
+        let (network, ensemble) = (network.clone(), hello.ensemble.clone());
         Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello).await }) }
     }
 
@@ -53,9 +53,9 @@ impl Link {
         Link { said, told, ensemble: None, _work: task }
     }
 
-    /// Whether the ensemble of this name is at the other end.
-    pub(super) fn is_with(&self, ensemble: &str) -> bool {
-        self.ensemble.as_deref() == Some(ensemble)
+    /// Whether the ensemble that says this is at the other end.
+    pub(super) fn is_with(&self, hello: &Hello) -> bool {
+        self.ensemble == hello.ensemble
     }
 
     /// Hands on what the peer says; when the link is over nobody hears it.

@@ -248,6 +248,7 @@ async fn what_is_wrong_with_a_frame_of_a_peer_is_told_by_its_field() {
         ),
         (json!({ "type": "task_request", "requestId": "w", "from": "local" }), "missing field `task`"),
         (json!({ "type": "peer_hello", "ensemble": 5 }), "`ensemble`: invalid type: integer `5`, expected a string"),
+        (json!({ "type": "peer_hello", "realm": "cellar" }), "missing field `ensemble`"),
     ] {
         let told = socket.ask(frame).await;
         let (kind, code) = (&told["type"], &told["code"]);

@@ -35,7 +35,7 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     if let Some(refusal) = hello.refusal() {
         return Err(Problem::bad_request(refusal));
     }
-    if let Some(link) = session.link.as_ref().filter(|link| link.is_with(&hello.ensemble)) {
+    if let Some(link) = session.link.as_ref().filter(|link| link.is_with(&hello)) {
         link.say(Frame::PeerHello(hello)).await;
         return Ok(());
     }
