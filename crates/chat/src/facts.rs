@@ -172,9 +172,10 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
         started_at: fact.at,
         ended_at: None,
         tags: [("owner".to_owned(), owner.to_owned())].into(),
-        body: body.clone(),
+        body,
     };
-    let records = vec![Record { body, attachments: Vec::new() }];
+    // The row says it all; the record only marks the stream as begun.
+    let records = vec![Record { body: "{}".into(), attachments: Vec::new() }];
     Ok(Append { stream: stream(&fact.id), expected: 0, epoch: 0, records, row, claims: Vec::new() })
 }
 

@@ -38,9 +38,8 @@ pub use spent::Spent;
 pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting};
 
 use damaged::unless_damaged;
-use line::QUEUE_MAX;
+use line::{QUEUE_MAX, Queue};
 use live::{Conversation, Live};
-use thread::Fact;
 
 /// What a workspace says about itself, and how much of it is read.
 const ABOUT: &str = "AGENTS.md";
@@ -208,10 +207,10 @@ impl Chats {
                 conversation.watch_over(self, &thread.owner);
             }
             if !thread.queue.is_empty() {
-                self.tend(&thread.id, &thread.owner);
+                self.tend(Queue::Messages, &thread.id, &thread.owner);
             }
             if !thread.unmined.is_empty() {
-                self.mine(&thread.id, &thread.owner);
+                self.tend(Queue::Mining, &thread.id, &thread.owner);
             }
         }
         Ok(())
@@ -220,8 +219,7 @@ impl Chats {
     /// A new thread.
     pub async fn create(&self, owner: &str, title: Option<&str>) -> Result<Thread, Error> {
         let mut thread = Thread::new(owner, title, self.now());
-        let (owner, title) = (thread.owner.clone(), thread.title.clone());
-        thread.store(self.log(), &Fact::Created { owner: &owner, title: &title }, self.now()).await?;
+        thread.store(self.log(), self.now()).await?;
         Ok(thread)
     }
 
@@ -241,8 +239,7 @@ impl Chats {
         let _alone = conversation.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
         thread.rename(title);
-        let title = thread.title.clone();
-        thread.store(self.log(), &Fact::Renamed { title: &title }, self.now()).await?;
+        thread.store(self.log(), self.now()).await?;
         Ok(thread)
     }
 
@@ -389,7 +386,7 @@ impl Chats {
         let mut thread = self.thread(owner, id).await?;
         let mode = mode.min(self.0.settings.rules.mode);
         thread.mode = Some(mode);
-        thread.store(self.log(), &Fact::ModeSet { mode }, self.now()).await?;
+        thread.store(self.log(), self.now()).await?;
         if let Some(running) = self.running(id).await? {
             let command = chat::Command::SetMode { mode, by: owner.to_owned() };
             unless_over(self.0.engine.command(&running.turn, Command::Chat(command)).await)?;
@@ -489,8 +486,7 @@ impl Chats {
         thread.name_after(say.content.as_str());
         thread.queue.retain(|waiting| *waiting.turn != **turn);
         thread.model = say.model.or(thread.model.take());
-        let title = thread.title.clone();
-        thread.store(self.log(), &Fact::Begun { turn, title: &title }, self.now()).await?;
+        thread.store(self.log(), self.now()).await?;
         Ok(base)
     }
 

@@ -12,17 +12,27 @@ use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 
 use super::follow::unreadable;
-use super::thread::Fact;
 use super::{Chats, Error, Numbered, Place, Said, Seat, Thread, Waiting};
 
 /// Messages that may wait in one thread.
 pub(super) const QUEUE_MAX: usize = 32;
 
-/// What waits in a thread.
-enum Line {
-    /// Something, until this turn has ended.
-    Waits(String),
-    /// Nothing.
+/// A queue of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Queue {
+    /// Messages that wait for the turn before them.
+    Messages,
+    /// Turns to be looked through for what is worth remembering.
+    Mining,
+}
+
+/// The state of a thread's queue after one step of its worker.
+pub(super) enum Step {
+    /// The next step can be taken once this run has ended.
+    Waits(Arc<str>),
+    /// The next step can be taken at once.
+    Done,
+    /// Nothing is left to do, and the worker's claim is given back.
     Empty,
 }
 
@@ -35,55 +45,76 @@ impl Chats {
         }
         let turn = fresh_id(Kind::Turn);
         thread.queue.push(Waiting { turn: turn.to_string(), say });
-        thread.store(self.log(), &Fact::Queued { turn: &turn }, self.now()).await?;
-        self.tend(&thread.id, &thread.owner);
+        thread.store(self.log(), self.now()).await?;
+        self.tend(Queue::Messages, &thread.id, &thread.owner);
         Ok(Said { turn, place: Place::Waits { position } })
     }
 
-    /// Starts what waits in a thread, one after the other, unless somebody does.
-    pub(super) fn tend(&self, id: &str, owner: &str) {
-        if !self.0.live.conversation(id).tended() {
+    /// Works off what waits in one of a thread's queues, one after the other, unless somebody does.
+    pub(super) fn tend(&self, queue: Queue, id: &str, owner: &str) {
+        let conversation = self.0.live.conversation(id);
+        let is_claimed = match queue {
+            Queue::Messages => conversation.tended(),
+            Queue::Mining => conversation.mined(),
+        };
+        if !is_claimed {
             return;
         }
         let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
         self.spawn(async move {
-            let mut waited: Option<String> = None;
-            // What waits is stored, so it begins where the server goes on.
-            while !chats.0.engine.is_draining() {
-                match chats.next_in_line(&id, &owner).await {
-                    Ok(Line::Waits(turn)) if waited.as_ref() == Some(&turn) => {
-                        // It has been waited for and runs still: nobody here owns it.
-                        tracing::error!(thread = id, turn, "the turn before a message that waits does not end");
-                        break;
-                    }
-                    Ok(Line::Waits(turn)) => {
-                        chats.0.engine.finished(&turn).await;
-                        waited = Some(turn);
-                    }
-                    Ok(Line::Empty) => return,
-                    Err(error) => {
-                        tracing::error!(thread = id, %error, "cannot start what waits in a thread");
-                        break;
-                    }
-                }
+            if chats.work_off(queue, &id, &owner).await {
+                return;
             }
-            chats.0.live.conversation(&id).untended();
+            match queue {
+                Queue::Messages => chats.0.live.conversation(&id).untended(),
+                Queue::Mining => chats.0.live.conversation(&id).unmined(),
+            }
         });
     }
 
+    /// Takes step after step until nothing is left; says whether that was reached.
+    /// What waits is stored, so it begins where the server goes on.
+    async fn work_off(&self, queue: Queue, id: &str, owner: &str) -> bool {
+        let mut waited: Option<Arc<str>> = None;
+        while !self.0.engine.is_draining() {
+            let step = match queue {
+                Queue::Messages => self.next_in_line(id, owner).await,
+                Queue::Mining => self.mine_next(id, owner).await,
+            };
+            match step {
+                Ok(Step::Done) => {}
+                Ok(Step::Waits(run)) if waited.as_ref() == Some(&run) => {
+                    // It has been waited for and runs still: nobody here owns it.
+                    tracing::error!(thread = id, run = %run, "a run that others in a thread wait for does not end");
+                    return false;
+                }
+                Ok(Step::Waits(run)) => {
+                    self.0.engine.finished(&run).await;
+                    waited = Some(run);
+                }
+                Ok(Step::Empty) => return true,
+                Err(error) => {
+                    tracing::error!(thread = id, ?queue, %error, "cannot go on with what waits in a thread");
+                    return false;
+                }
+            }
+        }
+        false
+    }
+
     /// Starts the next message that waits, once nothing runs.
-    async fn next_in_line(&self, id: &str, owner: &str) -> Result<Line, Error> {
+    async fn next_in_line(&self, id: &str, owner: &str) -> Result<Step, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         if let Some(running) = self.running(id).await? {
-            return Ok(Line::Waits(running.turn));
+            return Ok(Step::Waits(running.turn.into()));
         }
         let thread = Thread::load(self.log(), id, owner).await?.filter(|thread| !thread.queue.is_empty());
         let Some((mut thread, Waiting { turn, say })) =
             thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
         else {
             conversation.untended();
-            return Ok(Line::Empty);
+            return Ok(Step::Empty);
         };
         let (turn, presence): (Arc<str>, _) = (turn.into(), say.presence);
         match self.begin(&mut thread, &turn, say).await {
@@ -97,12 +128,11 @@ impl Chats {
                 // It will not start later either, and others wait behind it.
                 tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
                 thread.queue.retain(|waiting| *waiting.turn != *turn);
-                let title = thread.title.clone();
-                thread.store(self.log(), &Fact::Begun { turn: &turn, title: &title }, self.now()).await?;
+                thread.store(self.log(), self.now()).await?;
                 conversation.refuse(&turn, refusal(id, &turn, &error));
             }
         }
-        Ok(Line::Waits(turn.to_string()))
+        Ok(Step::Waits(turn))
     }
 
     /// The frames of a turn that waits, once it begins; if it never does, why.

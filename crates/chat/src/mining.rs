@@ -13,22 +13,13 @@ use consort_log::{Query, Row};
 use consort_runtime::engine::{self, NewRun};
 
 use super::damaged::unless_damaged;
-use super::thread::{Fact, Mined, MinedStatus};
+use super::line::{Queue, Step};
+use super::thread::{Mined, MinedStatus};
 use super::{Chats, Error, Thread};
 use crate::facts::{Facts, Source};
 
 /// Facts a message is answered with.
 const RECALLED_MAX: usize = 8;
-
-/// What keeps a thread's turns from being looked through.
-enum Vein {
-    /// This run, until it has ended.
-    Waits(Arc<str>),
-    /// Nothing: one more is done.
-    Done,
-    /// There is nothing left to do.
-    Empty,
-}
 
 impl Chats {
     /// What is remembered about people.
@@ -47,49 +38,20 @@ impl Chats {
     pub(super) async fn will_mine(&self, thread: &mut Thread, turn: &Arc<str>) -> Result<(), Error> {
         thread.unmined.retain(|known| **known != **turn);
         thread.unmined.push(turn.to_string());
-        thread.store(self.log(), &Fact::Remembers { turn }, self.now()).await?;
-        self.mine(&thread.id, &thread.owner);
+        thread.store(self.log(), self.now()).await?;
+        self.tend(Queue::Mining, &thread.id, &thread.owner);
         Ok(())
     }
 
-    /// Looks through the turns of a thread that wait for it, one after the
-    /// other, unless somebody does.
-    pub(super) fn mine(&self, id: &str, owner: &str) {
-        if !self.0.live.conversation(id).mined() {
-            return;
-        }
-        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
-        self.spawn(async move {
-            let mut waited: Option<Arc<str>> = None;
-            while !chats.0.engine.is_draining() {
-                match chats.mine_next(&id, &owner).await {
-                    Ok(Vein::Done) => {}
-                    // What was waited for has not ended: it has no owner here.
-                    Ok(Vein::Waits(run)) if waited.as_ref() == Some(&run) => break,
-                    Ok(Vein::Waits(run)) => {
-                        chats.0.engine.finished(&run).await;
-                        waited = Some(run);
-                    }
-                    Ok(Vein::Empty) => return,
-                    Err(error) => {
-                        tracing::error!(thread = id, %error, "cannot look through a turn; a restart tries again");
-                        break;
-                    }
-                }
-            }
-            chats.0.live.conversation(&id).unmined();
-        });
-    }
-
     /// Does what can be done about the first turn that waits.
-    async fn mine_next(&self, id: &str, owner: &str) -> Result<Vein, Error> {
+    pub(super) async fn mine_next(&self, id: &str, owner: &str) -> Result<Step, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         let thread = Thread::load(self.log(), id, owner).await?;
         let first = thread.and_then(|thread| Some((thread.unmined.first()?.clone(), thread)));
         let Some((turn, mut thread)) = first else {
             conversation.unmined();
-            return Ok(Vein::Empty);
+            return Ok(Step::Empty);
         };
         let ended = match unless_damaged(self.stored_run(&turn).await)? {
             Some(Some(ended)) => ended,
@@ -103,7 +65,7 @@ impl Chats {
             }
         };
         if !ended.ended() {
-            return Ok(Vein::Waits(turn.into()));
+            return Ok(Step::Waits(turn.into()));
         }
         let mining = mining_id(&turn);
         let known = match unless_damaged(self.stored_run(&mining).await)? {
@@ -119,12 +81,12 @@ impl Chats {
             Some(_) => {
                 // A process that does not go on with everything left this one.
                 self.0.engine.take_up(&mining).await;
-                Ok(Vein::Waits(mining))
+                Ok(Step::Waits(mining))
             }
             None => match ended.mining(&turn) {
                 Ok(compiled) => {
                     self.0.engine.submit(NewRun::new(compiled).under(&mining)).await?;
-                    Ok(Vein::Waits(mining))
+                    Ok(Step::Waits(mining))
                 }
                 Err(reason @ (Unmined::Unwanted | Unmined::Unanswered | Unmined::Spent)) => {
                     self.cross_out(&mut thread, Mined::without(&turn, MinedStatus::Skipped, &reason.to_string())).await
@@ -135,7 +97,7 @@ impl Chats {
 
     /// Stores what was found, then says so in the thread, then erases how it
     /// was found: a fact's own bytes are the only ones there are.
-    async fn keep(&self, thread: &mut Thread, turn: &str, run: &Run) -> Result<Vein, Error> {
+    async fn keep(&self, thread: &mut Thread, turn: &str, run: &Run) -> Result<Step, Error> {
         let found = run.answer().map(chat::facts).unwrap_or_default();
         let source = Source { thread: thread.id.clone(), turn: turn.to_owned() };
         let facts = self.facts().learn(&thread.owner, &source, &found, self.now()).await?;
@@ -144,14 +106,14 @@ impl Chats {
         Ok(done)
     }
 
-    async fn cross_out(&self, thread: &mut Thread, mined: Mined) -> Result<Vein, Error> {
+    async fn cross_out(&self, thread: &mut Thread, mined: Mined) -> Result<Step, Error> {
         if let Some(reason) = &mined.reason {
             tracing::warn!(thread = thread.id, turn = mined.turn, reason, "nothing is remembered of a turn");
         }
         thread.unmined.retain(|turn| *turn != mined.turn);
-        thread.mined = Some(mined.clone());
-        thread.store(self.log(), &Fact::Mined { mined: &mined }, self.now()).await?;
-        Ok(Vein::Done)
+        thread.mined = Some(mined);
+        thread.store(self.log(), self.now()).await?;
+        Ok(Step::Done)
     }
 
     /// Stops looking through a thread's turns, while nobody else decides.

@@ -1,5 +1,5 @@
-//! A thread as it is stored: a small stream of what happened to it. Its turns
-//! are runs of their own; the thread's row says everything but what they said.
+//! A thread as it is stored: a stream whose row says everything but what its
+//! turns said, which are runs of their own.
 
 use std::sync::Arc;
 
@@ -58,26 +58,6 @@ pub struct Waiting {
     pub turn: String,
     /// What was said.
     pub say: Say,
-}
-
-/// What happened to a thread.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Fact<'a> {
-    /// It was made.
-    Created { owner: &'a str, title: &'a str },
-    /// It was called something else.
-    Renamed { title: &'a str },
-    /// What its turns may do without asking has changed.
-    ModeSet { mode: Mode },
-    /// A message waits.
-    Queued { turn: &'a str },
-    /// A turn began.
-    Begun { turn: &'a str, title: &'a str },
-    /// A turn is about to begin that is to be looked through when it has ended.
-    Remembers { turn: &'a str },
-    /// It was looked through, or is not going to be.
-    Mined { mined: &'a Mined },
 }
 
 /// What came of looking through a turn.
@@ -230,8 +210,9 @@ impl Thread {
         }
     }
 
-    /// Stores what happened, and with it where the thread stands.
-    pub(super) async fn store(&mut self, log: &dyn Log, fact: &Fact<'_>, now: Millis) -> Result<(), Error> {
+    /// Stores where the thread stands, in its row. The record only makes its
+    /// stream longer, so that of two who change it at the same time one is refused.
+    pub(super) async fn store(&mut self, log: &dyn Log, now: Millis) -> Result<(), Error> {
         let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
         let expected = self.len;
         (self.len, self.updated_at) = (expected + 1, now);
@@ -243,8 +224,7 @@ impl Thread {
             tags: [("owner".to_owned(), self.owner.clone())].into(),
             body: serde_json::to_string(self).map_err(unwritable)?.into(),
         };
-        let record = json!({ "at": now, "fact": fact }).to_string().into();
-        let records = vec![Record { body: record, attachments: Vec::new() }];
+        let records = vec![Record { body: json!({ "at": now }).to_string().into(), attachments: Vec::new() }];
         let stream = self.id.as_str().into();
         log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
     }
