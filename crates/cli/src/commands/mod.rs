@@ -16,7 +16,20 @@ pub(crate) mod tools;
 
 use std::path::Path;
 
+use clap::Subcommand;
 use serde_json::{Map, Value, json};
+
+use crate::client::Target;
+
+/// A command about a server that has commands of its own.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Group<C: Subcommand> {
+    #[command(subcommand)]
+    command: C,
+    #[command(flatten)]
+    target: Target,
+}
 
 /// What a file of JSON says, or what is wrong with it.
 fn json_file(file: &Path) -> Result<Value, String> {

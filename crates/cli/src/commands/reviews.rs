@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::client::{Call, Target};
+use crate::client::Call;
+use crate::commands::Group;
 use crate::commands::call::{Told, call, wrong};
 use crate::config::Env;
 use crate::exit::Exit;
@@ -15,17 +16,10 @@ use crate::show::table::{Column, Table};
 use crate::show::words::{ago, until};
 
 /// What was typed.
-#[derive(Debug, clap::Args)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    target: Target,
-}
+pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List what waits for a decision, the oldest first
     List {
         /// Only reviews of this run
@@ -41,7 +35,7 @@ enum Command {
 #[command(after_help = "Examples:\n  consort reviews decide run-1a2b-review-0 approve\n  \
     consort reviews decide run-1a2b-review-0 edit --file better.md\n  \
     consort reviews decide run-1a2b-review-0 reject --feedback \"Shorter, please\"")]
-struct Decide {
+pub(crate) struct Decide {
     /// The review, as `consort reviews list` names it
     review: String,
     /// What you say

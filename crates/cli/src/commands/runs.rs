@@ -9,7 +9,8 @@ mod watch;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::client::{Call, Target};
+use crate::client::Call;
+use crate::commands::Group;
 use crate::commands::call::call;
 use crate::config::Env;
 use crate::exit::Exit;
@@ -17,17 +18,10 @@ use crate::output::Output;
 use crate::terminal::Terminal;
 
 /// What was typed.
-#[derive(Debug, clap::Args)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    target: Target,
-}
+pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List runs, the newest first
     List(list::Args),
     /// Show one run: its tasks, their outputs, what it waits for

@@ -3,7 +3,8 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::client::{Call, Target};
+use crate::client::Call;
+use crate::commands::Group;
 use crate::commands::call::{Told, call, wrong};
 use crate::commands::capabilities;
 use crate::config::Env;
@@ -12,17 +13,10 @@ use crate::output::Output;
 use crate::show::record::{Page, Record};
 
 /// What was typed.
-#[derive(Debug, clap::Args)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    target: Target,
-}
+pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List the tools agents can use
     List,
     /// Call a tool; what it answers goes to stdout

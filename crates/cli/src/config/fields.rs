@@ -8,11 +8,8 @@ use std::path::PathBuf;
 
 use super::notes::Notes;
 use super::typed::{Entries, Typed, inside};
-use super::values::{Parsed, refused, text};
+use super::values::{Parsed, alike, refused, text};
 
-/// Edits between an unknown key and the one that may have been meant, per
-/// characters of the key.
-const CHARS_PER_EDIT: usize = 3;
 /// Characters of a key that may be a part of the one that was meant.
 const PART_CHARS: usize = 4;
 
@@ -245,11 +242,8 @@ impl<'a> Fields<'a> {
     }
 
     fn nearest(&self, name: &str) -> Option<&'static str> {
-        let distance = |key: &&&'static str| strsim::damerau_levenshtein(key, name);
-        let edits_max = (name.chars().count() / CHARS_PER_EDIT).max(1);
-        let alike = self.known.iter().min_by_key(distance).filter(|key| distance(key) <= edits_max);
         let is_part = |key: &&&'static str| name.len() >= PART_CHARS && (key.contains(name) || name.contains(**key));
-        alike.or_else(|| self.known.iter().filter(is_part).min_by_key(distance)).copied()
+        alike(name, self.known.iter().copied()).or_else(|| self.known.iter().find(is_part).copied())
     }
 
     fn allowed(&self) -> String {

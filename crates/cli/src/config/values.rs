@@ -18,8 +18,8 @@ pub(crate) type Parsed<T> = Result<T, String>;
 const DURATION_MAX: Duration = Duration::from_hours(24 * 365);
 /// A dollar is a billion of its billionths.
 const NANO_DIGITS: i32 = 9;
-/// Edits between an unknown word and the one that may have been meant, per
-/// characters of the word.
+/// Edits between an unknown word or key and the one that may have been meant,
+/// per characters of the word.
 const CHARS_PER_EDIT: usize = 3;
 /// Characters of a string a message quotes.
 const QUOTED_MAX: usize = 60;
@@ -80,11 +80,15 @@ pub(crate) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Typ
 fn nearest<T>(value: &Typed, words: &[(&'static str, T)]) -> Option<&'static str> {
     let Typed::Text(text) = value else { return None };
     // As it was typed, so that a suggestion tells nothing about a variable.
-    let typed = text.typed.to_lowercase();
-    let distance = |word: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &typed);
+    alike(&text.typed, words.iter().map(|(word, _)| *word))
+}
+
+/// The word with the fewest edits from what was typed, if they are few.
+pub(super) fn alike<'a>(typed: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
     let edits_max = (typed.chars().count() / CHARS_PER_EDIT).max(1);
-    let (best, edits) = words.iter().map(|(word, _)| (*word, distance(word))).min_by_key(|(_, edits)| *edits)?;
-    (edits <= edits_max).then_some(best)
+    let edits = |word: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &typed);
+    words.map(|word| (edits(word), word)).filter(|(edits, _)| *edits <= edits_max).min().map(|(_, word)| word)
 }
 
 /// A time above zero, such as `"30s"`.
