@@ -257,44 +257,40 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn flag(&mut self, name: &'static str) -> Option<bool> {
+    /// A value that `parse` can read, or a mistake that says what was expected.
+    fn read<T>(&mut self, name: &'static str, what: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
         let value = self.get(name)?;
-        value.as_bool().or_else(|| self.expected(name, "true or false", value))
+        parse(value).or_else(|| self.expected(name, what, value))
+    }
+
+    fn flag(&mut self, name: &'static str) -> Option<bool> {
+        self.read(name, "true or false", Value::as_bool)
     }
 
     /// A number above zero; a string of digits will do.
     fn count(&mut self, name: &'static str) -> Option<u32> {
-        let value = self.get(name)?;
-        let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
-        match number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0) {
-            Some(number) => Some(number),
-            None => self.expected(name, "a whole number above 0", value),
-        }
+        self.read(name, "a whole number above 0", |value| {
+            let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+            u32::try_from(number).ok().filter(|number| *number > 0)
+        })
     }
 
     fn number(&mut self, name: &'static str) -> Option<f64> {
-        let value = self.get(name)?;
-        value.as_f64().or_else(|| self.expected(name, "a number", value))
+        self.read(name, "a number", Value::as_f64)
     }
 
     fn whole(&mut self, name: &'static str) -> Option<i64> {
-        let value = self.get(name)?;
-        value.as_i64().or_else(|| self.expected(name, "a whole number of 64 bits", value))
+        self.read(name, "a whole number of 64 bits", Value::as_i64)
     }
 
     /// A position, from 0.
     fn position(&mut self, name: &'static str) -> Option<u64> {
-        let value = self.get(name)?;
-        value.as_u64().or_else(|| self.expected(name, "a whole number of at least 0", value))
+        self.read(name, "a whole number of at least 0", Value::as_u64)
     }
 
     /// A length, or -1 for no limit.
     fn length(&mut self, name: &'static str) -> Option<i64> {
-        let value = self.get(name)?;
-        match value.as_i64().filter(|length| *length >= -1) {
-            Some(length) => Some(length),
-            None => self.expected(name, "a whole number of at least -1", value),
-        }
+        self.read(name, "a whole number of at least -1", |value| value.as_i64().filter(|length| *length >= -1))
     }
 
     fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Option<T> {
