@@ -1,59 +1,36 @@
-//! Bytes of the web as text: the charsets nearly all of it uses. Others are
-//! named, not guessed.
+//! Bytes of the web as text, in any charset browsers know.
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 /// How far into a page its own word about its charset is looked for.
 const HEAD_BYTES: usize = 1024;
 
-/// What windows-1252 has where latin-1 has control characters.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
-    '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
-
 /// The text in `bytes`: by their mark, else as declared, else as the page
 /// itself says, else as UTF-8 when they are.
 pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, String> {
-    match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => return Ok(utf8(rest)),
-        [0xff, 0xfe, rest @ ..] => return Ok(utf16(rest, u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => return Ok(utf16(rest, u16::from_be_bytes)),
-        _ => {}
+    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
+        return Ok(text(encoding, bytes.get(mark..).unwrap_or_default()));
     }
-    let said = declared.map(str::to_owned).or_else(|| said_in(bytes));
-    match said.as_deref().map(|name| name.trim().to_ascii_lowercase()).as_deref() {
-        Some("utf-8" | "utf8" | "us-ascii" | "ascii") => Ok(utf8(bytes)),
-        Some("iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" | "windows-1252" | "cp1252") => Ok(western(bytes)),
-        Some("utf-16" | "utf-16le") => Ok(utf16(bytes, u16::from_le_bytes)),
-        Some("utf-16be") => Ok(utf16(bytes, u16::from_be_bytes)),
-        Some(other) => Err(format!("its charset `{other}` is not one that can be read here")),
+    match declared.map(str::to_owned).or_else(|| said_in(bytes)) {
+        Some(name) => match Encoding::for_label(name.as_bytes()) {
+            Some(encoding) => Ok(text(encoding, bytes)),
+            None => Err(format!("its charset `{}` is not one that can be read here", name.trim())),
+        },
         None if bytes.contains(&0) => Err("it is not text: it holds zero bytes".to_owned()),
         // What was cut off in the middle of a sign is still UTF-8.
         None => Ok(match std::str::from_utf8(bytes) {
-            Err(error) if error.error_len().is_some() => western(bytes),
-            Ok(_) | Err(_) => utf8(bytes),
+            Err(error) if error.error_len().is_some() => text(WINDOWS_1252, bytes),
+            Ok(_) | Err(_) => text(UTF_8, bytes),
         }),
     }
 }
 
-fn utf8(bytes: &[u8]) -> String {
-    let whole = match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => bytes.get(..error.valid_up_to()).unwrap_or(bytes),
-        Ok(_) | Err(_) => bytes,
-    };
-    String::from_utf8_lossy(whole).into_owned()
-}
-
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
-    let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
-    char::decode_utf16(units).map(|sign| sign.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-}
-
-fn western(bytes: &[u8]) -> String {
-    let sign = |byte: u8| match byte {
-        0x80..=0x9f => WINDOWS_1252.get(usize::from(byte - 0x80)).copied().unwrap_or(char::REPLACEMENT_CHARACTER),
-        other => char::from(other),
-    };
-    bytes.iter().copied().map(sign).collect()
+fn text(encoding: &'static Encoding, bytes: &[u8]) -> String {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or_default());
+    // The decoder is not told of the end, so that a sign that was cut off there is left out.
+    let _read = decoder.decode_to_string(bytes, &mut text, false);
+    text
 }
 
 /// The `charset=` in the first lines of a page.
@@ -61,12 +38,9 @@ fn said_in(bytes: &[u8]) -> Option<String> {
     let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
     let (_, rest) = head.split_once("<meta")?.1.split_once("charset=")?;
-    let name: String = rest.trim_start_matches(['"', '\'']).chars().take_while(|sign| is_name(*sign)).collect();
+    let is_name = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
+    let name: String = rest.trim_start_matches(['"', '\'']).chars().take_while(is_name).collect();
     (!name.is_empty()).then_some(name)
-}
-
-fn is_name(sign: char) -> bool {
-    sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_')
 }
 
 #[cfg(test)]
@@ -85,6 +59,8 @@ mod tests {
             (b"caf\xe9 noir", None, "café noir"),
             (b"<meta charset=\"windows-1252\">\xe9", None, "<meta charset=\"windows-1252\">é"),
             (b"<META http-equiv=x content=\"text/html; charset=latin1\">\xe9", None, "é"),
+            (b"\x93\xfa\x96\x7b", Some("Shift_JIS"), "日本"),
+            (b"<meta charset=gb2312>\xc4\xe3", None, "你"),
             (&utf16, Some("utf-16le"), "ä€"),
             (&marked, None, "ä€"),
             (b"half \xe2\x82", None, "half "),
@@ -97,8 +73,8 @@ mod tests {
 
     #[test]
     fn unknown_charsets_and_zero_bytes_are_named() {
-        assert!(decode(b"x", Some("Shift_JIS")).unwrap_err().contains("`shift_jis`"));
-        assert!(decode(b"<meta charset=gb2312>", None).unwrap_err().contains("`gb2312`"));
+        assert!(decode(b"x", Some("klingon")).unwrap_err().contains("`klingon`"));
+        assert!(decode(b"<meta charset=klingon>", None).unwrap_err().contains("`klingon`"));
         assert!(decode(b"a\0b", None).unwrap_err().contains("zero bytes"));
     }
 }
