@@ -49,12 +49,6 @@ impl EditFile {
                 "all": { "type": "boolean" } } });
         changing(info("edit_file", about, schema), EffectClass::Once)
     }
-
-    async fn edit(&self, mut invocation: Invocation) -> Result<Answer, String> {
-        let args: Args = arguments(invocation.args.take())?;
-        let place = Place::of_file(&args.path)?;
-        self.workspace.work(move |folder| edit(folder, &invocation, &place, &args)).await
-    }
 }
 
 impl Tool for EditFile {
@@ -63,27 +57,24 @@ impl Tool for EditFile {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(async move { self.edit(invocation).await.unwrap_or_else(Answer::Failed) })
+        self.workspace.answer(invocation, edit)
     }
 }
 
-fn edit(
-    folder: &Folder,
-    Invocation { run, account, .. }: &Invocation,
-    place: &Place,
-    args: &Args,
-) -> Result<Answer, String> {
+fn edit(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
+    let args: Args = arguments(args)?;
+    let place = &Place::of_file(&args.path)?;
     let (parent, name) = place.split();
     let dir = folder.root.open_dir(parent.path()).map_err(|error| folder.words(&parent, &error))?;
     let now = current(&dir, name, place)?.ok_or_else(|| missing(&folder.root, place))?;
-    if folder.seen(run, place).is_some_and(|read| read != print(&now.bytes)) {
+    if folder.seen(&run, place).is_some_and(|read| read != print(&now.bytes)) {
         return Err(format!("`{}` has changed since it was read; read it again first", place.as_str()));
     }
     let before = text(place, now.bytes)?;
-    let after = replaced(place, &before, args)?;
+    let after = replaced(place, &before, &args)?;
     replace(&dir, name, &after, Some(now.permissions)).map_err(|error| folder.words(place, &error))?;
-    folder.note(run, place, print(after.as_bytes()));
-    Ok(modified(account, place, (&before, &after)))
+    folder.note(&run, place, print(after.as_bytes()));
+    Ok(modified(&account, place, (&before, &after)))
 }
 
 fn replaced(place: &Place, before: &str, args: &Args) -> Result<String, String> {

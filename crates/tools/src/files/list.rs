@@ -57,20 +57,6 @@ impl ListFiles {
             "glob": { "type": "string" } } });
         info("list_files", about, schema)
     }
-
-    async fn list(&self, invocation: Invocation) -> Result<Answer, String> {
-        let Args { path, glob } = arguments(invocation.args)?;
-        let place = Place::parse(path.as_deref().unwrap_or("."))?;
-        let matcher = glob.as_deref().map(pattern).transpose()?;
-        let found = self.workspace.work(move |folder| match matcher {
-            Some(matcher) => search(folder, &place, &matcher),
-            None => entries(folder, &place).map(|found| Found {
-                rows: found.iter().map(|(place, entry)| row(place.split().1, entry)).collect(),
-                complete: found.len() < VISITED_MAX,
-            }),
-        });
-        Ok(Answer::Done { text: page(found.await?), data: None })
-    }
 }
 
 impl Tool for ListFiles {
@@ -79,8 +65,22 @@ impl Tool for ListFiles {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(async move { self.list(invocation).await.unwrap_or_else(Answer::Failed) })
+        self.workspace.answer(invocation, list)
     }
+}
+
+fn list(folder: &Folder, invocation: Invocation) -> Result<Answer, String> {
+    let Args { path, glob } = arguments(invocation.args)?;
+    let place = Place::parse(path.as_deref().unwrap_or("."))?;
+    let found = match glob.as_deref().map(pattern).transpose()? {
+        Some(matcher) => search(folder, &place, &matcher)?,
+        None => {
+            let found = entries(folder, &place)?;
+            let rows = found.iter().map(|(place, entry)| row(place.split().1, entry)).collect();
+            Found { rows, complete: found.len() < VISITED_MAX }
+        }
+    };
+    Ok(Answer::Done { text: page(found), data: None })
 }
 
 fn pattern(glob: &str) -> Result<GlobMatcher, String> {

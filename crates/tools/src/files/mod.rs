@@ -23,6 +23,7 @@ use cap_std::fs::{Dir, OpenOptions, Permissions};
 use cap_tempfile::TempFile;
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::schema::Schema;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -32,6 +33,7 @@ pub use list::ListFiles;
 pub use read::ReadFile;
 pub use write::WriteFile;
 
+use crate::{Answer, Invocation};
 use place::Place;
 use seen::{Print, Seen};
 
@@ -60,6 +62,15 @@ impl Workspace {
     pub fn open(root: &Path) -> io::Result<Workspace> {
         let root = Dir::open_ambient_dir(root, ambient_authority())?;
         Ok(Workspace(Arc::new(Folder { root, seen: Mutex::default() })))
+    }
+
+    /// The answer to a call of a tool, a refusal in words included.
+    fn answer(
+        &self,
+        call: Invocation,
+        work: fn(&Folder, Invocation) -> Result<Answer, String>,
+    ) -> BoxFuture<'_, Answer> {
+        Box::pin(async move { self.work(move |folder| work(folder, call)).await.unwrap_or_else(Answer::Failed) })
     }
 
     /// Does work that may wait for the disk. What has not begun when this is

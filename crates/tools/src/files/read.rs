@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::arguments::arguments;
 use super::place::Place;
 use super::seen::print;
-use super::{Workspace, info};
+use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 
 /// Lines shown unless fewer are asked for.
@@ -50,20 +50,6 @@ impl ReadFile {
             "limit": { "type": "integer", "minimum": 1 } } });
         info("read_file", about, schema)
     }
-
-    async fn read(&self, invocation: Invocation) -> Result<Answer, String> {
-        let Args { path, offset, limit } = arguments(invocation.args)?;
-        let place = Place::of_file(&path)?;
-        let text = self.workspace.work(move |folder| {
-            let bytes = folder.read(&place)?;
-            let print = print(&bytes);
-            let text = text(&place, bytes)?;
-            folder.note(&invocation.run, &place, print);
-            Ok(text)
-        });
-        let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES_MAX).min(LINES_MAX));
-        Ok(Answer::Done { text: numbered(&text.await?, first, limit), data: None })
-    }
 }
 
 impl Tool for ReadFile {
@@ -72,8 +58,19 @@ impl Tool for ReadFile {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(async move { self.read(invocation).await.unwrap_or_else(Answer::Failed) })
+        self.workspace.answer(invocation, read)
     }
+}
+
+fn read(folder: &Folder, Invocation { run, args, .. }: Invocation) -> Result<Answer, String> {
+    let Args { path, offset, limit } = arguments(args)?;
+    let place = Place::of_file(&path)?;
+    let bytes = folder.read(&place)?;
+    let print = print(&bytes);
+    let text = text(&place, bytes)?;
+    folder.note(&run, &place, print);
+    let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES_MAX).min(LINES_MAX));
+    Ok(Answer::Done { text: numbered(&text, first, limit), data: None })
 }
 
 /// The words of a file; what is not text is refused.

@@ -44,15 +44,6 @@ impl WriteFile {
                 "content": { "type": "string", "description": "The whole new content" } } });
         changing(info("write_file", about, schema), EffectClass::Idempotent)
     }
-
-    async fn write(&self, mut invocation: Invocation) -> Result<Answer, String> {
-        let Args { path, content } = arguments(invocation.args.take())?;
-        let place = Place::of_file(&path)?;
-        if content.len() as u64 > FILE_MAX {
-            return Err(format!("the content has {} bytes; files may have {FILE_MAX}", content.len()));
-        }
-        self.workspace.work(move |folder| write(folder, &invocation, &place, &content)).await
-    }
 }
 
 impl Tool for WriteFile {
@@ -61,22 +52,22 @@ impl Tool for WriteFile {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        Box::pin(async move { self.write(invocation).await.unwrap_or_else(Answer::Failed) })
+        self.workspace.answer(invocation, write)
     }
 }
 
-fn write(
-    folder: &Folder,
-    Invocation { run, account, .. }: &Invocation,
-    place: &Place,
-    content: &str,
-) -> Result<Answer, String> {
+fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
+    let Args { path, content } = arguments(args)?;
+    let place = &Place::of_file(&path)?;
+    if content.len() as u64 > FILE_MAX {
+        return Err(format!("the content has {} bytes; files may have {FILE_MAX}", content.len()));
+    }
     let (dir, name) = folder.folder_of(place)?;
-    let put = |permissions| replace(&dir, name, content, permissions).map_err(|error| folder.words(place, &error));
+    let put = |permissions| replace(&dir, name, &content, permissions).map_err(|error| folder.words(place, &error));
     let answer = match current(&dir, name, place)? {
         None => {
             put(None)?;
-            created(account, place, content)
+            created(&account, place, &content)
         }
         // Also what a repeated call finds: its own work.
         Some(now) if now.bytes == content.as_bytes() => {
@@ -84,12 +75,12 @@ fn write(
             Answer::Done { text, data: None }
         }
         Some(now) => {
-            let before = known(folder, run, place, &now)?;
+            let before = known(folder, &run, place, &now)?;
             put(Some(now.permissions))?;
-            modified(account, place, (&before, content))
+            modified(&account, place, (&before, &content))
         }
     };
-    folder.note(run, place, print(content.as_bytes()));
+    folder.note(&run, place, print(content.as_bytes()));
     Ok(answer)
 }
 
