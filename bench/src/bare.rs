@@ -17,7 +17,7 @@ pub(crate) async fn post(client: &Client, url: &str, bodies: &[Vec<u8>]) -> anyh
     Ok(())
 }
 
-/// Asks each question and reads the answer to its end.
+/// Sends each request and reads the answer to its end.
 pub(crate) async fn ask(model: &OpenAi, asks: &[Ask]) -> anyhow::Result<()> {
     for ask in asks {
         let mut pieces = model.stream(ask.clone());

@@ -1,4 +1,4 @@
-//! This program again, as another process: its CPU and its memory are its own.
+//! This program again, as a separate process, so that its CPU and memory are measured separately.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ pub(crate) const CROWD: &str = "crowd";
 /// The argument that makes this program a server of one kind or another.
 pub(crate) const SERVER: &str = "host";
 
-/// A process that listens, and ends with this value.
+/// A process that listens; dropping this ends it.
 pub(crate) struct Process {
     process: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) address: String,
 }
 
@@ -35,17 +35,17 @@ impl Process {
         Ok(started)
     }
 
-    /// This program as a server.
+    /// Starts this program as a server.
     pub(crate) fn server(args: &[&str]) -> anyhow::Result<Process> {
         Process::start(Command::new(env::current_exe()?).arg(SERVER).args(args))
     }
 
-    /// Its number.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Tells it to go on.
+    /// Tells it to continue.
     pub(crate) fn go(&mut self) -> anyhow::Result<()> {
         let input = self.process.stdin.as_mut().context("it does not listen")?;
         input.write_all(b"go\n")?;
@@ -60,15 +60,15 @@ impl Drop for Process {
     }
 }
 
-/// A model server in a process of its own, which ends with this value.
+/// A model server in a separate process; dropping this ends it.
 pub(crate) struct Server {
     _process: Process,
-    /// Where it is, with `/v1`.
+    /// The URL of the server, with `/v1`.
     pub(crate) url: String,
 }
 
 impl Server {
-    /// Starts a server that keeps every caller waiting so long.
+    /// Starts a server that delays every answer by so many milliseconds.
     pub(crate) fn start(delay_ms: u64) -> anyhow::Result<Server> {
         let process = Process::start(Command::new(env::current_exe()?).args([SERVE, &delay_ms.to_string()]))?;
         let url = format!("http://{}/v1", process.address);
@@ -76,7 +76,7 @@ impl Server {
     }
 }
 
-/// Runs one side of the crowd in a fresh process; returns what it printed.
+/// Runs one side of the crowd in a fresh process; returns its output.
 pub(crate) fn crowd(side: &str, url: &str) -> anyhow::Result<String> {
     let output = Command::new(env::current_exe()?).args([CROWD, side, url]).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "the crowd of {side} failed");

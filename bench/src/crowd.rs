@@ -1,15 +1,15 @@
-//! Many jobs, so many of them at once.
+//! Many jobs with a limited concurrency.
 
 use tokio::task::JoinSet;
 
 use crate::meter;
 
-/// How many jobs, and how many at once.
+/// The number of jobs, and their concurrency.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
-    /// Jobs altogether; a multiple of `at_once`.
+    /// The total number of jobs; a multiple of `at_once`.
     pub(crate) jobs: usize,
-    /// Jobs under way at the same time.
+    /// The number of jobs under way at the same time.
     pub(crate) at_once: usize,
 }
 
@@ -35,7 +35,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Does every job; says how many microseconds of CPU one took.
+    /// Does every job; returns the microseconds of CPU per job.
     pub(crate) async fn cpu_us<W>(self, job: impl Fn() -> W + Clone + Send + 'static) -> anyhow::Result<f64>
     where
         W: Future<Output = anyhow::Result<()>> + Send,

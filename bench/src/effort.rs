@@ -1,13 +1,13 @@
-//! How much is measured, and what is made of repeated measurements.
+//! The amount of measuring, and the evaluation of repeated measurements.
 
-/// How much is measured.
+/// The amount of measuring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// How often each side is measured, in turn with the others.
+    /// The number of measurements of each side, taken in turn with the others.
     pub(crate) rounds: usize,
-    /// Three-task runs in one round.
+    /// The number of three-task runs in one round.
     pub(crate) runs: usize,
-    /// How often each side's crowd of a thousand and each wide run is measured.
+    /// The number of measurements of each side's crowd of a thousand and of each wide run.
     pub(crate) large_rounds: usize,
 }
 
@@ -18,7 +18,7 @@ impl Effort {
     pub(crate) const QUICK: Effort = Effort { rounds: 3, runs: 480, large_rounds: 1 };
 }
 
-/// The middle of the measurements; of an even number, the upper one of the two.
+/// Returns the median of the measurements; of an even number, the upper one of the two.
 pub(crate) fn median(measured: impl IntoIterator<Item = f64>) -> f64 {
     let mut measured: Vec<f64> = measured.into_iter().collect();
     measured.sort_by(f64::total_cmp);

@@ -1,6 +1,5 @@
-//! What one more tool in the belt, one more message in the history and one more
-//! agent cost: nothing to speak of, or the same each time. The model is in this
-//! process, so all that is measured is ours.
+//! The cost of one more tool in the belt, one more message in the history and one more agent:
+//! negligible, or the same each time. The model is in this process, so all measured cost is ours.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,30 +15,30 @@ use crate::instant::{InstantTool, TalkativeModel};
 use crate::stage::{Stage, TOOL, task};
 use crate::table::Table;
 
-/// How many there are of what grows.
+/// The sizes that are measured.
 const SIZES: [usize; 3] = [10, 100, 1_000];
-/// The later ones may cost so much more than the earlier ones.
+/// The maximum ratio between the cost of later additions and that of earlier ones.
 const GROWTH_MAX: f64 = 2.0;
-/// What costs less than this part of the smallest is free: the rest is noise.
+/// The share of the smallest cost below which an addition counts as free: the rest is noise.
 const FREE: f64 = 0.001;
-/// More than are ever asked at once: waiting for a slot is not measured here.
+/// More than the number of concurrent calls: waiting for a slot is not measured here.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
 
-/// What grows.
+/// The dimension that grows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Growing {
-    /// Tools of the one task of a run.
+    /// The tools of the one task of a run.
     Belt,
-    /// Messages before a model call, on average: a run of many rounds.
+    /// The average number of messages before a model call: a run of many rounds.
     History,
-    /// Tasks of a run, each with an agent of its own.
+    /// The tasks of a run, each with its own agent.
     Agents,
 }
 
 /// Microseconds of CPU at each size.
 struct Costs([f64; 3]);
 
-/// Measures, prints a table of its own and adds the targets.
+/// Measures, prints a separate table and adds the targets.
 pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let [few, some, many] = SIZES;
     println!("\n{:<44} {few:>10} {some:>10} {many:>10} {:>10} {:>8}", "us of CPU", "one more", "growth");
@@ -63,13 +62,13 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 }
 
 impl Costs {
-    /// What one more costs where there are many.
+    /// Returns the cost of one more where there are many.
     fn one_more(&self) -> f64 {
         let ([_, some, many], [_, at_some, at_many]) = (self.0, SIZES.map(|size| size as f64));
         (many - some) / (at_many - at_some)
     }
 
-    /// How much more one more costs where there are many than where there are few.
+    /// Returns the ratio of the cost of one more where there are many to that where there are few.
     fn growth(&self) -> f64 {
         let ([few, some, _], [at_few, at_some, _]) = (self.0, SIZES.map(|size| size as f64));
         let early = (some - few) / (at_some - at_few);
@@ -86,9 +85,9 @@ impl Growing {
         Ok(Costs(costs))
     }
 
-    /// Microseconds of CPU at this size, of so many runs one after the other.
+    /// Returns the microseconds of CPU at this size, for so many runs one after the other.
     async fn cost(self, size: usize, jobs: usize) -> anyhow::Result<f64> {
-        // Each round adds a call and its result, so that many are before a call on average.
+        // Each round adds a call and its result, so this many messages precede a call on average.
         let rounds = if self == Growing::History { size } else { 0 };
         let stage = Stage::with_tools(
             self.ensemble(size, rounds),
@@ -141,7 +140,7 @@ mod tests {
     async fn everything_that_grows_can_be_measured() {
         for growing in [Growing::Belt, Growing::History, Growing::Agents] {
             for size in [10, 100] {
-                // So few runs may take less than the clock can tell.
+                // So few runs may take less time than the clock can resolve.
                 assert!(growing.cost(size, 4).await.unwrap().is_finite());
             }
         }

@@ -1,4 +1,4 @@
-//! A model and a tool that answer at once and in process.
+//! A model and a tool that answer at once and within the process.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::stage::TOOL;
 
-/// Says the same short thing to everybody.
+/// A model that always gives the same short answer.
 pub(crate) struct InstantModel;
 
 impl Model for InstantModel {
@@ -23,10 +23,10 @@ impl Model for InstantModel {
     }
 }
 
-/// Calls the tool it is offered in so many rounds, then says the same short thing.
+/// A model that calls the offered tool in so many rounds, then gives the same short answer.
 #[derive(Clone, Copy)]
 pub(crate) struct TalkativeModel {
-    /// Rounds with a call.
+    /// The number of rounds with a call.
     pub(crate) rounds: usize,
 }
 
@@ -48,13 +48,13 @@ impl Model for TalkativeModel {
     }
 }
 
-/// Finds the same thing whatever it is asked.
+/// A tool that always returns the same result.
 pub(crate) struct InstantTool {
     info: Arc<ToolInfo>,
 }
 
 impl InstantTool {
-    /// A tool of this name.
+    /// Returns a tool of this name.
     pub(crate) fn new(name: &str) -> InstantTool {
         InstantTool { info: Arc::new(ToolInfo::new(name, "Finds out about something.")) }
     }

@@ -24,11 +24,11 @@ use tokio::task::JoinSet;
 
 use crate::instant::InstantTool;
 
-/// What it shares.
+/// The name of the shared tool.
 pub(crate) const TOOL: &str = "lookup";
 const SLOTS: usize = 32;
 
-/// Starts the server; says where it is.
+/// Starts the server; returns its address.
 pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<()>)> {
     let tool = InstantTool::new(TOOL);
     let share = Share { name: TOOL.to_owned(), tags: Vec::new(), what: What::Tool(tool.info().clone()) };
@@ -51,7 +51,7 @@ pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<
     Ok((address, serving))
 }
 
-/// A link to it, once it is known what it shares.
+/// Opens a link to it, and returns when its capabilities are known.
 pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
     let network = network("room", vec![("kitchen".to_owned(), Address { url: address.to_owned(), key: None })]);
     let (dialling, mut changes) = (network.dial(), network.changes());
@@ -62,12 +62,12 @@ pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
     Ok((network, dialling))
 }
 
-/// A network of this name.
+/// Returns a network of this name.
 pub(crate) fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
     Network::new(Options { peers, ..Options::new(name) }, Arc::new(WebSockets))
 }
 
-/// A server with the usual limits.
+/// Returns a server with the usual limits.
 pub(crate) fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Network) -> Server {
     let rules = Rules {
         model: None,

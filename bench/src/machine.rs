@@ -1,10 +1,10 @@
-//! Where the numbers were measured.
+//! The machine on which the numbers were measured.
 
 use std::fs;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-/// The machine, the compiler and the profile, in one line.
+/// Returns the machine, the compiler and the profile, in one line.
 pub(crate) fn facts() -> String {
     let cores = available_parallelism().map_or(1, usize::from);
     let profile = if cfg!(debug_assertions) { "debug build: the numbers mean nothing" } else { "release build" };

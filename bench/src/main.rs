@@ -1,7 +1,6 @@
-//! `make bench`: what a run costs beside the bare model calls it makes, and a
-//! remote call beside a bare one, measured in turn on the same machine.
-//! `--quick` measures less; `--check` exits with 1 when a target is missed;
-//! names of parts measure those alone.
+//! `make bench`: the cost of a run beside the bare model calls it makes, and of a remote
+//! call beside a bare one, measured in turn on the same machine. `--quick` measures less;
+//! `--check` exits with 1 when a target is missed; names of parts measure only those parts.
 
 mod bare;
 mod child;
@@ -33,7 +32,7 @@ use crate::table::Table;
 
 const USAGE: &str =
     "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server] [talk]";
-/// What can be measured.
+/// The parts that can be measured.
 const PARTS: [&str; 8] = ["three", "thousand", "wide", "growth", "remote", "registry", "server", "talk"];
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -1,4 +1,4 @@
-//! What this process has used, as the kernel counts it.
+//! The resource usage of this process, as the kernel counts it.
 
 use std::fs;
 use std::io;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// CPU time of all threads that are alive. Exact to the nanosecond, unlike the
-/// process's own ticks; so whoever measures keeps the threads alive meanwhile.
+/// Returns the CPU time of all live threads. Exact to the nanosecond, unlike
+/// the process's own ticks; so the threads must be kept alive while measuring.
 pub(crate) fn cpu() -> io::Result<Duration> {
     cpu_of("self")
 }
 
-/// The same of another process, by its number.
+/// Returns the CPU time of another process, by its id.
 pub(crate) fn cpu_of(process: &str) -> io::Result<Duration> {
     let threads = fs::read_dir(format!("/proc/{process}/task"))?;
-    // A thread may end while it is looked at.
+    // A thread may end while it is read.
     let used = |thread: io::Result<fs::DirEntry>| {
         let stat = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
         stat.split(' ').next()?.parse::<u64>().ok()
@@ -23,12 +23,12 @@ pub(crate) fn cpu_of(process: &str) -> io::Result<Duration> {
     Ok(Duration::from_nanos(threads.filter_map(used).sum()))
 }
 
-/// The most memory this process has held at any time, in bytes.
+/// Returns the peak memory of this process, in bytes.
 pub(crate) fn peak_memory() -> anyhow::Result<u64> {
     bytes("self", "VmHWM:")
 }
 
-/// The memory another process holds just now, in bytes.
+/// Returns the current memory of another process, in bytes.
 pub(crate) fn memory_of(process: u32) -> anyhow::Result<u64> {
     bytes(&process.to_string(), "VmRSS:")
 }

@@ -1,7 +1,6 @@
-//! A model that answers at once, or after a fixed time, over HTTP/1.1 with
-//! chunked server-sent events. It does as little as it can: an answer is one of
-//! three texts made beforehand, and a request is only searched for what decides
-//! which. A tool that is offered is called once.
+//! A model that answers at once, or after a fixed time, over HTTP/1.1 with chunked server-sent
+//! events. It does as little as possible: an answer is one of three precomputed texts, and a
+//! request is only searched for the marks that select one. A tool that is offered is called once.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,20 +14,20 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::stage::TOOL;
 
-/// Bytes of one request; ours have a few thousand.
+/// The maximum size of one request in bytes; ours have a few thousand.
 const REQUEST_MAX: usize = 1 << 20;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// Tokens of an answer, and of one to somebody who wants it at length.
+/// The number of tokens of a short answer, and of a long one.
 pub(crate) const SHORT: usize = 7;
 pub(crate) const LONG: usize = 700;
-/// What such a request says.
+/// The text of a request for a long answer.
 pub(crate) const AT_LENGTH: &str = "Tell me at length what the weather will be like.";
 
-/// The bodies of the requests a server got, in order.
+/// The bodies of the received requests, in order.
 pub(crate) type Notes = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// What a server says, and how long it takes to.
+/// The answers of a server, and its delay.
 #[derive(Clone)]
 pub(crate) struct ModelServer {
     call: Arc<[u8]>,
@@ -53,12 +52,12 @@ pub(crate) fn main(delay_ms: u64) -> anyhow::Result<()> {
 }
 
 impl ModelServer {
-    /// A server that keeps every caller waiting so long.
+    /// Returns a server that delays every answer by this much.
     pub(crate) fn new(delay: Duration) -> ModelServer {
         ModelServer { call: call(), answer: answer(SHORT), long: answer(LONG), delay, notes: None }
     }
 
-    /// The same server, keeping the requests it gets.
+    /// Returns the server, which now records its requests.
     pub(crate) fn noting(self, notes: &Notes) -> ModelServer {
         ModelServer { notes: Some(notes.clone()), ..self }
     }
@@ -69,7 +68,7 @@ impl ModelServer {
         loop {
             let (connection, _) = listener.accept().await?;
             connection.set_nodelay(true)?;
-            // A client that hangs up ends its connection and nothing else.
+            // A client that disconnects ends only its own connection.
             connections.spawn(self.clone().talk(connection));
             while connections.try_join_next().is_some() {}
         }
@@ -105,7 +104,7 @@ impl ModelServer {
     }
 }
 
-/// Where the body of the first request begins and ends, once all of it is there.
+/// Returns the start and the end of the first request's body, once all of it has arrived.
 fn request(inbox: &[u8]) -> anyhow::Result<Option<(usize, usize)>> {
     ensure!(inbox.len() <= REQUEST_MAX, "the request is too long");
     let Some(end) = inbox.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return Ok(None) };

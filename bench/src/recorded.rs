@@ -1,5 +1,5 @@
-//! The model calls of one three-task run, as the runner makes them and as they
-//! go over the wire: what the bare side repeats.
+//! The model calls of one three-task run, as the runner makes
+//! them and as they go over the wire: the bare side repeats them.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,14 +18,14 @@ use tokio::net::TcpListener;
 use crate::model_server::{ModelServer, Notes};
 use crate::stage::{Stage, three_tasks};
 
-/// Model calls of a three-task run.
+/// The number of model calls of a three-task run.
 pub(crate) const CALLS: usize = 4;
 
-/// What one run asked.
+/// The recorded calls of one run.
 pub(crate) struct Recorded {
-    /// As questions to a model.
+    /// The calls as requests to a model.
     pub(crate) asks: Vec<Ask>,
-    /// As bodies of requests.
+    /// The calls as HTTP request bodies.
     pub(crate) bodies: Vec<Vec<u8>>,
 }
 
@@ -46,7 +46,7 @@ impl Recorded {
     }
 }
 
-/// The model at this address.
+/// Returns the model at this address.
 pub(crate) fn openai(url: &str, client: &Client) -> anyhow::Result<OpenAi> {
     Ok(OpenAi::new(Options::new(url, "m"), Api::Chat, client.clone())?)
 }
@@ -55,7 +55,7 @@ fn taken<T>(list: &Mutex<Vec<T>>) -> Vec<T> {
     std::mem::take(&mut list.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A model that keeps what it is asked.
+/// A model that records its requests.
 struct Recorder {
     model: OpenAi,
     asks: Arc<Mutex<Vec<Ask>>>,

@@ -1,6 +1,6 @@
-//! Ten thousand peers with twenty capabilities each: what is looked up, and
-//! what one peer says, costs what it costs with a hundred. Of what is shared by
-//! everybody nothing is asked here: that costs what it finds.
+//! Ten thousand peers with twenty capabilities each: a lookup, and an update of
+//! one peer, must cost the same as with a hundred peers. Capabilities that all
+//! peers share are not measured: such a lookup costs in proportion to its result.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,12 +15,13 @@ use crate::table::Table;
 const FEW: usize = 100;
 const MANY: usize = 10_000;
 const CAPABILITIES: usize = 20;
-/// Peers asked about in one measurement, spread over all there are.
+/// The number of peers queried in one measurement, spread over all of them.
 const ASKED: usize = 1000;
-/// A larger table is not in the processor's cache, and that is all the difference.
+/// The maximum ratio: a larger table does not fit into the
+/// processor's cache, and only that may make a difference.
 const RATIO_MAX: f64 = 4.0;
 
-/// Something that is asked of the registry, or said to it, about one peer.
+/// A query of the registry, or an update, about one peer.
 type Question = (&'static str, fn(&mut CapabilityRegistry, usize));
 
 const QUESTIONS: [Question; 6] = [
@@ -63,7 +64,7 @@ pub(crate) fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
 fn nanoseconds(registry: &mut CapabilityRegistry, size: usize, ask: fn(&mut CapabilityRegistry, usize)) -> f64 {
     let began = Instant::now();
     for number in 0..ASKED {
-        // Far apart, so that neighbours do not help each other.
+        // Far apart, so that one query does not warm the cache for the next.
         ask(registry, number.wrapping_mul(7919) % size);
     }
     began.elapsed().as_secs_f64() * 1e9 / ASKED as f64

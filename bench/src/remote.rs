@@ -26,10 +26,10 @@ use crate::kitchen;
 use crate::table::Table;
 
 const RATIO_MAX: f64 = 2.0;
-/// Calls before anything is counted.
+/// The number of calls before measuring begins.
 const WARM_UP: usize = 32;
 
-/// One way to make a call: how long, and how much CPU, in microseconds.
+/// The duration and the CPU of one way to make a call, in microseconds.
 struct Took {
     time_us: f64,
     cpu_us: f64,
@@ -43,7 +43,7 @@ struct Remote {
     _links: (Network, Dialling, JoinSet<()>),
 }
 
-/// What a bare server stores for every request: one decision after the other.
+/// The records that a bare server stores for every request: one decision after the other.
 struct Stored {
     decisions: Vec<Vec<Record>>,
     row: Row,
@@ -106,7 +106,7 @@ impl Remote {
         timed(jobs, job).await
     }
 
-    /// Commits one call takes, with nobody else around.
+    /// Returns the number of commits of one call, without concurrent calls.
     async fn commits_per_call(&self) -> anyhow::Result<u64> {
         let before = *self.log.commits().borrow();
         for _ in 0..WARM_UP {
@@ -117,7 +117,7 @@ impl Remote {
         Ok(commits.div_ceil(WARM_UP as u64))
     }
 
-    /// What the newest call stored, in so many decisions.
+    /// Returns the records that the newest call stored, in so many decisions.
     async fn stored(&self, commits: u64) -> anyhow::Result<Stored> {
         let query = Query { kind: Some("peer".to_owned()), ended: Some(true), limit: 1, ..Query::default() };
         let (run, row) = self.log.list(query).await?.rows.into_iter().next().context("nothing was stored")?;
@@ -136,7 +136,7 @@ where
     Ok(Took { time_us: began.elapsed().as_secs_f64() * 1e6 / jobs as f64, cpu_us })
 }
 
-/// A server that stores and answers, and a socket to it.
+/// Starts a server that stores and answers, and returns a socket to it.
 async fn serve_bare(stored: Stored, log: Arc<SqliteLog>, tasks: &mut JoinSet<()>) -> anyhow::Result<Socket> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);

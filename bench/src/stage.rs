@@ -1,4 +1,4 @@
-//! An engine and the ensemble it runs again and again.
+//! An engine and the ensemble that it runs repeatedly.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use consort_tools::Toolbox;
 
 use crate::instant::InstantTool;
 
-/// The tool the first of three tasks calls.
+/// The tool that the first of three tasks calls.
 pub(crate) const TOOL: &str = "lookup";
 const ALIAS: &str = "model";
 
-/// An ensemble on an engine of its own. Clones share the engine.
+/// An ensemble on its own engine. Clones share the engine.
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) engine: Engine,
@@ -29,7 +29,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A stage whose runs may ask so many questions at once, all together.
+    /// Returns a stage with this many concurrent model calls over all runs.
     pub(crate) fn new(
         ensemble: Ensemble,
         log: Arc<dyn Log>,
@@ -39,7 +39,7 @@ impl Stage {
         Stage::with_tools(ensemble, log, model, slots, Toolbox::default().with(InstantTool::new(TOOL))?)
     }
 
-    /// The same with other tools.
+    /// Returns a stage with other tools.
     pub(crate) fn with_tools(
         ensemble: Ensemble,
         log: Arc<dyn Log>,
@@ -55,7 +55,7 @@ impl Stage {
         Ok(Stage { engine, ensemble: Arc::new(ensemble), catalog: Arc::new(catalog) })
     }
 
-    /// One run, from the request for it to its end.
+    /// Runs the ensemble once, from the request to its end.
     pub(crate) async fn run(&self) -> anyhow::Result<()> {
         let compiled = compile(&self.ensemble, Request::default(), &self.catalog);
         let compiled = compiled.map_err(|mistakes| anyhow!("the ensemble has mistakes: {mistakes:?}"))?;
@@ -64,14 +64,14 @@ impl Stage {
         Ok(())
     }
 
-    /// How many runs have been completed; for after measuring, because it reads.
+    /// Returns the number of completed runs; for use after measuring, because it reads the log.
     pub(crate) async fn completed(&self) -> anyhow::Result<usize> {
         let query = Query { status: Some("COMPLETED".to_owned()), ..Query::default() };
         Ok(self.engine.list(query).await?.total)
     }
 }
 
-/// Three tasks in a row; the first calls a tool, so there are four model calls.
+/// Returns three tasks in a row; the first calls a tool, so there are four model calls.
 pub(crate) fn three_tasks() -> Ensemble {
     let tasks = vec![
         Draft { tools: vec![TOOL.to_owned()], ..task("look", "Find out what the weather will be like today.") },
@@ -81,13 +81,13 @@ pub(crate) fn three_tasks() -> Ensemble {
     Ensemble { name: "three tasks".to_owned(), tasks, ..Ensemble::default() }
 }
 
-/// One task.
+/// Returns an ensemble of one task.
 pub(crate) fn one_task() -> Ensemble {
     let tasks = vec![task("look", "Find out what the weather will be like today.")];
     Ensemble { name: "one task".to_owned(), tasks, ..Ensemble::default() }
 }
 
-/// One task, `width` that read it, and one that reads all of those.
+/// Returns one task, `width` that read it, and one that reads all of those.
 pub(crate) fn wide(width: usize) -> Ensemble {
     let first = task("first", "Find out what the weather will be like today.");
     let middle = (0..width).map(|number| Draft {
@@ -100,7 +100,7 @@ pub(crate) fn wide(width: usize) -> Ensemble {
     Ensemble { name: "wide".to_owned(), tasks, ..Ensemble::default() }
 }
 
-/// A task of this name.
+/// Returns a task of this name.
 pub(crate) fn task(name: &str, description: &str) -> Draft {
     Draft { name: Some(name.to_owned()), description: description.to_owned(), ..Draft::default() }
 }

@@ -1,8 +1,8 @@
-//! What was measured and what was wanted.
+//! The measurements and their targets.
 
 use std::fmt;
 
-/// One target and how it was met.
+/// One target and its measurement.
 struct Line {
     what: String,
     measured: String,
@@ -21,7 +21,7 @@ impl Table {
         self.0.push(Line { what: what.to_owned(), measured, value, wanted, unit });
     }
 
-    /// How many targets were missed.
+    /// Returns the number of targets that were missed.
     pub(crate) fn missed(&self) -> usize {
         self.0.iter().filter(|line| !line.is_met()).count()
     }

@@ -1,7 +1,6 @@
-//! Conversations: what a token costs on its way from the model to the client,
-//! what a tool call costs in a turn, both against the bare stream; and how much
-//! slower a long thread is answered than a short one, by a model that is sent
-//! nothing.
+//! Conversations: the cost of a token on its way from the model to the client,
+//! and of a tool call in a turn, both against the bare stream; and the slowdown
+//! of a long thread against a short one, with a model that is sent nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,11 +30,11 @@ use crate::recorded::openai;
 use crate::stage::TOOL;
 use crate::table::Table;
 
-/// Turns at once, each in a thread of its own.
+/// The number of concurrent turns, each in its own thread.
 const AT_ONCE: usize = 16;
 const TOKEN_MAX: f64 = 6.0;
 const CALL_MAX: f64 = 10.0;
-/// Messages of a short and of a long thread, and turns they are measured by.
+/// The numbers of messages of a short and of a long thread, and of turns by which they are measured.
 const FEW: usize = 20;
 const MANY: usize = 2000;
 const TURNS: usize = 24;
@@ -50,14 +49,14 @@ enum Calls {
     Nothing,
 }
 
-/// Conversations with one model, kept on disk.
+/// Conversations with one model, stored on disk.
 #[derive(Clone)]
 struct Parlour {
     chats: Chats,
     _folder: Arc<TempDir>,
 }
 
-/// Microseconds of CPU, each way.
+/// The microseconds of CPU, each way.
 struct Round {
     bare_short: f64,
     bare_long: f64,
@@ -110,7 +109,7 @@ fn report(rounds: &[Round], table: &mut Table) {
     table.add("chat: CPU per tool call and the answer to it", measured, (ratio, CALL_MAX), "x");
 }
 
-/// Answers in a long and in a short thread, in turn.
+/// Measures answers in a long and in a short thread, in turn.
 async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let parlour = Parlour::new(InstantModel, Calls::Nothing)?;
     let (few, many) = (parlour.thread(FEW).await?, parlour.thread(MANY).await?);
@@ -148,7 +147,7 @@ impl Parlour {
         Ok(Parlour { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
     }
 
-    /// CPU per turn, each the first of its thread.
+    /// Returns the CPU per turn, each the first of its thread.
     async fn turns(&self, said: &'static str, crowd: Crowd) -> anyhow::Result<f64> {
         let parlour = self.clone();
         let job = move || {
@@ -161,7 +160,7 @@ impl Parlour {
         crowd.cpu_us(job).await
     }
 
-    /// Says something and reads the turn to its end.
+    /// Sends a message and reads the turn to its end.
     async fn turn(&self, thread: &str, said: &str) -> anyhow::Result<()> {
         let say = Say { content: said.into(), ..Say::default() };
         let seat = self.chats.seat(thread);
@@ -176,7 +175,7 @@ impl Parlour {
         Ok(())
     }
 
-    /// A thread of so many messages.
+    /// Creates a thread of so many messages.
     async fn thread(&self, messages: usize) -> anyhow::Result<String> {
         let thread = self.chats.create(OWNER, None).await?.id;
         for _ in 0..messages / 2 {
@@ -185,7 +184,7 @@ impl Parlour {
         Ok(thread)
     }
 
-    /// Microseconds a turn takes in this thread.
+    /// Returns the microseconds of a turn in this thread.
     async fn answers(&self, thread: &str) -> anyhow::Result<f64> {
         let began = Instant::now();
         for _ in 0..TURNS {

@@ -1,6 +1,5 @@
-//! A thousand three-task runs at once, with a model that takes its time: how
-//! long they take against the same calls made bare, and how much memory. Each
-//! side is a fresh process, so that nothing else is in its memory.
+//! A thousand three-task runs at once, with a slow model: the time against the same calls made
+//! bare, and the memory. Each side is a fresh process, so that nothing else is in its memory.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::stage::{Stage, three_tasks};
 use crate::table::Table;
 
 const CROWD: Crowd = Crowd { jobs: 1000, at_once: 1000 };
-/// More than are ever asked at once.
+/// More than the number of concurrent calls.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
 const LATENCY_MS: u64 = 200;
 const RATIO_MAX: f64 = 1.4;
@@ -28,7 +27,7 @@ const MEGABYTES_MAX: f64 = 150.0;
 const BARE: &str = "bare";
 const RUNS: &str = "runs";
 
-/// What one side took.
+/// The cost of one side.
 struct Took {
     seconds: f64,
     megabytes: f64,
@@ -60,7 +59,7 @@ fn side(side: &str, url: &str) -> anyhow::Result<Took> {
     Ok(Took { seconds: seconds.parse()?, megabytes: bytes.parse::<f64>()? / 1e6 })
 }
 
-/// One side, as a process: prints seconds and bytes.
+/// Runs one side, as a process: prints seconds and bytes.
 pub(crate) async fn main(side: &str, url: &str) -> anyhow::Result<()> {
     let took = match side {
         BARE => time_bare(url).await?,

@@ -1,6 +1,6 @@
 //! Three tasks, four model calls, one tool call: CPU of this process per run,
-//! against the same calls made bare. Each part is what a longer path costs
-//! more: through the model seam, through the engine, with a log on disk.
+//! against the same calls made bare. Each part is the additional cost of a
+//! longer path: through the model seam, through the engine, with a log on disk.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::recorded::{Recorded, openai};
 use crate::stage::{Stage, three_tasks};
 use crate::table::Table;
 
-/// Runs at once.
+/// The number of concurrent runs.
 const AT_ONCE: usize = 16;
-/// More than are ever asked at once: waiting for a slot is not measured here.
+/// More than the number of concurrent calls: waiting for a slot is not measured here.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
 const RATIO_MAX: f64 = 10.0;
 const COMMITS_MAX: f64 = 8.0;
@@ -35,13 +35,13 @@ struct Ways {
     on_disk: Stage,
 }
 
-/// Microseconds of CPU per run, each way.
+/// The microseconds of CPU per run, each way.
 struct Round {
     bare: f64,
     wire: f64,
     in_memory: f64,
     on_disk: f64,
-    /// Appends per run; a log in memory commits each by itself.
+    /// The number of appends per run; a log in memory commits each by itself.
     appends: f64,
 }
 
@@ -89,14 +89,14 @@ impl Ways {
             async move { bare::ask(&model, &recorded.asks).await }
         });
         let wire = wire.await?;
-        // A log of its own, because one in memory only ever grows.
+        // A separate log, because one in memory only ever grows.
         let log = Arc::new(MemoryLog::default());
         let in_memory = runs(Stage::new(three_tasks(), log.clone(), self.model.clone(), SLOTS)?, crowd).await?;
         let appends = commits(&*log) / crowd.jobs as f64;
         Ok(Round { bare, wire, in_memory, on_disk: runs(self.on_disk.clone(), crowd).await?, appends })
     }
 
-    /// Commits per run when there is never more than one.
+    /// Returns the number of commits per run without concurrent runs.
     async fn alone(&self, log: &dyn Log, jobs: usize) -> anyhow::Result<f64> {
         let before = commits(log);
         runs(self.on_disk.clone(), Crowd { jobs, at_once: 1 }).await?;

@@ -1,6 +1,5 @@
-//! One task, many that read it, one that reads them all: what a task costs must
-//! not depend on how many there are. The model is in this process, so all that
-//! is measured is ours.
+//! One task, many that read it, one that reads them all: the cost of a task must not depend
+//! on the number of tasks. The model is in this process, so all measured cost is ours.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -17,13 +16,13 @@ use crate::table::Table;
 
 const NARROW: usize = 100;
 const WIDE: usize = 10_000;
-/// The first and the last task.
+/// The number of tasks beside the wide ones: the first and the last.
 const ENDS: usize = 2;
-/// As many as a model has when its configuration does not say.
+/// The default number of slots of a model.
 const SLOTS: Option<NonZeroU32> = NonZeroU32::new(64);
 const RATIO_MAX: f64 = 1.5;
 
-/// Where the events go.
+/// The log to which the events are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Store {
     Memory,
@@ -48,7 +47,7 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
     Ok(())
 }
 
-/// Microseconds of CPU per task, of so many runs one after the other.
+/// Returns the microseconds of CPU per task, for so many runs one after the other.
 async fn per_task(width: usize, jobs: usize, store: Store) -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     let stage = Stage::new(wide(width), log(store, folder.path())?, InstantModel, SLOTS.unwrap_or(NonZeroU32::MAX))?;

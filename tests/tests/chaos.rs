@@ -1,6 +1,5 @@
-//! The real process, killed by the system again and again while it works on
-//! many runs, and started again on the same file. Where a kill falls is
-//! chance, so it is counted; what may come of it is not.
+//! The real process, killed by the system again and again while it works on many runs, and restarted on
+//! the same file. The position of a kill is random, so it is counted; its permitted outcomes are fixed.
 
 mod ledger;
 mod plays;
@@ -25,22 +24,22 @@ use self::victim::Orders;
 
 const NAME: &str = "chaos::a_process_killed_anywhere_under_load_loses_nothing_and_repeats_nothing";
 const ORDERS: &str = "CONSORT_CHAOS_ORDERS";
-/// How many kills, and the number that chooses everything that is left to chance.
+/// The variables that set the number of kills, and the seed of all random choices.
 const KILLS: &str = "CONSORT_CHAOS_KILLS";
 const SEED: &str = "CONSORT_CHAOS_SEED";
 
 const KILLS_DEFAULT: u64 = 40;
-/// Kills on one file; then its runs are let end, and it is read from start to end.
+/// The number of kills on one file; then its runs may end, and it is read from start to end.
 const KILLS_PER_FILE: u64 = 20;
-/// A process lives no longer than this once it has begun to work.
+/// The maximum lifetime of a process after it has begun to work.
 const LIFE_MAX_US: u64 = 500_000;
 
-/// A small generator of numbers: the same seed, the same numbers.
+/// A small random number generator: the same seed gives the same numbers.
 #[derive(Clone, Copy, Debug)]
 struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -49,10 +48,10 @@ impl Dice {
     }
 }
 
-/// The data of one process after the other.
+/// The data folder of consecutive processes.
 struct Folder {
     folder: TempDir,
-    /// How much of the ledger was written before the current process began.
+    /// The length of the ledger before the current process began.
     read: usize,
 }
 
@@ -75,7 +74,7 @@ impl Folder {
         child
     }
 
-    /// One life, ended by force; says where that fell.
+    /// Runs one process and kills it; returns the positions of the kill.
     async fn kill(&mut self, dice: &mut Dice) -> Positions {
         let mut child = self.start(Orders::Work { seed: dice.roll(u64::MAX) });
         std::thread::sleep(Duration::from_micros(dice.roll(LIFE_MAX_US)));
@@ -87,8 +86,7 @@ impl Folder {
         positions
     }
 
-    /// A copy of the file just as the process left it, so that looking at it
-    /// repairs nothing.
+    /// Copies the file exactly as the process left it, so that reading the copy repairs nothing.
     fn copy(&self) -> PathBuf {
         let copy = self.path().join("copy");
         let _absent = fs::remove_dir_all(&copy);
@@ -113,7 +111,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// Past the test harness, which would keep it to itself.
+/// Prints past the test harness, which would capture the line.
 fn say(line: &str) {
     stdout().write_all(format!("chaos: {line}\n").as_bytes()).unwrap();
 }

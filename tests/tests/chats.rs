@@ -1,6 +1,5 @@
-//! The process dies at every append of a chat's turn in turn; whoever comes
-//! back with the last number they saw gets the rest, each once, and nothing
-//! that must happen once happens twice.
+//! The process dies at every append of a chat's turn in turn; a client that comes back with the last
+//! number it saw gets the rest, each event once, and nothing that must happen once happens twice.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,11 +24,11 @@ use crate::support::{Death, DyingLog, engine, models, toolbox};
 /// Longer than anything waits; time is paused.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What is remembered of the turn.
+/// The fact that is remembered of the turn.
 const FACT: &str = "Wants both done";
 
-/// Two subtasks side by side: one pays, which is asked about, one looks; then
-/// the root reads what they wrote down and has a workflow built, at the second try.
+/// Returns the script: two subtasks in parallel, of which one pays, which needs permission, and
+/// one looks; then the root reads their notes and has a workflow built, at the second attempt.
 fn script() -> ScriptedModel {
     let part = |title: &str| json!({ "title": title, "instructions": title });
     ScriptedModel::new()
@@ -60,7 +59,7 @@ fn graph(tool: &str) -> Value {
     json!({ "name": "w", "description": "Looks", "tasks": [task] })
 }
 
-/// What the user says, with the editor open.
+/// Returns the user's message, with the editor open.
 fn message() -> Say {
     Say { content: "do both".into(), editor: Some(Editor::default()), remembers: true, ..Say::default() }
 }
@@ -103,7 +102,7 @@ impl Play {
     }
 }
 
-/// Follows the thread until its turn is over, allowing what it asks for.
+/// Follows the thread until its turn is over, and grants the permissions it asks for.
 async fn attend(chats: &Chats, thread: &str, seen: &mut Vec<Value>) {
     let from = seen.last().map_or(0, |frame| frame["chat_seq"].as_u64().unwrap() + 1);
     let mut frames = chats.follow("me", thread, Start::Seq(from)).await.unwrap();
@@ -124,12 +123,12 @@ async fn attend(chats: &Chats, thread: &str, seen: &mut Vec<Value>) {
     }
 }
 
-/// An answer that was given before the process died holds.
+/// Grants a permission; it may have been granted already, before the process died.
 async fn allow(chats: &Chats, asked: &Value) {
     let _answered = chats.approve("me", asked["approval_id"].as_str().unwrap(), Answer::Allow).await;
 }
 
-/// The turn with a death somewhere; whether there was one.
+/// Runs the turn with one death; returns whether it happened.
 async fn turn(death: Death) -> bool {
     let (play, log) = (Play::new(), Arc::new(DyingLog::new(death)));
     let (mut seen, mut thread) = (Vec::new(), String::new());
@@ -167,7 +166,7 @@ async fn turn(death: Death) -> bool {
     died
 }
 
-/// Returns when every turn of the thread was looked through.
+/// Returns when every turn of the thread was searched for facts.
 async fn remembered(chats: &Chats, thread: &str, log: &MemoryLog) {
     let mut commits = log.commits();
     while !chats.thread("me", thread).await.unwrap().unmined.is_empty() {
@@ -175,7 +174,7 @@ async fn remembered(chats: &Chats, thread: &str, log: &MemoryLog) {
     }
 }
 
-/// The fact is there once, and nothing else is left of looking for it.
+/// Checks that the fact is stored once, and that nothing else is left of the search.
 async fn check_memory(chats: &Chats, thread: &str, log: &MemoryLog) {
     let facts: Vec<String> = chats.facts().list("me").await.unwrap().into_iter().map(|fact| fact.text).collect();
     assert_eq!(facts, [FACT]);
@@ -223,8 +222,8 @@ async fn a_turn_goes_on_wherever_the_process_died() {
     assert!(deaths > 25, "{deaths}");
 }
 
-/// Everything said in a turn, and whether nothing was said before it was
-/// announced or after it was over.
+/// Returns all text of a turn, after checking that none came
+/// before a model call was announced or after it ended.
 async fn heard(mut frames: impl futures::Stream<Item = Result<Numbered, consort_log::Error>> + Unpin) -> String {
     let (mut said, mut talks) = (String::new(), false);
     while let Some(frame) = timeout(PATIENCE, frames.next()).await.expect("the turn is over") {
@@ -354,17 +353,16 @@ async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
     assert_eq!(read[1], "there is no cut result with the handle 'call_9'");
 }
 
-/// The last frame of all.
+/// Returns the last frame.
 fn last(frames: Vec<Result<Numbered, consort_log::Error>>) -> Value {
     serde_json::from_str(&frames.into_iter().next_back().unwrap().unwrap().text).unwrap()
 }
 
-/// A log that takes its time: what was appended can be read some steps before
-/// its writer is told.
+/// A slow log: an append can be read some steps before its writer gets the acknowledgement.
 #[derive(Default)]
 struct SlowLog(MemoryLog);
 
-/// Steps until a writer is told.
+/// The number of steps until a writer gets its acknowledgement.
 const STEPS_TO_ANSWER: usize = 5;
 
 impl Log for SlowLog {
@@ -395,7 +393,7 @@ impl Log for SlowLog {
     }
 }
 
-/// The words of the users' messages of a thread, once nothing runs or waits.
+/// Returns the texts of the users' messages of a thread, once nothing runs or waits.
 async fn said_in(chats: &Chats, thread: &str) -> Vec<String> {
     while chats.running(thread).await.unwrap().is_some() || !chats.thread("me", thread).await.unwrap().queue.is_empty()
     {
@@ -408,8 +406,8 @@ async fn said_in(chats: &Chats, thread: &str) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turns_end_it_is_sent() {
     let say = |content: &str| Say { content: content.into(), if_busy: IfBusy::Queue, ..Say::default() };
-    // Everything runs on one thread, so each number of steps is one place
-    // between the end of a turn and the beginning of the next.
+    // Everything runs on one thread, so each number of steps is one
+    // position between the end of a turn and the beginning of the next.
     for steps in 0..300 {
         let go = Arc::new(Notify::new());
         let words = |ask: &consort_models::Ask| format!("{:?}", ask.messages.last());

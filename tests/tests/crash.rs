@@ -28,21 +28,20 @@ use self::scenarios::{PEOPLE, Scenario, TROUBLE, Table, WORK};
 use crate::laws::{Done, Tally, check_frames, check_run};
 use crate::support::{Death, DyingLog, compiled, engine, events, json, models, toolbox};
 
-/// Longer than any scenario waits; time is paused, so this is how a run that
-/// waits for nothing is found out.
+/// Longer than any scenario waits; time is paused, so a run that waits for nothing is detected by this.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What came of a run whose process may have died once.
+/// The history of a run whose process may have died once.
 struct History {
     scenario: Scenario,
     died: bool,
     events: Vec<Event>,
     frames: Vec<Value>,
-    /// What commands were told they had caused.
+    /// The events that acknowledged commands have caused.
     promised: Vec<Event>,
 }
 
-/// One life of the process: everything a test keeps of it.
+/// One lifetime of the process, with all that a test keeps of it.
 struct Life<'a> {
     engine: Engine,
     scenario: &'a Scenario,
@@ -55,8 +54,7 @@ impl Life<'_> {
         Life { engine: engine(log, catalog, toolbox(scenario.tools.clone())), scenario, promised }
     }
 
-    /// Submits the run, or makes it out of the one before, and follows it to
-    /// its end.
+    /// Submits the run, or derives it from the one before, and follows it to its end.
     async fn submit(mut self, before: Option<&str>) -> Vec<Value> {
         let id = match before.zip(self.scenario.before.as_ref()) {
             None => {
@@ -73,7 +71,7 @@ impl Life<'_> {
         self.follow(&id).await
     }
 
-    /// Follows the run to its end, and says on the way what is to be said.
+    /// Follows the run to its end, and sends the scenario's commands on the way.
     async fn follow(&mut self, run: &str) -> Vec<Value> {
         let mut tail = self.engine.tail(run, 0).await.unwrap();
         let mut seen = Vec::new();
@@ -84,8 +82,8 @@ impl Life<'_> {
         seen
     }
 
-    /// Says the next thing when it is due; a command that was not acknowledged
-    /// is said again. From the first one on, what waits at the gate goes on.
+    /// Sends the next command when it is due; a command that was not
+    /// acknowledged is sent again. From the first one on, the gate is open.
     async fn steer(&mut self, run: &str, seen: &[Value]) {
         let steering = &self.scenario.steering;
         if let Some((kind, times, command)) = steering.get(self.promised.len())
@@ -103,7 +101,7 @@ impl Life<'_> {
     }
 }
 
-/// The run before this one, which nothing happens to.
+/// Runs the earlier run, in which nothing dies.
 async fn old(scenario: &Scenario, log: &MemoryLog) -> Option<Arc<str>> {
     let before = scenario.before.as_ref()?;
     let models = models(before.main.clone(), ScriptedModel::new());
@@ -122,7 +120,7 @@ async fn history(scenario: Scenario, death: Death) -> History {
         () = log.died() => true,
         _ended = first.submit(old.as_deref()) => false,
     };
-    // Nothing of the first process is left when the second begins.
+    // All parts of the first process must be gone before the second begins.
     while Arc::strong_count(&log) > 1 {
         tokio::task::yield_now().await;
     }
@@ -138,7 +136,7 @@ async fn history(scenario: Scenario, death: Death) -> History {
 }
 
 impl History {
-    /// How the run ended: status, outputs by task, error.
+    /// Returns the end of the run: status, outputs by task, error.
     fn ending(&self) -> (String, Vec<String>, Option<String>) {
         let result = self.frames.last().unwrap();
         let word = |value: &Value| value.as_str().map(str::to_owned);
@@ -149,7 +147,7 @@ impl History {
         (word(&result["status"]).unwrap(), outputs, word(&result["error"]))
     }
 
-    /// What the tools say they did, by call.
+    /// Returns the tools' own records of their calls, by call.
     fn done(&self) -> BTreeMap<Id, Done> {
         let mut done: BTreeMap<Id, Done> = BTreeMap::new();
         for entry in self.scenario.tools.iter().flat_map(|tool| tool.entries()) {
@@ -163,7 +161,7 @@ impl History {
         done
     }
 
-    /// Checks what must hold of any history.
+    /// Checks the laws that hold for any history.
     fn check(&self) -> Tally {
         check_frames(&self.frames);
         assert!(self.promised.iter().all(|event| self.events.contains(event)), "what was acknowledged holds");
@@ -184,8 +182,8 @@ impl History {
     }
 }
 
-/// Runs the scenario whole, then with a death at every append; says how many
-/// deaths that were and what they did.
+/// Runs the scenario undisturbed, then with a death at every
+/// append; returns the number of deaths and their effects on calls.
 async fn survives(name: &str, scenario: fn() -> Scenario) -> (usize, Tally) {
     let whole = history(scenario(), Death::Never).await;
     let mut tally = whole.check();

@@ -1,6 +1,5 @@
-//! What must hold of every run that has ended, wherever and however often the
-//! process died on the way: of its events alone, and of what its tools say
-//! they did.
+//! The laws of every run that has ended, wherever and however often the process
+//! died on the way: of its events alone, and compared with its tools' own records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +11,19 @@ use consort_core::message::{Message, Outcome, Reply};
 use consort_core::run::Run;
 use serde_json::Value;
 
-/// How often a tool began and finished one call, by its own account.
+/// The numbers of times a tool began and finished one call, by its own record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) begun: usize,
     pub(crate) finished: usize,
 }
 
-/// What crashes did to calls.
+/// The effects of crashes on calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Made again, because nobody had heard of their end.
+    /// Repeated, because their end was not recorded.
     pub(crate) repeated: usize,
-    /// Not made again, because they must not be, and their models were told so.
+    /// Not repeated, because they must not be; their models were told that the outcome is unknown.
     pub(crate) unknown: usize,
 }
 
@@ -35,7 +34,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// A call of a tool, as the log tells it.
+/// A call of a tool, according to the log.
 #[derive(Debug)]
 struct Call {
     effect: EffectClass,
@@ -43,7 +42,7 @@ struct Call {
     outcome: Option<Outcome>,
 }
 
-/// Frames are numbered without a gap, and the result comes last.
+/// Checks that frames are numbered without a gap, and that the result comes last.
 pub(crate) fn check_frames(frames: &[Value]) {
     let (result, numbered) = frames.split_last().expect("a run has frames");
     assert_eq!(result["type"], "run_result");
@@ -51,8 +50,7 @@ pub(crate) fn check_frames(frames: &[Value]) {
     assert_eq!(seqs, (0..numbered.len() as u64).collect::<Vec<_>>());
 }
 
-/// Folds a run's log, checking each step, and compares the calls it tells of
-/// with what was done.
+/// Folds a run's log, checking each step, and compares its calls with the tools' records.
 pub(crate) fn check_run(events: &[Event], done: &BTreeMap<Id, Done>) -> Tally {
     let mut reader = Reader::default();
     events.iter().for_each(|event| reader.read(event));
@@ -69,7 +67,7 @@ pub(crate) fn check_run(events: &[Event], done: &BTreeMap<Id, Done>) -> Tally {
     tally
 }
 
-/// Compares what the log tells of a call with what its tool did.
+/// Compares the log's record of a call with its tool's record.
 fn check_call(id: &Id, call: &Call, done: Done) {
     assert!(call.dispatched == 0 || call.outcome.is_some(), "{id} never ended: {call:?}");
     assert!(done.begun <= call.dispatched, "{id} was begun {done:?} without a record: {call:?}");
@@ -88,21 +86,21 @@ fn check_call(id: &Id, call: &Call, done: Done) {
 #[derive(Default)]
 struct Reader {
     run: Run,
-    /// What doing each tool's work twice would mean.
+    /// The effect class of each tool.
     effects: BTreeMap<String, EffectClass>,
     epoch: u64,
     calls: BTreeMap<Id, Call>,
-    /// The tools of the chore each turn is at.
+    /// The tools of the current chore of each task.
     chores: BTreeMap<Id, Vec<String>>,
-    /// Calls that ask a person.
+    /// The calls that ask a person.
     people: BTreeSet<Id>,
-    /// Calls and questions under way, begun in this epoch.
+    /// The calls and model requests under way, started in this epoch.
     open: BTreeSet<Id>,
-    /// Rounds that have been answered.
+    /// The rounds that have been answered.
     answered: BTreeSet<(Id, u32)>,
-    /// Tasks that are over.
+    /// The tasks that are over.
     over: BTreeSet<usize>,
-    /// Calls whose outcome is unknown, and whose model has not been asked since.
+    /// The calls with an unknown outcome whose model has not been called since.
     unknown: BTreeSet<Id>,
     at: u64,
 }
@@ -118,7 +116,7 @@ impl Reader {
                 self.effects = belt.iter().map(|(name, tool)| (name.clone(), tool.effect)).collect();
             }
             Fact::RunAdopted { epoch } => self.adopted(*epoch),
-            // The owners before were another run's.
+            // The owners before belonged to another run.
             Fact::RunForked { .. } => self.epoch = 0,
             Fact::ModelAsked { turn, round, .. } => {
                 assert!(!self.answered.contains(&(turn.clone(), *round)), "an answered question is not asked again");
@@ -148,7 +146,7 @@ impl Reader {
         }
     }
 
-    /// A call of a chore is the run's own: no reply asked for it.
+    /// Registers a call of a chore, which the run makes itself: no reply asked for it.
     fn expect_chore(&mut self, call: &Id) {
         let Some((turn, index)) = call.parent().filter(|_| !self.calls.contains_key(call)) else { return };
         let tool = self.chores.get(&turn).and_then(|tools| tools.get(index)).expect("a call somebody asked for");
@@ -156,7 +154,7 @@ impl Reader {
         self.calls.insert(call.clone(), Call { effect, dispatched: 0, outcome: None });
     }
 
-    /// Whatever was under way is nobody's.
+    /// Handles a change of the owner: all work under way is abandoned.
     fn adopted(&mut self, epoch: u64) {
         assert_eq!(epoch, self.epoch + 1, "every owner has an epoch of its own");
         self.epoch = epoch;
@@ -168,7 +166,7 @@ impl Reader {
         assert!(self.open.insert(id.clone()), "{id} is under way already");
     }
 
-    /// A model whose call has an unknown outcome reads so before it goes on.
+    /// Checks that a model is told about an unknown outcome of its call before it continues.
     fn hears(&mut self, turn: &Id) {
         let messages = &self.run.turns()[turn].messages;
         let says = |call: &Id| {
@@ -192,7 +190,7 @@ impl Reader {
         let state = &self.run.turns()[turn];
         let is_last = matches!(state.messages.last(), Some(Message::Assistant(last)) if **last == *reply);
         assert!(is_last || !completeness.is_whole(), "the reply comes last");
-        // Of a reply that was cut no call is made.
+        // No call of a reply that was cut is made.
         let made = reply.calls().filter(|_| completeness.is_whole());
         let calls: Vec<String> = made.map(|call| call.tool.clone()).collect();
         let round = if calls.is_empty() { state.round - 1 } else { state.round };

@@ -1,5 +1,5 @@
-//! Tools of MCP servers: a program of our own that misbehaves on request, and
-//! the ledger it keeps of what really happened.
+//! Tools of MCP servers: our own server that misbehaves on request,
+//! and the ledger it keeps of the calls that really happened.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// The server in this mode, with these changes to its options.
+    /// Starts the server in this mode, with these changes to its options.
     async fn new(mode: &str, change: impl FnOnce(&mut ServerOptions)) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let mut options = options("files", folder.path(), mode);
@@ -65,7 +65,7 @@ impl Stage {
         self.toolbox.perform(tool, invocation).await
     }
 
-    /// Calls this tool, and gives the call up once it has reached the server.
+    /// Calls this tool, and drops the call once it has reached the server.
     async fn give_up(&self, tool: &str) {
         let reached = format!("call {tool}");
         tokio::select! {
@@ -97,7 +97,7 @@ fn options(name: &str, folder: &Path, mode: &str) -> ServerOptions {
     }
 }
 
-/// Waits until something is so, without caring how long it takes.
+/// Waits until a condition holds, without a time limit of its own.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let looking = async {
         while !is_so() {
@@ -267,7 +267,7 @@ async fn a_program_inherits_nothing_and_takes_what_it_started_with_it() {
     until("its helper is gone", || !is_alive(helper) || is_zombie(helper)).await;
 }
 
-/// Killed, and only not yet noticed by whoever has to.
+/// Returns whether a process was killed and its parent has not collected it yet.
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.contains(") Z ")
@@ -326,7 +326,7 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
     assert_eq!(stage.ledger(), ["start", "call die", "start", "call append_line after"]);
 }
 
-/// Conversations that may use these servers, without asking.
+/// Returns conversations that may use these servers without permission requests.
 fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -> (Chats, Engine) {
     let models = models(model.clone(), ScriptedModel::new());
     let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
@@ -340,7 +340,7 @@ fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -
     (Chats::new(engine.clone(), settings), engine)
 }
 
-/// Says something in a new thread; what the tools answered, once that is answered.
+/// Sends a message in a new thread; returns the tools' results, once it is answered.
 async fn answered((chats, engine): (Chats, Engine)) -> Vec<String> {
     let thread = chats.create("me", None).await.unwrap();
     let said = chats.say("me", &thread.id, Say { content: "Go".into(), ..Say::default() }).await.unwrap();

@@ -1,5 +1,5 @@
-//! Runs that hold what an older version took, or that processes died over: after
-//! a restart they end, and others go on.
+//! Runs with content that an older version accepted, or over which
+//! processes died: after a restart they end, and others go on.
 
 use std::fs;
 use std::sync::Arc;
@@ -26,8 +26,7 @@ fn over(log: &Arc<MemoryLog>, model: ScriptedModel) -> Engine {
     engine(log, models(model, ScriptedModel::new()), toolbox(Vec::<ScriptedTool>::new()))
 }
 
-/// A run whose model has been asked and does not answer, as a process leaves it
-/// that is killed. Its schema was never checked.
+/// Returns a run whose model does not answer, as a killed process leaves it. Its schema was never checked.
 async fn left_behind(log: &Arc<MemoryLog>, schema: Value) -> Arc<str> {
     let silent = Arc::new(Notify::new());
     let engine = over(log, ScriptedModel::new().otherwise(Line::new().waits(&silent).says("1")));
@@ -79,7 +78,7 @@ async fn a_run_that_three_processes_died_over_is_ended_and_others_go_on() {
         let recovery = engine.recover().await.unwrap();
         assert_eq!(recovery.resumed, 2, "death {death}");
         engine.stop().await;
-        // What is left when a process is killed while it works on the run.
+        // The state left by a process that is killed while it works on the run.
         fs::write(folder.path().join(&*bad), format!("w{}", death - 1)).unwrap();
     }
     let engine = over(&log, ScriptedModel::new().otherwise(Line::new().says("1")));

@@ -1,7 +1,6 @@
-//! Two ensembles, one of which calls what the other shares, while the process
-//! of either or of both dies at every append, before it is stored and after.
-//! Nothing that must not be repeated happens twice, what callers are told is
-//! what was done, and nobody waits for an answer that cannot come.
+//! Two ensembles, one of which calls the other's capabilities, while the process of either or of both
+//! dies at every append, before it is stored and after. Nothing that must not be repeated happens
+//! twice, callers are told what was really done, and no caller waits for an answer that cannot come.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,33 +28,32 @@ use tokio::time::{Instant, timeout};
 use crate::support::{Death, DyingLog, engine, ensemble, events, models, task, toolbox};
 
 const LEASE: Duration = Duration::from_secs(2);
-/// Longer than any of these calls may take: the tools' thirty seconds, the way,
-/// and what a restart takes.
+/// Longer than any of these calls may take: the tools' thirty seconds, the transfer, and a restart.
 const DEADLINE: Duration = Duration::from_secs(45);
 
-/// How often the tasks of a dead process are given the time to end.
+/// The maximum number of yields that let the tasks of a dead process end.
 const YIELDS_MAX: usize = 10_000;
 
-/// What the caller calls, in this order, and what doing it twice would mean.
+/// The tools that the caller calls, in this order, and their effect classes.
 const CALLS: [(&str, EffectClass); 4] = [
     ("shop.pay", EffectClass::Once),
     ("shop.put", EffectClass::Idempotent),
     ("shop.look", EffectClass::Read),
     (COOK, EffectClass::Once),
 ];
-/// A shared task, whose only effect is what it pays for spices.
+/// A shared task, whose only effect is to pay for spices.
 const COOK: &str = "shop.cook";
 
-/// Everything that outlives a process.
+/// The state that outlives a process.
 struct Town {
     wires: Wires,
     tools: Vec<ScriptedTool>,
-    /// The room's and the shop's.
+    /// The logs of the room and of the shop.
     logs: [Arc<DyingLog>; 2],
     models: [ScriptedModel; 2],
 }
 
-/// One life of a process.
+/// One lifetime of a process.
 struct Life {
     engine: Engine,
     catalog: Catalog,
@@ -73,7 +71,7 @@ impl Town {
     fn new(deaths: [Death; 2]) -> Town {
         let asks = CALLS.iter().fold(Line::new(), |line, (name, _)| line.calls(name, &json!({ "input": name })));
         let room = ScriptedModel::new().at("1.0", asks).says("1.1", "done");
-        // Only a shared task asks a model there.
+        // There only a shared task calls a model.
         let pays = Line::new().calls("pay", &json!({ "input": "spices" }));
         let shop = ScriptedModel::new().at("1.0", pays).says("1.1", "soup");
         let tool = |name: &str, effect| ScriptedTool::new(name).effect(effect).answers("done");
@@ -83,7 +81,7 @@ impl Town {
         Town { wires: Wires::new(Weather::default(), 1), tools, logs, models: [room, shop] }
     }
 
-    /// Starts a process over this log and lets it go on with what it finds.
+    /// Starts a process over this log and lets it continue the runs it finds.
     async fn start(&self, who: Who, log: Arc<dyn Log>) -> Life {
         let (name, peers, shares, model) = match who {
             Who::Room => ("room", vec!["shop"], Vec::new(), &self.models[0]),
@@ -122,8 +120,8 @@ impl Town {
         tools.chain([share("cook", What::Task(Box::new(cook)))]).collect()
     }
 
-    /// A process is gone when nothing holds its log any more; the next one has
-    /// what was stored.
+    /// Restarts a process. The dead one is gone when nothing
+    /// holds its log any more; the next one has what was stored.
     async fn restart(&self, who: Who, dead: Option<Life>) -> Life {
         drop(dead);
         let log = &self.logs[who as usize];
@@ -137,8 +135,7 @@ impl Town {
         self.start(who, Arc::new(log.inner.clone())).await
     }
 
-    /// Submits the run and lives until it has ended, however often somebody
-    /// dies on the way; says how often.
+    /// Submits the run and restarts dead processes until it has ended; returns the number of deaths.
     async fn live(&self) -> usize {
         let [room_log, shop_log] = &self.logs;
         let mut shop = Some(self.start(Who::Shop, shop_log.clone()).await);
@@ -180,7 +177,7 @@ impl Town {
         }
     }
 
-    /// What the shop's tools say they did, by what they were called with.
+    /// Returns the records of the shop's tools, by their input.
     fn done(&self) -> BTreeMap<String, Vec<tool::Entry>> {
         let mut done: BTreeMap<String, Vec<tool::Entry>> = BTreeMap::new();
         for entry in self.tools.iter().flat_map(ScriptedTool::entries) {
@@ -189,7 +186,7 @@ impl Town {
         done
     }
 
-    /// Holds what the caller was told against what was done.
+    /// Compares the answers that the caller got with the records of the tools.
     async fn judge(&self) -> usize {
         let query = Query { kind: Some("run".to_owned()), limit: 1, ..Query::default() };
         let rows = self.logs[0].inner.list(query).await.unwrap().rows;
@@ -203,7 +200,7 @@ impl Town {
             let (begun, finished) = (count(tool::What::Began), count(tool::What::Finished));
             let outcome = outcome(&events, &format!("1.0.{index}"));
             match (&outcome, effect) {
-                // The shop's model answers also when nobody knows whether it has paid.
+                // The shop's model answers even when it is unknown whether it has paid.
                 (Outcome::Answer { .. }, _) => {
                     assert!(finished > 0 || name == COOK, "{name} has an answer from nowhere")
                 }
@@ -238,7 +235,7 @@ fn outcome(events: &[Event], place: &str) -> Outcome {
     found.unwrap_or_else(|| panic!("{place} never ended"))
 }
 
-/// One history; how many died, and how many calls ended as unknown.
+/// Runs one history; returns the numbers of deaths and of calls with an unknown outcome.
 async fn history(deaths: [Death; 2]) -> (usize, usize) {
     println!("{deaths:?}");
     let (town, began) = (Town::new(deaths), Instant::now());
@@ -247,7 +244,7 @@ async fn history(deaths: [Death; 2]) -> (usize, usize) {
     (died, town.judge().await)
 }
 
-/// The deaths of one side on its own, up to the one that does not happen.
+/// Returns the deaths of one side alone, up to the first that does not happen.
 async fn deaths_of(who: Who) -> Vec<Death> {
     let mut deaths = Vec::new();
     for death in [Death::Storing, Death::Stored] {

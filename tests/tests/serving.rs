@@ -1,5 +1,5 @@
-//! An ensemble of the library over HTTP: the same runs from inside and outside,
-//! other ensembles that use what it shares, and an end in order.
+//! An ensemble of the library over HTTP: the same runs from inside and
+//! outside, other ensembles that use its capabilities, and an orderly end.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Sends a request and gives the status and the body.
+/// Sends a request and returns the status and the body.
 pub(crate) async fn ask(address: SocketAddr, line: &str, headers: &str, body: &str) -> (u16, Value) {
     let request = format!(
         "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n{headers}\

@@ -28,7 +28,7 @@ async fn smoke_a_real_model_answers_a_run_streaming_with_usage() {
     let log = Arc::new(SqliteLog::open(&dir.path().join("log.db")).unwrap());
     let models = ModelCatalog::default().with(info, model).unwrap();
     let engine = engine(log, models, toolbox(Vec::<ScriptedTool>::new()));
-    // So small a model seldom finds an end within its limit, and that is not what is tried here.
+    // So small a model seldom ends within its limit, and that is not what is tested here.
     let on_truncated = OnTruncated::Accept;
     let first = Draft { description: "Name three colours".to_owned(), on_truncated, ..task("colours", &[]) };
     let second = Draft { context: vec!["$colours".to_owned()], on_truncated, ..task("again", &[]) };

@@ -40,7 +40,7 @@ fn last<'a>(frames: &'a [Value], kind: &str) -> &'a Value {
     frames.iter().rfind(|frame| frame["type"] == kind).unwrap()
 }
 
-/// What the tools answered, as the model was told at `place`.
+/// Returns the tools' results, as the model received them at `place`.
 fn told(model: &ScriptedModel, place: &str) -> Vec<String> {
     let words =
         |message: &Message| if let Message::Tool { text, .. } = message { Some(text.to_string()) } else { None };
@@ -162,7 +162,7 @@ async fn calls_of_one_reply_run_at_the_same_time_and_a_broken_tool_is_an_error_r
 
 #[tokio::test]
 async fn no_more_questions_are_under_way_than_the_model_allows() {
-    // Each question waits for another one beside it: one slot would never do.
+    // Each model request waits for another one beside it: one slot would never be enough.
     let pair = Arc::new(Barrier::new(2));
     let model = ScriptedModel::new().otherwise(Line::new().says("ok").waits(&pair));
     let limit = ModelLimit { max_concurrency: NonZeroU32::new(2).unwrap(), rate: None };

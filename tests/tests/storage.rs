@@ -1,4 +1,4 @@
-//! What a bad day of the disk means for runs.
+//! The effects of disk failures on runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

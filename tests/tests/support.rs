@@ -1,5 +1,5 @@
-//! Small constructors, an engine over scripted seams, what a run showed and
-//! stored, and a log whose process can be made to die.
+//! Small constructors, an engine over scripted seams, the frames
+//! and events of a run, and a log whose process can be made to die.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,10 +22,10 @@ use futures::future::{BoxFuture, pending, ready};
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
-/// How long a tool that must not be dropped may take after a stop.
+/// The maximum time a tool that must not be dropped may take after a stop.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A task of this name that may use these tools.
+/// Returns a task of this name that may use these tools.
 pub(crate) fn task(name: &str, tools: &[&str]) -> Draft {
     Draft {
         name: Some(name.to_owned()),
@@ -35,7 +35,7 @@ pub(crate) fn task(name: &str, tools: &[&str]) -> Draft {
     }
 }
 
-/// The same task, reading what others wrote.
+/// Returns the task, which now reads the outputs of others.
 pub(crate) fn after(names: &[&str], task: Draft) -> Draft {
     Draft { context: names.iter().map(|name| format!("${name}")).collect(), ..task }
 }
@@ -44,7 +44,7 @@ pub(crate) fn ensemble(tasks: Vec<Draft>) -> Ensemble {
     Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() }
 }
 
-/// `look` reads, `put` is idempotent, `pay` happens once, `door` is exclusive.
+/// Returns four tools: `look` reads, `put` is idempotent, `pay` happens once, `door` is exclusive.
 pub(crate) fn tools() -> Vec<ScriptedTool> {
     vec![
         ScriptedTool::new("look").answers("sunny"),
@@ -58,7 +58,7 @@ pub(crate) fn toolbox(tools: impl IntoIterator<Item = impl Tool>) -> Toolbox {
     tools.into_iter().fold(Toolbox::default(), |toolbox, tool| toolbox.with(tool).unwrap())
 }
 
-/// `main`, which is repeated once and falls back to `spare`.
+/// Returns the models: `main`, which is retried once and falls back to `spare`.
 pub(crate) fn models(main: impl Model, spare: impl Model) -> ModelCatalog {
     let info = ModelInfo { retries: 1, fallback: vec!["spare".to_owned()], ..ModelInfo::new("main", "scripted") };
     let catalog = ModelCatalog::default().with(info, main).unwrap();
@@ -69,25 +69,25 @@ pub(crate) fn failure(kind: FailureKind) -> Failure {
     Failure { kind, message: "no".to_owned(), retry_after_ms: None, status: None, charged: false }
 }
 
-/// An engine without limits on how much happens at once.
+/// Returns an engine without limits on concurrency.
 pub(crate) fn engine(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) -> Engine {
     Engine::new(Seams { cancel_grace: GRACE, ..Seams::new(log, models, tools) })
 }
 
-/// The ensemble as this engine would run it.
+/// Returns the ensemble as this engine would run it.
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
     let mut catalog = engine.seams().catalog();
     catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
     compile(ensemble, request, &catalog).unwrap()
 }
 
-/// Every stored frame of a run and, last, its result, as JSON.
+/// Returns every stored frame of a run and, last, its result, as JSON.
 pub(crate) async fn frames(engine: &Engine, run: &str) -> Vec<Value> {
     let tail = engine.tail(run, 0).await.unwrap();
     tail.filter_map(|frame| ready(json(&frame.unwrap()))).collect().await
 }
 
-/// A frame as JSON, unless it only shows a model talking.
+/// Returns a frame as JSON, unless it only shows a model talking.
 pub(crate) fn json(frame: &Frame) -> Option<Value> {
     match frame {
         Frame::Event { text, .. } | Frame::Result { text } => Some(serde_json::from_str(text).unwrap()),
@@ -95,7 +95,7 @@ pub(crate) fn json(frame: &Frame) -> Option<Value> {
     }
 }
 
-/// Every event of a run, as it is stored.
+/// Returns every event of a run, as it is stored.
 pub(crate) async fn events(log: &dyn Log, run: &str) -> Vec<Event> {
     let records = log.read(run, 0, usize::MAX >> 1).await.unwrap();
     records.iter().map(decoded).collect()
@@ -107,12 +107,12 @@ fn decoded(record: &Record) -> Event {
     event
 }
 
-/// When a process dies.
+/// The moment at which a process dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Death {
-    /// When it wants to store more than so many appends: their effects happen.
+    /// At the first append after so many; the effects of those that were stored have happened.
     Storing(usize),
-    /// When so many are stored, the last of them not acknowledged.
+    /// After so many appends are stored, the last of them not acknowledged.
     Stored(usize),
     Never,
 }
@@ -132,12 +132,12 @@ impl DyingLog {
         DyingLog { inner, death, appends, dead: AtomicBool::new(false), died: Notify::new() }
     }
 
-    /// Returns when it is over.
+    /// Returns when the process is dead.
     pub(crate) async fn died(&self) {
         self.died.notified().await;
     }
 
-    /// Nobody dies twice, however many appends are under way.
+    /// Ends the process; only one death is counted, however many appends are under way.
     fn die(&self) -> BoxFuture<'_, Result<(), Error>> {
         if !self.dead.swap(true, Ordering::SeqCst) {
             self.died.notify_one();

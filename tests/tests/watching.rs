@@ -1,4 +1,4 @@
-//! Whoever follows a run, whenever, sees each event once and in order.
+//! A client that follows a run, from whatever point, sees each event once and in order.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! The server against a bare one, both as processes of their own, so that who
-//! asks is not counted: `ours` and `plain` are the two servers, `talk` how they
-//! are asked.
+//! The server against a bare one, both as separate processes, so that the clients
+//! are not counted: `ours` and `plain` are the two servers, `talk` is the client.
 
 mod ours;
 mod plain;
@@ -26,22 +25,22 @@ use crate::recorded::openai;
 use crate::stage::{Stage, three_tasks};
 use crate::table::Table;
 
-/// Requests at once.
+/// The number of concurrent requests.
 const AT_ONCE: usize = 16;
 const SUBMIT_RATIO_MAX: f64 = 2.0;
 const WORKLOAD_RATIO_MAX: f64 = 1.5;
 const TOKEN_RATIO_MAX: f64 = 3.0;
 const IDLE_MEGABYTES_MAX: f64 = 300.0;
-/// Words of one answer, and who hears them.
+/// The number of words of one answer, and the number of its listeners.
 const TOKENS: usize = 1000;
 const LISTENERS: usize = 50;
-/// Time between two words: a fast model, and everybody keeps up.
+/// The time between two words: a fast model that all listeners can follow.
 const PACE: Duration = Duration::from_millis(1);
-/// Clients that only wait, and files a process needs beside them.
+/// The number of clients that only wait, and of other open files that a process needs.
 const SUBSCRIBERS: usize = 10_000;
 const FILES_BESIDE: u64 = 200;
 
-/// A server as a process: it prints its address and ends with its parent.
+/// Runs a server as a process: it prints its address and ends with its parent.
 pub(crate) async fn main(kind: &[&str]) -> anyhow::Result<()> {
     more_files()?;
     match kind {
@@ -61,7 +60,7 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
     start()
 }
 
-/// From a request to its 202, against a bare route that commits once.
+/// Measures the time from a request to its 202, against a bare route that commits once.
 async fn submit(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let (ours, plain, client) = (Process::server(&["ours"])?, Process::server(&["plain"])?, client()?);
     let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
@@ -80,7 +79,7 @@ async fn submit(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Microseconds from one answer to the next, all callers together.
+/// Returns the microseconds from one answer to the next, over all callers.
 async fn posts(client: &Client, url: String, crowd: Crowd) -> anyhow::Result<f64> {
     let (client, began) = (client.clone(), Instant::now());
     let job = move || {
@@ -95,7 +94,7 @@ async fn posts(client: &Client, url: String, crowd: Crowd) -> anyhow::Result<f64
     Ok(began.elapsed().as_secs_f64() * 1e6 / crowd.jobs as f64)
 }
 
-/// Whole runs over HTTP against the same in this process, in CPU.
+/// Measures the CPU of whole runs over HTTP against the same runs in this process.
 async fn workload(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let (model, client, folder) = (child::Server::start(0)?, client()?, tempfile::tempdir()?);
     let ours = Process::server(&["ours", &model.url])?;
@@ -136,7 +135,7 @@ async fn waits(client: &Client, address: &str, crowd: Crowd) -> anyhow::Result<(
     crowd.work(job).await
 }
 
-/// CPU of a server for so many units of work, in microseconds for each.
+/// Returns the CPU of a server per unit of work, in microseconds.
 async fn cpu_us(server: &Process, units: usize, work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<f64> {
     let id = server.id().to_string();
     let before = meter::cpu_of(&id)?;
@@ -144,7 +143,7 @@ async fn cpu_us(server: &Process, units: usize, work: impl Future<Output = anyho
     Ok(meter::cpu_of(&id)?.saturating_sub(before).as_secs_f64() * 1e6 / units as f64)
 }
 
-/// A long answer to many listeners, against events that are only passed on.
+/// Measures a long answer to many listeners, against events that are only passed on.
 async fn tokens(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let (mut ours, mut plain) = (Vec::new(), Vec::new());
     for _ in 0..effort.large_rounds.max(2) {
@@ -160,7 +159,7 @@ async fn tokens(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// CPU per word and listener, once all of them listen.
+/// Returns the CPU per word and listener, once all of them listen.
 async fn heard(process: &mut Process, path: &str) -> anyhow::Result<f64> {
     let listeners = talk::listen(&process.address, path, LISTENERS).await?;
     let (id, mut listening) = (process.id().to_string(), listeners);
@@ -172,7 +171,7 @@ async fn heard(process: &mut Process, path: &str) -> anyhow::Result<f64> {
     Ok(meter::cpu_of(&id)?.saturating_sub(before).as_secs_f64() * 1e6 / heard as f64)
 }
 
-/// Ten thousand clients that wait, half over each kind of stream.
+/// Measures ten thousand clients that wait, half over each kind of stream.
 async fn idle(table: &mut Table) -> anyhow::Result<()> {
     let files = more_files()?;
     if files < SUBSCRIBERS as u64 + FILES_BESIDE {
@@ -191,7 +190,7 @@ async fn idle(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How long the program takes to listen, and what it holds then.
+/// Measures the time until the program listens, and its memory then.
 fn start() -> anyhow::Result<()> {
     let program = std::env::current_exe()?.with_file_name("consort");
     if !program.exists() {
@@ -206,7 +205,7 @@ fn start() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Allows this process as many open files as it may have, and says how many.
+/// Raises the limit of open files of this process to its maximum, and returns it.
 fn more_files() -> anyhow::Result<u64> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;

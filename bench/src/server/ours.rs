@@ -18,7 +18,7 @@ use crate::kitchen;
 use crate::recorded::openai;
 use crate::stage::{Stage, one_task, three_tasks};
 
-/// Serves the three tasks, asking the model at this address.
+/// Serves the three tasks with the model at this address.
 pub(super) async fn serve_three(url: &str) -> anyhow::Result<()> {
     let mut gone = told();
     tokio::select! {
@@ -27,7 +27,7 @@ pub(super) async fn serve_three(url: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Serves one task whose model speaks, at its pace, when the parent says so.
+/// Serves one task whose model speaks, at its pace, when the parent gives the signal.
 pub(super) async fn serve_paced() -> anyhow::Result<()> {
     let (said, mut told) = (Paced::default(), told());
     let listening = said.0.clone();
@@ -53,7 +53,7 @@ async fn serve(ensemble: Ensemble, model: impl Model) -> anyhow::Result<()> {
     Ok(server.serve(listener, std::future::pending()).await?)
 }
 
-/// A message whenever the parent says something; the end when it is gone.
+/// Returns a message for every line of the parent; the channel ends with the parent.
 pub(super) fn told() -> mpsc::Receiver<()> {
     let (tell, told) = mpsc::channel(1);
     // The process ends with it.
@@ -68,12 +68,12 @@ pub(super) fn told() -> mpsc::Receiver<()> {
     told
 }
 
-/// What a model says most of the time.
+/// Returns the word that the model repeats.
 pub(super) fn word() -> &'static str {
     " sunny"
 }
 
-/// Says a thousand words once it is told to; until then, nothing.
+/// A model that says a thousand words once it is notified; until then, nothing.
 #[derive(Clone, Default)]
 struct Paced(Arc<tokio::sync::Notify>);
 

@@ -18,7 +18,7 @@ use tokio::sync::broadcast;
 use super::ours::{told, word};
 use super::{PACE, TOKENS};
 
-/// As many as Consort keeps for a watcher.
+/// The number of events buffered for a watcher, as in Consort.
 const KEPT: usize = 256;
 
 #[derive(Clone)]
@@ -30,7 +30,7 @@ struct Plain {
 pub(super) async fn serve() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let db = Connection::open(folder.path().join("plain.db"))?;
-    // As safe as Consort's own.
+    // The same durability as Consort's own log.
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE runs (body TEXT)")?;
     let plain = Plain { db: Arc::new(Mutex::new(db)), words: broadcast::Sender::new(KEPT) };
     let app = Router::new().route("/commit", post(commit)).route("/events", get(events)).with_state(plain.clone());
@@ -59,7 +59,7 @@ async fn events(State(plain): State<Plain>) -> Sse<impl Stream<Item = Result<Eve
     Sse::new(words).keep_alive(KeepAlive::default())
 }
 
-/// Says the words, each time it is told to, until the parent is gone.
+/// Sends the words, at each signal of the parent, until the parent is gone.
 async fn speak(words: broadcast::Sender<Arc<str>>) -> anyhow::Result<()> {
     let mut told = told();
     while told.recv().await.is_some() {

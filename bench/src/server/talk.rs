@@ -1,4 +1,4 @@
-//! A client that costs little: sockets, and what comes out of them.
+//! A client that costs little: it only reads from sockets.
 
 use anyhow::{Context, ensure};
 use futures::StreamExt;
@@ -6,16 +6,16 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Connections opened side by side.
+/// The number of connections opened in parallel.
 const OPENED_AT_ONCE: usize = 64;
 const HEAD_MAX: usize = 64 * 1024;
-/// What every word's frame has, and nothing else.
+/// The bytes that occur in every token's frame, and nowhere else.
 const WORD: &[u8] = b"event: token";
 
 /// An open stream of events.
 pub(super) struct Listener {
     socket: TcpStream,
-    /// What came and was not looked at yet.
+    /// The bytes received and not yet examined.
     inbox: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn listen(address: &str, path: &str, count: usize) -> anyhow::R
     opened(address, &head, "HTTP/1.1 200", count).await
 }
 
-/// Opens so many WebSockets, which say nothing.
+/// Opens so many WebSockets, which send nothing.
 pub(super) async fn sockets(address: &str, count: usize) -> anyhow::Result<Vec<Listener>> {
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
@@ -63,7 +63,7 @@ impl Listener {
         Ok(Listener { socket, inbox })
     }
 
-    /// Reads until so many words have come, or there are no more; says how many.
+    /// Reads until so many words have arrived, or there are no more; returns their number.
     pub(super) async fn words(&mut self, wanted: usize) -> anyhow::Result<usize> {
         let mut heard = 0;
         loop {
@@ -74,10 +74,10 @@ impl Listener {
         }
     }
 
-    /// Counts the words that have come, and forgets them.
+    /// Counts and removes the words that have arrived.
     fn count(&mut self) -> usize {
         let found = self.inbox.windows(WORD.len()).filter(|bytes| *bytes == WORD).count();
-        // The end may be the beginning of a word's frame.
+        // The rest may be the beginning of a word's frame.
         let keep = self.inbox.len().saturating_sub(WORD.len() - 1);
         self.inbox.drain(..keep);
         found

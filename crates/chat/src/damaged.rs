@@ -1,5 +1,5 @@
-//! Threads that cannot be read, wholly or in part: they are listed, looked at
-//! and deleted like any other, and are in no other thread's way.
+//! Threads that cannot be read, wholly or in part: they are listed, shown and deleted
+//! like any other, and do not affect other threads.
 
 use consort_core::chat::Stored;
 use consort_log as log;
@@ -9,9 +9,9 @@ use super::thread::{Found, ThreadView};
 use super::{Chats, Error, Thread};
 
 impl Chats {
-    /// The owner's threads as clients see them, the one with the newest event
-    /// first, damaged ones included; those that mention `words`, in lower
-    /// case, where some are given.
+    /// Returns the owner's threads as clients see them, the one with the newest event
+    /// first, damaged ones included; if `words` are given, in lower case, only those that
+    /// mention them.
     pub async fn views(&self, owner: &str, words: Option<&str>) -> Result<Vec<ThreadView>, Error> {
         let mut views = Vec::new();
         for found in Thread::list(self.log(), Some(owner)).await? {
@@ -24,7 +24,7 @@ impl Chats {
         Ok(views)
     }
 
-    /// One thread of the owner as clients see it, damaged or not.
+    /// Returns one thread of the owner as clients see it, damaged or not.
     pub async fn view_of(&self, owner: &str, id: &str) -> Result<ThreadView, Error> {
         match Thread::find(self.log(), id, owner).await? {
             None => Err(Error::NotFound(id.to_owned())),
@@ -33,8 +33,8 @@ impl Chats {
         }
     }
 
-    /// A thread as clients see it, with what its turns add; where they cannot
-    /// be read, with why.
+    /// Returns a thread as clients see it, with data of its turns; where they cannot be
+    /// read, with the reason.
     pub async fn view(&self, thread: &Thread) -> Result<ThreadView, Error> {
         let last = match self.last(&thread.id).await {
             Ok(last) => last,
@@ -43,13 +43,13 @@ impl Chats {
         let last_seq = last.as_ref().and_then(|turn| turn.next.checked_sub(1));
         let running = last.filter(|turn| !consort_runtime::past::is_over(turn)).map(|turn| turn.turn);
         match running.as_deref().and_then(|turn| self.0.engine.damage(turn)) {
-            // Nobody goes on with it, so it does not run.
+            // A damaged turn is never resumed, so it does not run.
             Some(reason) => Ok(thread.view(None, last_seq).damaged(&reason)),
             None => Ok(thread.view(running.as_deref(), last_seq)),
         }
     }
 
-    /// Whether a thread's title or anything said in it holds the words.
+    /// Whether a thread's title or any message in it contains the words.
     async fn mentions(&self, owner: &str, thread: &Thread, words: Option<&str>) -> Result<bool, Error> {
         let Some(wanted) = words.filter(|_| !says(&thread.title, words)) else { return Ok(true) };
         match self.rows(owner, &thread.id).await {
@@ -60,7 +60,7 @@ impl Chats {
         }
     }
 
-    /// The owner's turns that run, with the threads they are in.
+    /// Returns the owner's running turns, with their threads.
     pub async fn running_turns(&self, owner: &str) -> Result<Vec<(Thread, Stored)>, Error> {
         let mut turns = Vec::new();
         for thread in self.readable(Some(owner)).await? {
@@ -70,24 +70,24 @@ impl Chats {
         Ok(turns)
     }
 
-    /// Says whether a thread is the owner's, also when it cannot be read.
+    /// Checks that a thread belongs to the owner, also when it cannot be read.
     pub(super) async fn check_owner(&self, owner: &str, id: &str) -> Result<(), Error> {
         let found = Thread::find(self.log(), id, owner).await?;
         found.map(drop).ok_or_else(|| Error::NotFound(id.to_owned()))
     }
 
-    /// The threads that can be read.
+    /// Returns the threads that can be read.
     pub(super) async fn readable(&self, owner: Option<&str>) -> Result<Vec<Thread>, Error> {
         Ok(Thread::list(self.log(), owner).await?.into_iter().filter_map(Found::ok).collect())
     }
 }
 
-/// Whether a text holds the words, if there are any.
+/// Whether a text contains the words, if there are any.
 fn says(text: &str, words: Option<&str>) -> bool {
     words.is_none_or(|words| text.to_lowercase().contains(words))
 }
 
-/// Why something cannot be read; any other error is passed on.
+/// Returns the reason why something cannot be read; any other error is passed on.
 fn reason(error: Error) -> Result<String, Error> {
     if let Error::Engine(engine::Error::Log(damaged @ log::Error::Damaged { .. })) = &error {
         return Ok(damaged.to_string());
@@ -95,7 +95,7 @@ fn reason(error: Error) -> Result<String, Error> {
     Err(error)
 }
 
-/// The same outcome, or none where something cannot be read.
+/// Returns the same outcome, or `None` where something cannot be read.
 pub(super) fn unless_damaged<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
     match outcome {
         Ok(value) => Ok(Some(value)),

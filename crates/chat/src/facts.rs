@@ -1,7 +1,7 @@
-//! What is remembered about the people who chat, each owner's apart. A fact is a
-//! stream of its own, so that its bytes can be erased without the others', and
-//! its name is made of its words, so that it is there once however often it is
-//! said, by whichever process.
+//! Facts that are remembered about the people who chat, separate for each owner. A
+//! fact is a stream of its own, so that its bytes can be erased without the others',
+//! and its name is derived from its words, so that it is stored once, even if several
+//! processes learn it.
 
 use std::sync::Arc;
 
@@ -11,45 +11,45 @@ use consort_tools::words::{likeness, scores};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The kind of a fact's stream, and how its name starts.
+/// The kind of a fact's stream, and the prefix of its name.
 pub const KIND: &str = "fact";
-/// Facts kept of one owner; the oldest make room.
+/// Maximal facts of one owner; the oldest are replaced.
 const FACTS_MAX: usize = 500;
-/// From here on two facts say the same.
+/// The similarity from which two facts count as the same.
 const ALIKE: f64 = 0.92;
-/// How much it counts that words fit, and how much that a fact is new.
+/// The weight of matching words, and the weight of a fact's age.
 const BY_WORDS: f64 = 0.8;
 const BY_AGE: f64 = 0.2;
-/// After so long a fact counts as half as new.
+/// The time after which a fact counts as half as new.
 const HALF_LIFE_MS: f64 = 30.0 * 24.0 * 60.0 * 60.0 * 1000.0;
-/// Bytes of a name that tell facts apart.
+/// Bytes of the hash that distinguish facts.
 const NAME_BYTES: usize = 12;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// Its name among its owner's.
+    /// Its id, unique for its owner.
     pub id: String,
-    /// What is known.
+    /// The text of the fact.
     pub text: String,
-    /// Where it was said.
+    /// The turn that it is from.
     pub source: Source,
-    /// When it was noted.
+    /// The time when it was stored.
     pub at: Millis,
 }
 
 /// A fact that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedFact {
-    /// Its name among its owner's.
+    /// Its id, unique for its owner.
     pub id: String,
-    /// When it was noted.
+    /// The time when it was stored.
     pub at: Millis,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     pub reason: String,
 }
 
-/// The turn a fact is from.
+/// The turn that a fact is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The thread.
@@ -64,20 +64,20 @@ struct Stored {
     source: Source,
 }
 
-/// Every fact in one log.
+/// The facts of one log.
 #[derive(Clone)]
 pub struct Facts {
     log: Arc<dyn Log>,
 }
 
 impl Facts {
-    /// The facts kept in a log.
+    /// Returns the facts of a log.
     pub fn new(log: Arc<dyn Log>) -> Facts {
         Facts { log }
     }
 
-    /// Notes what a turn has taught that was not known; says how many facts are
-    /// from that turn. Doing it again changes nothing.
+    /// Stores the new facts of a turn; returns the number of facts from that turn.
+    /// Repeating it changes nothing.
     pub async fn learn(&self, owner: &str, source: &Source, texts: &[String], now: Millis) -> Result<usize, Error> {
         let mut known = self.list(owner).await?;
         for text in texts {
@@ -86,7 +86,7 @@ impl Facts {
             }
             let fact = Fact { id: id(owner, text), text: text.clone(), source: source.clone(), at: now };
             match self.log.append(append(owner, &fact)?).await {
-                // Somebody who learnt the same was first.
+                // Another process has stored the same fact first.
                 Err(Error::Fenced) => {}
                 stored => stored?,
             }
@@ -99,20 +99,20 @@ impl Facts {
         Ok(known.iter().take(FACTS_MAX).filter(|fact| fact.source == *source).count())
     }
 
-    /// The owner's facts that can be read, the newest first.
+    /// Returns the owner's facts that can be read, the newest first.
     pub async fn list(&self, owner: &str) -> Result<Vec<Fact>, Error> {
         Ok(self.all(owner).await?.into_iter().filter_map(Result::ok).collect())
     }
 
-    /// All of the owner's facts, the newest first, those that cannot be read
-    /// included, so that they can be erased.
+    /// Returns all of the owner's facts, the newest first, including those that cannot be
+    /// read, so that they can be erased.
     pub async fn all(&self, owner: &str) -> Result<Vec<Result<Fact, DamagedFact>>, Error> {
         let query = Query { limit: 2 * FACTS_MAX, ..of(owner) };
         Ok(self.log.list(query).await?.rows.iter().map(|(stream, row)| fact(stream, row)).collect())
     }
 
-    /// The facts that help with a query, at most `max`, the best first: those
-    /// with its words before others, newer ones before older.
+    /// Returns the facts that help with a query, at most `max`, the best first: those with
+    /// its words before others, newer ones before older.
     pub async fn recall(&self, owner: &str, query: &str, max: usize, now: Millis) -> Result<Vec<Fact>, Error> {
         let facts = self.list(owner).await?;
         let texts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
@@ -127,7 +127,7 @@ impl Facts {
         Ok(scored.into_iter().take(max).map(|(_, fact)| fact).collect())
     }
 
-    /// Erases one of the owner's facts; says whether there was one.
+    /// Erases one of the owner's facts; returns whether there was one.
     pub async fn forget(&self, owner: &str, id: &str) -> Result<bool, Error> {
         let name = stream(id);
         let query = Query { stream: Some(name.to_string()), limit: 0, ..of(owner) };
@@ -137,7 +137,7 @@ impl Facts {
         self.log.erase(vec![name]).await.map(|()| true)
     }
 
-    /// Erases everything that is known of an owner; says how much that was.
+    /// Erases all facts of an owner; returns their number.
     pub async fn forget_all(&self, owner: &str) -> Result<usize, Error> {
         let query = Query { limit: usize::MAX, ..of(owner) };
         let streams: Vec<Arc<str>> = self.log.list(query).await?.rows.into_iter().map(|(stream, _)| stream).collect();
@@ -155,7 +155,7 @@ fn stream(id: &str) -> Arc<str> {
     format!("{KIND}/{id}").into()
 }
 
-/// A name made of whose fact it is and of its words.
+/// Returns an id derived from the owner and the words of a fact.
 fn id(owner: &str, text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words = words.map(str::to_lowercase).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Who answers a message: the chat agent, or a saved workflow.
+//! The author of the answer to a message: the chat agent, or a saved workflow.
 
 use consort_core::chat::{self, Flow, Order};
 use consort_core::compile::Compiled;
@@ -11,7 +11,7 @@ use super::{Chats, Error};
 const FIELD: &str = "workflow_id";
 
 impl Chats {
-    /// A turn of whoever is to answer; what is odd about it is logged.
+    /// Compiles a turn of the chat agent or of a workflow; warnings are logged.
     pub(super) async fn compiled(&self, order: Order, workflow: Option<&str>) -> Result<Compiled, Error> {
         let compiled = match workflow {
             None => chat::compile(order, &self.settings().rules, &self.catalog()).map_err(Error::Mistake)?,
@@ -36,7 +36,8 @@ impl Chats {
     }
 }
 
-/// A workflow that was saved may have lost its tools or models since.
+/// Joins several mistakes into one; a saved workflow may have lost its tools or models
+/// since.
 fn together(mistakes: &[Mistake]) -> Mistake {
     let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code);
     let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();

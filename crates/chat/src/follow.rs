@@ -13,30 +13,30 @@ use super::damaged::unless_damaged;
 use super::live::Attachment;
 use super::{Chats, Error, Seat, Thread};
 
-/// Where a follower wants to begin.
+/// The position at which a follower begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With this number, however long it takes to come.
+    /// At this number, waiting for it if needed.
     Seq(u64),
-    /// With this number, or with whatever comes next where that is not so far.
+    /// At this number, or at the next one to come if the thread is not so far.
     Missed(u64),
-    /// With whatever comes next.
+    /// At the next number to come.
     Now,
 }
 
 struct Follower {
     chats: Chats,
     thread: String,
-    /// Woken when a turn begins.
+    /// Notified when a turn begins.
     news: watch::Receiver<u64>,
     stays: Attachment,
-    /// How many messages it knows of that waited in vain.
+    /// The number of refused messages that the follower has seen.
     told: u64,
-    /// Where turns are heard that begin from now on.
+    /// The subscription to turns that begin from now on.
     seat: Arc<Seat>,
     /// The first number not yet seen.
     next: u64,
-    /// The turn being followed, and what is left of it.
+    /// The turn being followed, and its remaining frames.
     turn: Option<(Bounds, BoxStream<'static, Result<Frame, log::Error>>)>,
     /// The last turn that could not be read to its end.
     lost: Option<String>,
@@ -45,17 +45,17 @@ struct Follower {
 /// A turn and its numbers in its thread.
 struct Bounds {
     turn: String,
-    /// The first.
+    /// The first number.
     base: u64,
-    /// The one that follows the last, as far as was known when it was found.
+    /// The number after the last, as far as it was known when the turn was found.
     next: u64,
 }
 
-/// What comes next in a thread.
+/// The next event of a thread.
 enum Found {
-    /// A turn, or perhaps one: look again.
+    /// A turn, or possibly one: look again.
     Turn,
-    /// A message that waited is not answered; the frame says why.
+    /// A queued message was refused; the frame holds the reason.
     Refusal(Arc<str>),
     /// The thread is gone.
     Nothing,
@@ -73,8 +73,8 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// A frame of a turn whose first event has the number `base`; none for the
-    /// result, because the last event of a turn says that it is over.
+    /// Returns a frame of a turn whose first event has the number `base`; `None` for the
+    /// result, because the last event of a turn already marks its end.
     fn of(base: u64, frame: &Frame) -> Option<Numbered> {
         let seq = match frame {
             Frame::Event { seq, .. } => Some(base + seq),
@@ -84,15 +84,15 @@ impl Numbered {
         Some(Numbered { seq, kind: frame.kind(), text: frame.text().clone() })
     }
 
-    /// The word that a message which waited is not answered.
+    /// Returns the frame for a queued message that was refused.
     pub(super) fn refusal(text: Arc<str>) -> Numbered {
         Numbered { seq: None, kind: "error", text }
     }
 }
 
 impl Chats {
-    /// The frames of a thread from somewhere on, until it is deleted. Whoever
-    /// follows a thread attends its turns.
+    /// Returns the frames of a thread from a position on, until it is deleted. Followers
+    /// of a thread count as present for its turns.
     pub async fn follow(
         &self,
         owner: &str,
@@ -117,12 +117,13 @@ impl Chats {
 }
 
 impl Chats {
-    /// A place in a thread: whoever takes it before a turn begins hears every word of it.
+    /// Subscribes to the turns of a thread: a subscription from before a turn begins gets
+    /// all of its tokens.
     pub fn seat(&self, id: &str) -> Arc<Seat> {
         self.0.live.conversation(id).seat()
     }
 
-    /// The frames of one turn, which began with this number.
+    /// Returns the frames of one turn, which began with this number.
     pub async fn turn(
         &self,
         seat: &Seat,
@@ -139,7 +140,7 @@ impl Chats {
         Ok(frames.filter_map(numbered).boxed())
     }
 
-    /// At most `max` stored frames of a thread from a number on.
+    /// Returns at most `max` stored frames of a thread from a number on.
     pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<Vec<Arc<str>>, Error> {
         self.check_owner(owner, id).await?;
         let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
@@ -186,12 +187,12 @@ impl Follower {
                         self.next = numbered.seq.map_or(self.next, |seq| seq + 1);
                         return Some(Ok(numbered));
                     }
-                    // The last event says that the turn is over.
+                    // The last event marks the end of the turn.
                     None => self.turn = None,
                 },
                 Some(Err(error)) => {
                     if matches!(error, log::Error::Damaged { .. }) {
-                        // It stays as it is: the thread goes on with the turn after it.
+                        // It stays as it is: the thread continues with the turn after it.
                         self.next = self.next.max(bounds.next);
                         self.lost = Some(bounds.turn.clone());
                     }
@@ -202,12 +203,12 @@ impl Follower {
         }
     }
 
-    /// Finds the turn the next number belongs to, waiting for it if need be.
+    /// Finds the turn that the next number belongs to, waiting for it if needed.
     async fn find(&mut self) -> Result<Found, Error> {
         self.news.mark_unchanged();
         let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
         let first = ended.turns.partition_point(|turn| turn.next <= self.next);
-        // A turn that runs and cannot be read has nothing more to show.
+        // A running turn that cannot be read has no more frames to show.
         let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));
         if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
             let from = self.next.saturating_sub(turn.base);
@@ -225,7 +226,7 @@ impl Follower {
     }
 }
 
-/// Why the frames end here.
+/// Returns the reason why the frames end here.
 pub(super) fn unreadable(error: Error) -> log::Error {
     if let Error::Engine(consort_runtime::engine::Error::Log(error)) = error {
         error

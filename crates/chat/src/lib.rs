@@ -1,6 +1,6 @@
-//! Conversations. A thread's turns are runs, one after the other; this module
-//! decides nothing about them: it says who is next. Whatever it knows it reads
-//! from the log, so that a restart changes nothing.
+//! Conversations. A thread's turns are runs, one after the other; this module does not
+//! decide anything within them, only their order. All its knowledge is read from the
+//! log, so that a restart changes nothing.
 
 mod damaged;
 pub mod facts;
@@ -41,33 +41,33 @@ use damaged::unless_damaged;
 use line::{QUEUE_MAX, Queue};
 use live::{Conversation, Live};
 
-/// What a workspace says about itself, and how much of it is read.
+/// The file with a workspace's instructions, and the part of it that is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
-/// Passages of documents a message is answered with.
+/// Maximal passages of documents that are added to a message.
 const PASSAGES_MAX: usize = 8;
-/// How long a turn goes on after its last client has left, unless told.
+/// The default time that a turn goes on after its last client has left.
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
-/// Turns at the same time, unless told.
+/// The default number of turns at the same time.
 pub const MAX_CONCURRENT_TURNS: usize = 64;
 /// Turns that are looked through at the same time for what is worth remembering:
 /// few, because nobody waits for it.
 pub const MAX_CONCURRENT_MININGS: usize = 4;
 
-/// What holds for all conversations.
+/// The settings of all conversations.
 #[derive(Clone)]
 pub struct Settings {
-    /// What a turn may use and do.
+    /// The limits and permissions of a turn.
     pub rules: Rules,
-    /// What it can choose from.
+    /// The models and tools it can choose from.
     pub catalog: Catalog,
-    /// The providers whose tools it can choose too, by name.
+    /// The names of providers whose tools it can use too.
     pub providers: Vec<String>,
     /// The files whose `AGENTS.md` is shown to the model.
     pub workspace: Option<Workspace>,
-    /// How long a turn goes on after its last client has left.
+    /// The time that a turn goes on after its last client has left.
     pub detach_grace: Duration,
-    /// Documents answers are looked up in: those the tools search, too.
+    /// The documents for answers: those that the tools search, too.
     pub collections: Collections,
 }
 
@@ -90,8 +90,8 @@ impl Settings {
 #[derive(Clone)]
 pub struct Chats(Arc<Inner>, Owner);
 
-/// Tasks that start what waits, stop what nobody attends and look through what
-/// was said. They end with the last handle from outside: their own do not count.
+/// Tasks that start queued messages, stop turns without clients and extract facts.
+/// They end with the last outside handle: their own do not count.
 type Tasks = Mutex<JoinSet<()>>;
 type Owner = Option<Arc<Tasks>>;
 
@@ -103,16 +103,16 @@ struct Inner {
     tasks: Weak<Tasks>,
 }
 
-/// What came of saying something.
+/// The result of sending a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The turn it is, or will be.
+    /// The id of its turn, which may not have begun yet.
     pub turn: Arc<str>,
-    /// What became of it.
+    /// Whether its turn has begun or waits.
     pub place: Place,
 }
 
-/// Where a message stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Its turn has begun with this number of the thread.
@@ -120,29 +120,29 @@ pub enum Place {
         /// The first number of the turn.
         seq: u64,
     },
-    /// So many wait before it.
+    /// It waits in the queue.
     Waits {
-        /// How many.
+        /// The number of messages before it.
         position: usize,
     },
 }
 
-/// Why a conversation said no.
+/// An error of a conversation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No such thread, or somebody else's.
+    /// There is no such thread, or it belongs to another owner.
     #[error("No thread with ID {0}")]
     NotFound(String),
     /// Another turn runs.
     #[error("the thread is busy with the turn {turn}")]
     Busy {
-        /// Which.
+        /// The id of that turn.
         turn: String,
     },
-    /// Nothing runs that could be stopped or steered.
+    /// No turn is running that could be stopped or steered.
     #[error("no turn of this thread is running")]
     Idle,
-    /// There is nothing to go on with.
+    /// There is no answer to continue.
     #[error("the last answer of this thread was not cut: there is nothing to continue")]
     Uncut,
     /// Too many messages wait.
@@ -163,7 +163,7 @@ impl From<log::Error> for Error {
 }
 
 impl Chats {
-    /// Conversations over an engine.
+    /// Creates the conversations over an engine.
     pub fn new(engine: Engine, settings: Settings) -> Chats {
         let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
         let tasks = Arc::downgrade(&owner);
@@ -175,18 +175,18 @@ impl Chats {
         &self.0.engine
     }
 
-    /// What holds for all conversations.
+    /// The settings of all conversations.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// The documents answers are looked up in.
+    /// Returns the documents for answers.
     pub fn collections(&self) -> &Collections {
         &self.0.settings.collections
     }
 
-    /// Starts what waited when the process before this one ended, and goes on
-    /// looking through what was said. Nobody attends a turn that went on.
+    /// Starts messages that were queued when an earlier process ended, and goes on
+    /// extracting facts. A resumed turn has no clients at first.
     pub async fn resume(&self) -> Result<(), Error> {
         let (mut threads, mut damaged) = (Vec::new(), Vec::new());
         for found in Thread::list(self.log(), None).await? {
@@ -216,24 +216,24 @@ impl Chats {
         Ok(())
     }
 
-    /// A new thread.
+    /// Creates a thread.
     pub async fn create(&self, owner: &str, title: Option<&str>) -> Result<Thread, Error> {
         let mut thread = Thread::new(owner, title, self.now());
         thread.store(self.log(), self.now()).await?;
         Ok(thread)
     }
 
-    /// The owner's threads that can be read, the one with the newest event first.
+    /// Returns the owner's threads that can be read, the one with the newest event first.
     pub async fn threads(&self, owner: &str) -> Result<Vec<Thread>, Error> {
         self.readable(Some(owner)).await
     }
 
-    /// One thread of the owner.
+    /// Returns one thread of the owner.
     pub async fn thread(&self, owner: &str, id: &str) -> Result<Thread, Error> {
         Thread::load(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))
     }
 
-    /// Calls a thread something else.
+    /// Renames a thread.
     pub async fn rename(&self, owner: &str, id: &str, title: &str) -> Result<Thread, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -243,12 +243,12 @@ impl Chats {
         Ok(thread)
     }
 
-    /// Erases a thread with everything that was said in it.
+    /// Erases a thread with all of its turns.
     pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         let found = Thread::find(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))?;
-        // What cannot be read does not run, and is erased with the rest.
+        // A turn that cannot be read does not run, and is erased with the rest.
         unless_damaged(self.interrupt(id, owner).await)?;
         if let Ok(mut thread) = found {
             unless_damaged(self.stop_mining(&mut thread, owner).await)?;
@@ -264,7 +264,7 @@ impl Chats {
         Ok(())
     }
 
-    /// Says something in a thread.
+    /// Sends a message to a thread.
     pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -274,7 +274,7 @@ impl Chats {
             tracing::warn!(thread = id, odd, "a message is not what it could be");
         }
         let running = self.running(id).await?.map(|running| running.turn);
-        // Nobody goes on with a turn that cannot be read, so none can wait for it.
+        // A turn that cannot be read is never resumed, so no message can wait for it.
         running.as_deref().map_or(Ok(()), |running| self.0.engine.check_damage(running))?;
         let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
         match say.if_busy.entry(running.as_deref(), waiting) {
@@ -294,8 +294,8 @@ impl Chats {
         Ok(Said { turn, place: Place::Begun { seq } })
     }
 
-    /// Stops the turn that runs, and looking through those before it; says
-    /// which turn that was about.
+    /// Stops the running turn, and the extraction of facts from those before it; returns
+    /// the id of the turn that was stopped.
     pub async fn stop(&self, owner: &str, id: &str) -> Result<String, Error> {
         let thread = self.thread(owner, id).await?;
         let running = self.running(id).await?;
@@ -306,7 +306,7 @@ impl Chats {
         running.map(|running| running.turn).or(mined).ok_or(Error::Idle)
     }
 
-    /// Everything that was said, turn by turn.
+    /// Returns all messages, turn by turn.
     pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
         self.check_owner(owner, id).await?;
         let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
@@ -320,17 +320,17 @@ impl Chats {
         Ok(all)
     }
 
-    /// The turn that runs, if one does.
+    /// Returns the running turn, if there is one.
     pub async fn running(&self, id: &str) -> Result<Option<Stored>, Error> {
         Ok(self.last(id).await?.filter(|turn| !is_over(turn)))
     }
 
-    /// The last turn, whether it runs or not.
+    /// Returns the last turn, whether it runs or not.
     pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
         Ok(self.0.past.newest(self.log(), id).await?)
     }
 
-    /// The owner's questions for permission that nobody has answered.
+    /// Returns the owner's open approvals.
     pub async fn approvals(&self, owner: &str) -> Result<Vec<PendingApproval>, Error> {
         let mut open = Vec::new();
         for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
@@ -343,7 +343,7 @@ impl Chats {
         Ok(open)
     }
 
-    /// The turns that run, with the threads they are in.
+    /// Returns the running turns, with their threads.
     async fn all_running(&self) -> Result<Vec<(String, Stored)>, Error> {
         let query = Query {
             kind: Some(Kind::Turn.word().to_owned()),
@@ -361,7 +361,7 @@ impl Chats {
         Ok(running)
     }
 
-    /// Answers a question for permission.
+    /// Answers an approval.
     pub async fn approve(&self, owner: &str, id: &str, answer: Answer) -> Result<(), Error> {
         let unknown = || Error::Engine(Refused::NoApproval.into());
         let (turn, approval) = chat::parse_approval_id(id).ok_or_else(unknown)?;
@@ -370,7 +370,7 @@ impl Chats {
         Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
         let command = chat::Command::Approve { approval, answer, by: owner.to_owned() };
         match self.0.engine.command(turn, Command::Chat(command)).await {
-            // An ended turn has answered all of its questions.
+            // An ended turn has no open approvals.
             Err(engine::Error::Refused(Refused::Ended { .. })) => {
                 Err(Error::Engine(Refused::Answered { answer: Answer::Closed }.into()))
             }
@@ -378,8 +378,8 @@ impl Chats {
         }
     }
 
-    /// Changes what turns may do without asking, the one that runs and those to
-    /// come; the thread says what holds.
+    /// Changes what turns may do without approval, the running one and later ones; the
+    /// thread stores the setting.
     pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -394,7 +394,7 @@ impl Chats {
         Ok(thread)
     }
 
-    /// Hands the turn that waits for it what came of a call the client made.
+    /// Passes the result of a call that the client made to the turn that waits for it.
     pub async fn returned(
         &self,
         owner: &str,
@@ -409,7 +409,7 @@ impl Chats {
         Ok(())
     }
 
-    /// What is wrong with a message is said before anything is stopped for it.
+    /// Checks a message, before anything is stopped for it.
     async fn check(&self, say: &Say) -> Result<(), Error> {
         if let Some(alias) = &say.model {
             self.0.settings.catalog.model(alias).map_err(Error::Mistake)?;
@@ -417,9 +417,8 @@ impl Chats {
         self.documents(say).await.map(drop)
     }
 
-    /// What is known for this turn only: what the workspace says about itself,
-    /// what the documents hold that the message names, and, if it wants that,
-    /// what is remembered about the user.
+    /// Returns the context for this turn only: the workspace's instructions, passages of
+    /// documents that the message names, and, if it wants that, facts about the user.
     async fn context(&self, owner: &str, say: &Say) -> Result<Vec<(String, Text)>, Error> {
         let mut context = self.about_workspace().await;
         context.extend(self.documents(say).await?);
@@ -429,7 +428,7 @@ impl Chats {
         Ok(context)
     }
 
-    /// The passages that fit a message best.
+    /// Returns the passages that match a message best.
     async fn documents(&self, say: &Say) -> Result<Option<(String, Text)>, Error> {
         if say.collections.is_empty() {
             return Ok(None);
@@ -447,7 +446,7 @@ impl Chats {
         Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
     }
 
-    /// Starts a turn; says with which number of the thread.
+    /// Starts a turn; returns its first number in the thread.
     async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
         let rules = &self.0.settings.rules;
         let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
@@ -476,7 +475,7 @@ impl Chats {
         let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
         compiled.spec.traceparent = say.traceparent;
         compiled.spec.tags.insert(spent::OWNER.to_owned(), thread.owner.clone());
-        // Whoever claims the number first has the thread's next turn.
+        // The first to claim the number gets the thread's next turn.
         let claim = claim(&thread.id, base);
         if remembers {
             self.will_mine(thread, turn).await?;
@@ -490,7 +489,7 @@ impl Chats {
         Ok(base)
     }
 
-    /// What a turn can choose from at this moment.
+    /// Returns the catalog that a turn can choose from at this moment.
     pub fn catalog(&self) -> Catalog {
         let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
         let allowed =
@@ -502,7 +501,7 @@ impl Chats {
         catalog
     }
 
-    /// Stops the turn that runs and waits until nothing of it is left.
+    /// Stops the running turn and waits until its work has ended.
     async fn interrupt(&self, id: &str, by: &str) -> Result<(), Error> {
         let Some(running) = self.running(id).await? else { return Ok(()) };
         self.cancel(&running.turn, by).await?;
@@ -520,7 +519,7 @@ impl Chats {
         Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// What the workspace says about itself, which nobody vouches for.
+    /// Returns the workspace's instructions, which are untrusted text.
     async fn about_workspace(&self) -> Vec<(String, Text)> {
         let Some(workspace) = &self.0.settings.workspace else { return Vec::new() };
         match workspace.text(ABOUT).await {
@@ -544,7 +543,7 @@ impl Chats {
         self.0.engine.seams().clock.now()
     }
 
-    /// The same to a task, which ends with the last handle from outside.
+    /// Returns a handle for a task; the task still ends with the last outside handle.
     fn within(&self) -> Chats {
         Chats(self.0.clone(), None)
     }
@@ -557,7 +556,7 @@ impl Chats {
     }
 }
 
-/// What is asked of a turn that has ended meanwhile is not wanted any more.
+/// Ignores the refusal of a command whose turn has ended meanwhile.
 fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
     match asked {
         Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),

@@ -1,5 +1,5 @@
-//! Messages that wait for the turn before them: stored with their thread, and
-//! begun one after the other.
+//! The message queue: messages that wait for the turn before them, stored with their
+//! thread and begun one after the other.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::follow::unreadable;
 use super::{Chats, Error, Numbered, Place, Said, Seat, Thread, Waiting};
 
-/// Messages that may wait in one thread.
+/// Maximal messages that wait in one thread.
 pub(super) const QUEUE_MAX: usize = 32;
 
 /// A queue of a thread.
@@ -37,7 +37,7 @@ pub(super) enum Step {
 }
 
 impl Chats {
-    /// Puts a message behind the turn that runs and those that wait.
+    /// Queues a message behind the running turn and those that wait.
     pub(super) async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let position = thread.queue.len();
         if position >= QUEUE_MAX {
@@ -84,7 +84,7 @@ impl Chats {
             match step {
                 Ok(Step::Done) => {}
                 Ok(Step::Waits(run)) if waited.as_ref() == Some(&run) => {
-                    // It has been waited for and runs still: nobody here owns it.
+                    // It was waited for and still runs: no runner here owns it.
                     tracing::error!(thread = id, run = %run, "a run that others in a thread wait for does not end");
                     return false;
                 }
@@ -102,7 +102,7 @@ impl Chats {
         false
     }
 
-    /// Starts the next message that waits, once nothing runs.
+    /// Starts the next queued message, once nothing runs.
     async fn next_in_line(&self, id: &str, owner: &str) -> Result<Step, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -120,7 +120,7 @@ impl Chats {
         match self.begin(&mut thread, &turn, say).await {
             Ok(_seq) => {
                 conversation.begun(&turn, presence);
-                // Whoever said it may have left before it began.
+                // The client that sent it may have left before it began.
                 conversation.watch_over(self, owner);
             }
             Err(Error::Engine(engine::Error::Draining)) => {}
@@ -135,7 +135,7 @@ impl Chats {
         Ok(Step::Waits(turn))
     }
 
-    /// The frames of a turn that waits, once it begins; if it never does, why.
+    /// Returns the frames of a queued turn, once it begins; if it never does, the reason.
     pub fn turn_in_line(
         &self,
         owner: &str,
@@ -156,13 +156,13 @@ impl Chats {
         stream::once(begins).flat_map(frames).boxed()
     }
 
-    /// Waits until a turn begins; says with which number of the thread, unless
-    /// it waits no longer and never began.
+    /// Waits until a turn begins; returns its first number in the thread, or `None` if it
+    /// left the queue without beginning.
     async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
         let mut news = self.0.live.conversation(thread).news();
         loop {
             news.mark_unchanged();
-            // Looked at first: a turn has begun before it leaves the line.
+            // Read first: a turn begins before it leaves the queue.
             let stored = Thread::load(self.log(), thread, owner).await?;
             let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
             let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
@@ -173,14 +173,14 @@ impl Chats {
         }
     }
 
-    /// Why a message that waited is not answered, if that is known.
+    /// Returns the reason why a queued message was refused, if it is known.
     fn refusal(&self, thread: &str, turn: &str) -> BoxStream<'static, Result<Numbered, log::Error>> {
         let refusal = self.0.live.conversation(thread).refusal_of(turn);
         stream::iter(refusal.map(|text| Ok(Numbered::refusal(text)))).boxed()
     }
 }
 
-/// What is told about a message that waited and cannot be answered.
+/// Returns the frame for a queued message that was refused.
 fn refusal(thread: &str, turn: &str, error: &Error) -> Arc<str> {
     let code = if let Error::Mistake(mistake) = error { mistake.code.word() } else { "internal" };
     let told = json!({ "type": "error", "thread_id": thread, "turn_id": turn, "code": code,

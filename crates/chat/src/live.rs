@@ -1,5 +1,5 @@
-//! What is known of a thread only while the process lives: who is deciding
-//! about it, who attends it, and that something new happened.
+//! The state of a thread that lives only in this process: the lock for decisions, the
+//! present clients, and notifications.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,20 +24,20 @@ pub(super) struct Conversation {
 #[derive(Default)]
 struct State {
     attached: usize,
-    /// The turn that needs somebody to stay.
+    /// The turn that needs a client to be present.
     attended: Option<Arc<str>>,
     tended: bool,
     mined: bool,
-    /// Who listens for turns to come.
+    /// The subscriptions to turns to come.
     seats: Vec<Weak<Seat>>,
-    /// The last messages that waited in vain, and what was told about them.
+    /// The last refused messages, with the frames about them.
     refusals: VecDeque<(Arc<str>, Arc<str>)>,
-    /// How many there have been.
+    /// The total number of refused messages.
     refused: u64,
 }
 
-/// Where turns of a thread are heard from their first word, by whoever took
-/// the seat before they began: the newest one not yet asked for.
+/// A subscription to turns of a thread from their first token, taken before they
+/// begin: it holds the newest one not yet taken.
 #[derive(Default)]
 pub struct Seat(Mutex<Option<(Arc<str>, Listener)>>);
 
@@ -46,7 +46,7 @@ impl Seat {
         *self.heard() = Some((turn.clone(), heard));
     }
 
-    /// What was heard of this turn, if it began after the seat was taken.
+    /// Returns the listener of this turn, if it began after the subscription.
     pub(super) fn take(&self, turn: &str) -> Option<Listener> {
         self.heard().take_if(|(known, _)| **known == *turn).map(|(_, heard)| heard)
     }
@@ -56,22 +56,22 @@ impl Seat {
     }
 }
 
-/// Threads that may be known before those are forgotten in which nothing happens.
+/// The number of known threads from which idle ones are removed.
 const KNOWN_MIN: usize = 256;
 
-/// The threads something happens in, by id.
+/// The active threads, by id.
 #[derive(Default)]
 pub(super) struct Live(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
     all: HashMap<String, Arc<Conversation>>,
-    /// How many were left when it was last looked.
+    /// The number left after the last cleanup.
     left: usize,
 }
 
 impl Live {
-    /// Anybody may name a thread, also one that does not exist.
+    /// Returns the state of a thread; the id may be of one that does not exist.
     pub(super) fn conversation(&self, id: &str) -> Arc<Conversation> {
         let mut known = self.known();
         if known.all.len() >= KNOWN_MIN.max(2 * known.left) {
@@ -87,7 +87,7 @@ impl Live {
 
     pub(super) fn forget(&self, id: &str) {
         let gone = self.known().all.remove(id);
-        // Whoever follows the thread learns that there is nothing to follow.
+        // Followers of the thread learn that there is nothing to follow.
         if let Some(gone) = gone {
             gone.news.send_modify(|news| *news += 1);
         }
@@ -100,7 +100,7 @@ impl Conversation {
         Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
     }
 
-    /// Whether nobody would miss it: one made anew knows as much.
+    /// Whether it holds nothing that a new one would not.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
         let State { attached: 0, attended: None, tended: false, mined: false, seats, .. } = &*state else {
@@ -110,13 +110,13 @@ impl Conversation {
         !is_heard && Arc::strong_count(self) == 1
     }
 
-    /// A turn has begun.
+    /// Records that a turn has begun.
     pub(super) fn begun(&self, turn: &Arc<str>, presence: Presence) {
         self.state().attended = (presence == Presence::Attended).then(|| turn.clone());
         self.news.send_modify(|news| *news += 1);
     }
 
-    /// Where a turn will be shown that is about to begin; every seat hears it.
+    /// Returns the ring for a turn that is about to begin; every subscription gets it.
     pub(super) fn begins(&self, turn: &Arc<str>) -> Ring {
         let ring = Ring::default();
         self.state().seats.retain(|seat| match seat.upgrade() {
@@ -129,7 +129,7 @@ impl Conversation {
         ring
     }
 
-    /// A place to hear turns that begin from now on.
+    /// Subscribes to turns that begin from now on.
     pub(super) fn seat(&self) -> Arc<Seat> {
         let seat = Arc::new(Seat::default());
         let mut state = self.state();
@@ -138,7 +138,7 @@ impl Conversation {
         seat
     }
 
-    /// A message that waited is not answered; the frame says why.
+    /// Records that a queued message was refused; the frame holds the reason.
     pub(super) fn refuse(&self, turn: &Arc<str>, frame: Arc<str>) {
         {
             let mut state = self.state();
@@ -151,12 +151,12 @@ impl Conversation {
         self.news.send_modify(|news| *news += 1);
     }
 
-    /// How many messages have waited in vain.
+    /// Returns the number of refused messages.
     pub(super) fn refused(&self) -> u64 {
         self.state().refused
     }
 
-    /// What was told about this one.
+    /// Returns the frame about this refused message.
     pub(super) fn refusal_of(&self, turn: &str) -> Option<Arc<str>> {
         let state = self.state();
         state.refusals.iter().find(|(refused, _)| **refused == *turn).map(|(_, frame)| frame.clone())
@@ -166,7 +166,8 @@ impl Conversation {
         self.news.subscribe()
     }
 
-    /// Whether the caller is the one to start what waits.
+    /// Claims the queue worker; returns true when the caller is the one to start queued
+    /// messages.
     pub(super) fn tended(&self) -> bool {
         !std::mem::replace(&mut self.state().tended, true)
     }
@@ -175,7 +176,7 @@ impl Conversation {
         self.state().tended = false;
     }
 
-    /// Whether the caller is the one to look through turns.
+    /// Claims the mining worker; returns true when the caller is the one to extract facts.
     pub(super) fn mined(&self) -> bool {
         !std::mem::replace(&mut self.state().mined, true)
     }
@@ -184,19 +185,19 @@ impl Conversation {
         self.state().mined = false;
     }
 
-    /// Counts somebody who stays: turns go on as long as somebody does.
+    /// Counts a client as present: turns go on as long as there is one.
     pub(super) fn attach(self: Arc<Self>, chats: &Chats, owner: &str) -> Attachment {
         self.state().attached += 1;
         Attachment { conversation: self, chats: chats.clone(), owner: owner.to_owned() }
     }
 
-    /// The turn that should stop because nobody has stayed.
+    /// Returns the turn that should stop because no client is present.
     fn forsaken(&self) -> Option<Arc<str>> {
         let state = self.state();
         state.attended.clone().filter(|_| state.attached == 0)
     }
 
-    /// Stops a turn that nobody attends, unless somebody comes in time.
+    /// Stops a turn without clients, unless one comes in time.
     pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
         let Some(turn) = self.forsaken() else { return };
         let (conversation, within, owner) = (self.clone(), chats.within(), owner.to_owned());
@@ -215,7 +216,7 @@ impl Conversation {
     }
 }
 
-/// Somebody who stays with a thread, until it is dropped.
+/// The presence of a client in a thread, until it is dropped.
 pub(super) struct Attachment {
     conversation: Arc<Conversation>,
     chats: Chats,
@@ -223,7 +224,7 @@ pub(super) struct Attachment {
 }
 
 impl Attachment {
-    /// The next message that waited in vain, for who knows of so many.
+    /// Returns the next refused message, for a follower that has seen this many.
     pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
         let state = self.conversation.state();
         let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);

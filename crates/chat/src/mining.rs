@@ -1,7 +1,7 @@
-//! Long-term memory: what is known of the user is told to the model, and what a
-//! turn has taught is noted once it has ended. A turn that is to be looked
-//! through is written down before it begins and crossed out when its facts are
-//! stored, so a restart loses none; the looking itself is a run like any other.
+//! Long-term memory: facts about the user are shown to the model, and facts from a
+//! turn are stored once it has ended. A turn to be mined is recorded before it begins
+//! and removed when its facts are stored, so a restart loses none; the mining itself
+//! is a run like any other.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use super::thread::{Mined, MinedStatus};
 use super::{Chats, Error, Thread};
 use crate::facts::{Facts, Source};
 
-/// Facts a message is answered with.
+/// Maximal facts that are added to a message.
 const RECALLED_MAX: usize = 8;
 
 impl Chats {
-    /// What is remembered about people.
+    /// Returns the facts about people.
     pub fn facts(&self) -> Facts {
         Facts::new(self.0.engine.seams().log.clone())
     }
 
-    /// What is known of the user that may help with a message.
+    /// Returns the facts about the user that may help with a message.
     pub(super) async fn recall(&self, owner: &str, content: &str) -> Result<Option<(String, Text)>, Error> {
         let facts = self.facts().recall(owner, content, RECALLED_MAX, self.now()).await?;
         let text = facts.iter().map(|fact| format!("- {}", fact.text)).collect::<Vec<_>>().join("\n");
         Ok((!text.is_empty()).then(|| (chat::REMEMBERED.to_owned(), text.into())))
     }
 
-    /// Writes down that a turn that is about to begin is to be looked through.
+    /// Records that a turn that is about to begin is to be mined.
     pub(super) async fn will_mine(&self, thread: &mut Thread, turn: &Arc<str>) -> Result<(), Error> {
         thread.unmined.retain(|known| **known != **turn);
         thread.unmined.push(turn.to_string());
@@ -43,7 +43,7 @@ impl Chats {
         Ok(())
     }
 
-    /// Does what can be done about the first turn that waits.
+    /// Advances the first turn that waits.
     pub(super) async fn mine_next(&self, id: &str, owner: &str) -> Result<Step, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -71,7 +71,7 @@ impl Chats {
         let known = match unless_damaged(self.stored_run(&mining).await)? {
             Some(known) => known,
             None => {
-                // It can be done again: nothing of it was kept yet.
+                // It can be repeated: no fact of it was stored yet.
                 self.0.engine.forget(vec![mining.clone()]).await?;
                 None
             }
@@ -79,7 +79,7 @@ impl Chats {
         match known {
             Some(run) if run.ended() => self.keep(&mut thread, &turn, &run).await,
             Some(_) => {
-                // A process that does not go on with everything left this one.
+                // A process that does not resume all runs left this one unfinished.
                 self.0.engine.take_up(&mining).await;
                 Ok(Step::Waits(mining))
             }
@@ -95,8 +95,8 @@ impl Chats {
         }
     }
 
-    /// Stores what was found, then says so in the thread, then erases how it
-    /// was found: a fact's own bytes are the only ones there are.
+    /// Stores the facts, then records that in the thread, then erases the mining run: the
+    /// fact's own bytes are the only copy.
     async fn keep(&self, thread: &mut Thread, turn: &str, run: &Run) -> Result<Step, Error> {
         let found = run.answer().map(chat::facts).unwrap_or_default();
         let source = Source { thread: thread.id.clone(), turn: turn.to_owned() };
@@ -116,7 +116,7 @@ impl Chats {
         Ok(Step::Done)
     }
 
-    /// Stops looking through a thread's turns, while nobody else decides.
+    /// Stops mining a thread's turns, under the thread's lock.
     pub(super) async fn stop_listening(&self, owner: &str, id: &str) -> Result<Option<String>, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -124,8 +124,8 @@ impl Chats {
         self.stop_mining(&mut thread, owner).await
     }
 
-    /// Stops looking through the turns of a thread that have ended, also where
-    /// that has yet to begin; says which was the last of them.
+    /// Stops mining the turns of a thread that have ended, also where it has not begun;
+    /// returns the last of them.
     pub(super) async fn stop_mining(&self, thread: &mut Thread, by: &str) -> Result<Option<String>, Error> {
         let mut stopped = None;
         for turn in thread.unmined.clone() {
@@ -143,15 +143,15 @@ impl Chats {
         Ok(stopped)
     }
 
-    /// The runs that look through a thread's turns.
+    /// Returns the runs that mine a thread's turns.
     pub(super) async fn mining_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
         let tags = vec![("thread".to_owned(), Some(id.to_owned()))];
         let query = Query { kind: Some(Kind::Mining.word().to_owned()), tags, limit: usize::MAX, ..Query::default() };
         Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Erases what a process before this one had not come to; nothing of the
-    /// threads that cannot be read.
+    /// Erases mining runs that an earlier process had not erased; those of unreadable
+    /// threads are kept.
     pub(super) async fn clear_mined(&self, threads: &[Thread], damaged: &[String]) -> Result<(), Error> {
         let query = Query {
             kind: Some(Kind::Mining.word().to_owned()),
@@ -171,7 +171,7 @@ impl Chats {
         Ok(())
     }
 
-    /// A run as it is stored, if there is one.
+    /// Returns a run as it is stored, if there is one.
     async fn stored_run(&self, id: &str) -> Result<Option<Run>, Error> {
         match self.0.engine.run(id).await {
             Ok(run) => Ok(Some(run)),
@@ -181,7 +181,7 @@ impl Chats {
     }
 }
 
-/// The run that looks through a turn: there is only one.
+/// Returns the id of the run that mines a turn: there is only one.
 fn mining_id(turn: &str) -> Arc<str> {
     let rest = turn.split_once('-').map_or(turn, |(_, rest)| rest);
     format!("{}-{rest}", Kind::Mining.word()).into()

@@ -1,5 +1,4 @@
-//! What turns have used, turn by turn, for whoever looks at the bill. Lists
-//! only: no conversation is read for it.
+//! The usage of turns, for billing. Reads only list rows, no conversation.
 
 use consort_core::chat::Stored;
 use consort_core::id::Millis;
@@ -11,24 +10,24 @@ use consort_runtime::past::stored;
 use super::damaged::unless_damaged;
 use super::{Chats, Error};
 
-/// The tag of a turn that says whose thread it is in.
+/// The tag of a turn that holds the owner of its thread.
 pub(super) const OWNER: &str = "owner";
 
-/// A turn and what it has used so far.
+/// A turn and its usage so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     /// The thread it is in.
     pub thread: String,
-    /// When it began.
+    /// The time when it began.
     pub started_at: Millis,
-    /// When it ended, if it has.
+    /// The time when it ended, if it has.
     pub ended_at: Option<Millis>,
-    /// The rest.
+    /// The stored turn.
     pub turn: Stored,
 }
 
 impl Chats {
-    /// The owner's turns, the newest first, and how many there are altogether.
+    /// Returns the owner's turns, the newest first, and their total number.
     pub async fn spent(&self, owner: &str, offset: usize, limit: usize) -> Result<(Vec<Spent>, usize), Error> {
         let query = Query {
             kind: Some(Kind::Turn.word().to_owned()),
@@ -42,7 +41,7 @@ impl Chats {
         for (id, row) in page.rows {
             let thread = row.tags.get("thread").cloned().unwrap_or_default();
             let turn = unless_damaged(stored(self.log(), &id, &row).await.map_err(Error::from))?;
-            // Of a turn that cannot be read only its row's own columns are told.
+            // Of a turn that cannot be read, only the columns of its row are shown.
             let unread = || Stored {
                 turn: id.to_string(),
                 status: Status::parse(&row.status).unwrap_or_default(),

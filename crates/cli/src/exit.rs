@@ -1,11 +1,11 @@
-//! How a command ended, as the shell sees it.
+//! The exit status of a command.
 
 use std::process::ExitCode;
 
 /// The exit statuses of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It is done.
+    /// The command succeeded.
     Done = 0,
     /// The run or the call failed.
     Failed = 1,
@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The server could not be reached.
     Unreachable = 3,
-    /// Interrupted.
+    /// The command was interrupted.
     Interrupted = 130,
 }
 

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::terminal::Terminal;
 
-/// What the program is called.
+/// The name of the program.
 const NAME: &str = "consort";
 
 const EXAMPLES: &str = "Examples:
@@ -99,16 +99,16 @@ fn main() -> ExitCode {
     let (mut out, mut err) = (Stream::stdout(), Stream::stderr());
     let ended = match Cli::try_parse() {
         Ok(cli) => run(cli.command, Output { out: &mut out, err: &mut err }),
-        // These are words of ours alone, so they may keep clap's colours.
+        // These texts are our own, so they may keep clap's colours.
         Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => help.exit(),
         Err(mistake) => {
-            // What was typed is repeated, which may have been copied from anywhere.
+            // The message repeats the command line, which may have been copied from anywhere.
             write!(err, "{}", mistake.render()).map(|()| Exit::Usage).map_err(Into::into)
         }
     };
     match ended {
         Ok(exit) => exit.into(),
-        // Whoever reads the answer has had enough of it, as in `| head`.
+        // The reader of the output has closed it, as in `| head`.
         Err(error) if error.downcast_ref().is_some_and(is_broken_pipe) => Exit::Failed.into(),
         Err(error) => {
             let _nobody_reads = writeln!(err, "{NAME}: {error:#}");

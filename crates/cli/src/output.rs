@@ -1,6 +1,6 @@
-//! The two outputs of a command, and the only way to write to them. Each knows
-//! whether a terminal reads it: a terminal gets text it cannot obey and the
-//! codes of a [`Drawing`], a file or a pipe gets text as it is and no codes.
+//! The two outputs of a command, and the only way to write to them. Each knows whether
+//! it is a terminal: a terminal gets text without control characters and the codes of
+//! a [`Drawing`], a file or a pipe gets text as it is and no codes.
 
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal, Write};
@@ -10,16 +10,16 @@ use console::Term;
 use crate::show::drawing::Drawing;
 use crate::show::safe::safe_json;
 
-/// Where a command writes: its answer to `out`, everything else to `err`.
+/// The outputs of a command: its result goes to `out`, everything else to `err`.
 pub(crate) struct Output<'a> {
-    /// The answer.
+    /// The result.
     pub(crate) out: &'a mut Stream,
     /// Everything else.
     pub(crate) err: &'a mut Stream,
 }
 
 impl Output<'_> {
-    /// The same outputs, lent to somebody else for a while.
+    /// Lends the same outputs for a while.
     pub(crate) fn lend(&mut self) -> Output<'_> {
         Output { out: self.out, err: self.err }
     }
@@ -38,22 +38,22 @@ enum To {
     Memory(Vec<u8>),
 }
 
-/// What reads an output.
+/// The kind of reader of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A terminal, which would obey what is in a text.
+    /// A terminal, which would execute control codes in a text.
     Terminal,
     /// A file, or a program behind a pipe.
     Program,
 }
 
 impl Reader {
-    /// What reads a stream, or writes to it.
+    /// Returns the kind of a stream.
     pub(crate) fn of(stream: &impl IsTerminal) -> Reader {
         if stream.is_terminal() { Reader::Terminal } else { Reader::Program }
     }
 
-    /// Text and codes as it gets them.
+    /// Returns text and codes in the form for this reader.
     pub(crate) fn drawn(self, drawing: &Drawing) -> String {
         match self {
             Reader::Terminal => drawing.for_terminal(),
@@ -61,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// JSON as it gets it.
+    /// Returns JSON in the form for this reader.
     pub(crate) fn json(self, json: &str) -> String {
         match self {
             Reader::Terminal => safe_json(json),
@@ -72,19 +72,19 @@ impl Reader {
 
 #[expect(clippy::disallowed_methods, reason = "every other file writes through the streams of this one")]
 impl Stream {
-    /// The standard output.
+    /// Returns the standard output.
     pub(crate) fn stdout() -> Stream {
         let stdout = io::stdout();
         Stream { reader: Reader::of(&stdout), to: To::Stdout(stdout) }
     }
 
-    /// The standard error.
+    /// Returns the standard error.
     pub(crate) fn stderr() -> Stream {
         let stderr = io::stderr();
         Stream { reader: Reader::of(&stderr), to: To::Stderr(stderr) }
     }
 
-    /// The columns and the rows of its terminal, where it is one that says so.
+    /// Returns the columns and the rows of its terminal, if they are known.
     pub(crate) fn size(&self) -> Option<(usize, usize)> {
         let term = match self.to {
             To::Stdout(_) => Term::stdout(),
@@ -98,7 +98,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// What reads it.
+    /// Returns the kind of its reader.
     pub(crate) fn reader(&self) -> Reader {
         self.reader
     }
@@ -119,7 +119,7 @@ impl Stream {
         self.raw(&(self.reader.json(json) + "\n"))
     }
 
-    /// Writes what is still held back.
+    /// Writes buffered text.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.to.writer().flush()
     }
@@ -146,12 +146,12 @@ impl To {
 
 #[cfg(test)]
 impl Stream {
-    /// An output that a test reads.
+    /// Creates an output that a test reads.
     pub(crate) fn memory(reader: Reader) -> Stream {
         Stream { to: To::Memory(Vec::new()), reader }
     }
 
-    /// What was written to it.
+    /// Returns the text that was written to it.
     pub(crate) fn text(&self) -> String {
         let To::Memory(bytes) = &self.to else { panic!("only memory can be read") };
         String::from_utf8(bytes.clone()).unwrap()

@@ -1,5 +1,4 @@
-//! Who sits in front of the program: whether somebody watches a terminal,
-//! wants colours, and can be asked.
+//! The user's terminal: whether a person watches it, wants colours, and can be asked.
 
 use std::io::{IsTerminal, stdin};
 
@@ -8,19 +7,19 @@ use crate::output::{Reader, Stream};
 use crate::show::paint::Colour;
 use crate::show::screen::Look;
 
-/// What a command knows about where it runs.
+/// The properties of the terminal for a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Terminal {
-    /// How progress is shown.
+    /// The form in which progress is shown.
     pub(crate) look: Look,
-    /// Who can be asked, if anybody.
+    /// The person who can be asked, if any.
     pub(crate) person: Option<Person>,
 }
 
-/// Somebody at a keyboard.
+/// A person at a keyboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Person {
-    /// The program they edit texts with.
+    /// The editor program, if there is one.
     pub(crate) editor: Option<String>,
 }
 
@@ -32,7 +31,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// The one of this process, if it has one.
+    /// Returns the terminal of this process, if it has one.
     pub(crate) fn find() -> Home {
         Home { stdin: Reader::of(&stdin()), stderr: Stream::stderr().reader() }
     }
@@ -46,7 +45,7 @@ impl Home {
 }
 
 impl Terminal {
-    /// Looks around; `err` is what reads the standard error.
+    /// Inspects the environment; `err` is the reader of the standard error.
     pub(crate) fn find(env: &Env<'_>, err: Reader) -> Terminal {
         let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
         let is_terminal = err == Reader::Terminal;

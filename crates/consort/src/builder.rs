@@ -1,5 +1,5 @@
-//! What an ensemble is made of. Nothing is checked before `build`, which then
-//! reports everything that is wrong.
+//! The builder of an ensemble. Nothing is checked before `build`, which then reports
+//! all mistakes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,10 +31,10 @@ use crate::outside::Outside;
 use crate::share::Shown;
 use crate::task::{Plan, Task};
 
-/// How an ensemble is called that has no name.
+/// The name of an ensemble that was given none.
 const NAMELESS: &str = "ensemble";
 
-/// An ensemble in the making.
+/// Builds an ensemble.
 ///
 /// ```
 /// use consort::{Calculator, Ensemble, Limits, Model, OnError, Task};
@@ -74,13 +74,13 @@ pub struct EnsembleBuilder {
 }
 
 impl EnsembleBuilder {
-    /// Names it.
+    /// Sets the name.
     #[must_use]
     pub fn name(self, name: &str) -> EnsembleBuilder {
         self.with(|template| template.name = name.to_owned())
     }
 
-    /// Adds a model under an alias; the first one is asked unless a task says otherwise.
+    /// Adds a model under an alias; the first one is used unless a task names another.
     #[must_use]
     pub fn model(mut self, alias: &str, model: impl Into<Model>) -> EnsembleBuilder {
         self.models.push((alias.to_owned(), model.into()));
@@ -107,8 +107,8 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Adds tools that come and go while the program runs. A task lists one by
-    /// its name, all as `<provider>:*`, those with a tag as `<provider>:#tag`.
+    /// Adds tools that come and go while the program runs. A task lists one by its name,
+    /// all as `<provider>:*`, those with a tag as `<provider>:#tag`.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -189,20 +189,20 @@ impl EnsembleBuilder {
         tasks.into_iter().fold(self, EnsembleBuilder::task)
     }
 
-    /// Says in which order tasks run. Otherwise: as soon as what they read is
-    /// there, and one after the other when none reads another.
+    /// Sets the order in which tasks run. By default a task starts as soon as the outputs
+    /// it reads are there; when no task reads another, they run one after the other.
     #[must_use]
     pub fn workflow(self, workflow: Workflow) -> EnsembleBuilder {
         self.with(|template| template.workflow = Some(workflow))
     }
 
-    /// Says what a failed task means for the others.
+    /// Sets the effect of a failed task on the others.
     #[must_use]
     pub fn on_error(self, on_error: OnError) -> EnsembleBuilder {
         self.with(|template| template.on_error = on_error)
     }
 
-    /// Gives a template variable a value for runs that bring none.
+    /// Sets the default value of a template variable, for runs that bring none.
     #[must_use]
     pub fn input(self, name: &str, value: &str) -> EnsembleBuilder {
         self.with(|template| _ = template.inputs.insert(name.to_owned(), value.to_owned()))
@@ -214,39 +214,39 @@ impl EnsembleBuilder {
         self.with(|template| template.limits = limits)
     }
 
-    /// Says whose output a person looks at.
+    /// Sets the tasks whose output a person reviews.
     #[must_use]
     pub fn review(self, policy: ReviewPolicy) -> EnsembleBuilder {
         self.with(|template| template.review.policy = policy)
     }
 
-    /// The same, with how long reviews wait and what happens then.
+    /// Sets the review policy, the timeout of reviews, and the action after it.
     #[must_use]
     pub fn review_settings(self, review: Review) -> EnsembleBuilder {
         self.with(|template| template.review = review)
     }
 
-    /// Says how often work may be handed on from agent to agent; 3 times unless told.
+    /// Sets the depth to which agents may delegate work to each other; 3 by default.
     #[must_use]
     pub fn max_delegation_depth(self, depth: u32) -> EnsembleBuilder {
         self.with(|template| template.max_delegation_depth = Some(depth))
     }
 
-    /// Says how often work may be handed out in one run, by a manager or from
-    /// agent to agent; ten times for each task unless told.
+    /// Sets the number of delegations in one run, by a manager or from agent to agent; ten
+    /// for each task by default.
     #[must_use]
     pub fn max_delegations(self, times: u32) -> EnsembleBuilder {
         self.with(|template| template.max_delegations = Some(times))
     }
 
-    /// Says how often work may be handed to the same agent in one run; as often
-    /// as to all together unless told.
+    /// Sets the number of delegations to the same agent in one run; by default only the
+    /// total is limited.
     #[must_use]
     pub fn max_delegations_per_agent(self, times: u32) -> EnsembleBuilder {
         self.with(|template| template.max_delegations_per_agent = Some(times))
     }
 
-    /// Limits how many questions all its runs ask over time.
+    /// Limits the rate of model calls of all its runs together.
     ///
     /// ```
     /// use consort::{Ensemble, Error, Model, Task, parse_rate};
@@ -263,8 +263,8 @@ impl EnsembleBuilder {
         self
     }
 
-    /// The ensemble, or everything that is wrong with it. Template variables
-    /// without a value are no mistake yet: a run may bring them.
+    /// Returns the ensemble, or all its mistakes. Template variables without a value are
+    /// no mistake yet: a run may bring them.
     pub fn build(mut self) -> Result<Ensemble, Error> {
         let clock = Clock::system();
         let (log, suspects) = self.operation.open()?;
@@ -337,7 +337,7 @@ impl EnsembleBuilder {
     }
 }
 
-/// The models that can be asked, and what is wrong with the others.
+/// Returns the models that can be used, and the mistakes of the others.
 fn ready(models: Vec<(String, Model)>) -> (model::ModelCatalog, Vec<Mistake>) {
     let (mut catalog, mut mistakes) = (model::ModelCatalog::default(), Vec::new());
     let aliases: Vec<String> = models.iter().map(|(alias, _)| alias.clone()).collect();
@@ -355,7 +355,7 @@ fn ready(models: Vec<(String, Model)>) -> (model::ModelCatalog, Vec<Mistake>) {
     (catalog, mistakes)
 }
 
-/// Providers that tasks could not name.
+/// Returns the mistakes of providers whose names tasks could not use.
 fn misnamed(providers: &[Arc<dyn DynamicToolProvider>]) -> Vec<Mistake> {
     let mut taken = BTreeSet::from([NETWORK]);
     let wrong = |provider: &Arc<dyn DynamicToolProvider>, message: &str| {
@@ -372,7 +372,7 @@ fn misnamed(providers: &[Arc<dyn DynamicToolProvider>]) -> Vec<Mistake> {
     mistakes
 }
 
-/// What would be wrong with every run.
+/// Returns the mistakes that every run would have.
 fn wrong(template: &draft::Ensemble, catalog: &Catalog) -> Vec<Mistake> {
     let mistakes = compile(template, draft::Request::default(), catalog).err().unwrap_or_default();
     mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput).collect()

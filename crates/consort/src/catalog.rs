@@ -1,4 +1,4 @@
-//! Models and tools by name: found, or not and then with what was likely meant.
+//! Models and tools by name. A failed lookup lists the names that exist.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use consort_tools::{Calculator, DateTime, Json, Tool, Toolbox};
 use crate::error::Mistakes;
 use crate::seam;
 
-/// There is nothing of this name.
+/// The error for a name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} '{name}'. Available: [{}]", known.join(", "))]
 pub struct Unknown {
     /// `model` or `tool`.
     pub what: &'static str,
-    /// The name.
+    /// The name that was looked up.
     pub name: String,
-    /// The names there are.
+    /// The names that exist.
     pub known: Vec<String>,
 }
 
@@ -42,17 +42,17 @@ pub struct Unknown {
 pub struct ModelCatalog(pub(crate) model::ModelCatalog);
 
 impl ModelCatalog {
-    /// The model of this alias, or what there is instead.
+    /// Returns the model of this alias, or an error that lists the aliases.
     pub fn resolve(&self, alias: &str) -> Result<&Arc<dyn seam::Model>, Unknown> {
         self.find(alias).ok_or_else(|| self.unknown(alias))
     }
 
-    /// The model of this alias, if there is one.
+    /// Returns the model of this alias, if there is one.
     pub fn find(&self, alias: &str) -> Option<&Arc<dyn seam::Model>> {
         self.0.find(alias)
     }
 
-    /// What is known about each model, in the order they were given.
+    /// Returns the properties of each model, in the order they were given.
     pub fn list(&self) -> Vec<Arc<ModelInfo>> {
         self.0.infos().cloned().collect()
     }
@@ -83,36 +83,36 @@ impl ModelCatalog {
 pub struct ToolCatalog(pub(crate) Vec<Arc<dyn Tool>>);
 
 impl ToolCatalog {
-    /// A catalog of these tools.
+    /// Creates a catalog of these tools.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> ToolCatalog {
         ToolCatalog(tools.into_iter().collect())
     }
 
-    /// The tools that need nothing from outside: `calculator`, `datetime`, `json`.
+    /// Returns the tools that need nothing from outside: `calculator`, `datetime`, `json`.
     pub fn builtin() -> ToolCatalog {
         let datetime = DateTime::new(Clock::system());
         ToolCatalog(vec![Arc::new(Calculator::default()), Arc::new(datetime), Arc::new(Json::default())])
     }
 
-    /// The same catalog with one more tool.
+    /// Returns the same catalog with one more tool.
     #[must_use]
     pub fn with(mut self, tool: impl Tool) -> ToolCatalog {
         self.0.push(Arc::new(tool));
         self
     }
 
-    /// The tool of this name, or what there is instead.
+    /// Returns the tool of this name, or an error that lists the names.
     pub fn resolve(&self, name: &str) -> Result<&Arc<dyn Tool>, Unknown> {
         let known = || self.0.iter().map(|tool| tool.info().name.clone()).collect();
         self.find(name).ok_or_else(|| Unknown { what: "tool", name: name.to_owned(), known: known() })
     }
 
-    /// The tool of this name, if there is one.
+    /// Returns the tool of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.0.iter().find(|tool| tool.info().name == name)
     }
 
-    /// What is known about each tool, in the order they were given.
+    /// Returns the properties of each tool, in the order they were given.
     pub fn list(&self) -> Vec<Arc<ToolInfo>> {
         self.0.iter().map(|tool| tool.info().clone()).collect()
     }
@@ -122,7 +122,7 @@ impl ToolCatalog {
         self.find(name).is_some()
     }
 
-    /// What performs the calls. Tools that do not fit are left out and told.
+    /// Returns the toolbox that executes calls. Invalid tools are left out and reported.
     pub(crate) fn toolbox(&self) -> (Toolbox, Mistakes) {
         let (mut toolbox, mut mistakes) = (Toolbox::default(), Vec::new());
         for tool in &self.0 {

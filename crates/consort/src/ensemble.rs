@@ -1,5 +1,5 @@
-//! The handle to an ensemble: start runs, find them again, go on with those a
-//! crash left behind.
+//! The handle to an ensemble: start runs, find them again, resume those that a crash
+//! interrupted.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::task::Task;
 /// The alias of the only model of [`Ensemble::run`].
 const ONLY_MODEL: &str = "default";
 
-/// Tasks, and everything they are done with. Clones are the same ensemble;
-/// when the last of them and of its runs' handles is dropped, its runs stop
-/// where they are.
+/// Tasks, and the models and tools that execute them. Clones are the same ensemble;
+/// when the last of them and of its runs' handles is dropped, its runs stop where they
+/// are.
 ///
 /// ```
 /// use consort::{Ensemble, Model, Task};
@@ -53,17 +53,17 @@ pub struct Ensemble {
     pub(crate) shown: Arc<crate::share::Shown>,
 }
 
-/// What [`Ensemble::resume_unfinished`] found.
+/// The result of [`Ensemble::resume_unfinished`].
 #[derive(Clone)]
 pub struct Resumed {
     /// Runs that go on.
     pub runs: Vec<Run>,
-    /// Runs that cannot, and why; they stay as they are.
+    /// Ids of runs that cannot go on, each with the reason; they stay as they are.
     pub damaged: Vec<(String, String)>,
 }
 
 impl Ensemble {
-    /// An ensemble, piece by piece.
+    /// Returns a builder of an ensemble.
     pub fn builder() -> EnsembleBuilder {
         EnsembleBuilder::default()
     }
@@ -86,15 +86,14 @@ impl Ensemble {
         Ok(Run::new(self.engine.clone(), id))
     }
 
-    /// A run of this ensemble by its id, ended or not.
+    /// Returns a run of this ensemble by its id, ended or not.
     pub async fn find(&self, id: &str) -> Result<Run, Error> {
         self.engine.run(id).await?;
         Ok(Run::new(self.engine.clone(), id.into()))
     }
 
-    /// Goes on with every run that an earlier process did not finish. Build the
-    /// ensemble as it was then: runs look for their models, tools and functions
-    /// by name.
+    /// Resumes every run that an earlier process did not finish. Build the ensemble as it
+    /// was then: runs look up their models, tools and functions by name.
     ///
     /// ```
     /// use consort::{Ensemble, Model, Task};
@@ -134,18 +133,18 @@ impl Ensemble {
         &self.engine
     }
 
-    /// Its models, by alias.
+    /// Returns its models, by alias.
     pub fn models(&self) -> ModelCatalog {
         ModelCatalog(self.engine.seams().models.clone())
     }
 
-    /// Its tools, by name.
+    /// Returns its tools, by name.
     pub fn tools(&self) -> &ToolCatalog {
         &self.tools
     }
 
-    /// Stops every run where it is and returns when nothing of them is left.
-    /// The runs are unfinished then, not cancelled.
+    /// Stops every run where it is and returns when all their work has ended. The runs are
+    /// unfinished then, not cancelled.
     pub async fn stop(&self) {
         self.engine.stop().await;
     }

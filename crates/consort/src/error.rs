@@ -1,5 +1,4 @@
-//! What can go wrong between a program and its ensemble, by what the program
-//! can do about it.
+//! The errors of this crate, by what the program can do about them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,53 +9,53 @@ use consort_tools::PipelineError;
 
 use crate::catalog::Unknown;
 
-/// Why something could not be done.
+/// An error of an ensemble, a run or a server.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was described cannot run: correct it.
+    /// The ensemble or the request is invalid: correct it.
     #[error(transparent)]
     Mistakes(#[from] Mistakes),
-    /// Runs cannot be kept there.
+    /// Runs cannot be stored in this file.
     #[error("cannot keep runs in {}: {reason}", path.display())]
     Store {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// It cannot be served there, or not any more.
+    /// The server cannot start at this address, or cannot go on.
     #[cfg(feature = "serve")]
     #[error("cannot serve: {0}")]
     Serve(String),
-    /// Tools that do not make a chain.
+    /// Tools that cannot be chained.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
-    /// There is nothing of this name.
+    /// There is no model or tool of this name.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// The run turned it down, or cannot be reached.
+    /// The run refused the command, or cannot be reached.
     #[error(transparent)]
     Engine(#[from] engine::Error),
     /// The review belongs to another run.
     #[error("'{0}' is no review of this run")]
     OtherReview(String),
-    /// The run stopped before its end: `resume_unfinished` goes on with it.
+    /// The run stopped before its end: `resume_unfinished` resumes it.
     #[error("run {0} has not ended and nobody works on it here")]
     Unfinished(String),
-    /// A task has no such output.
+    /// A task has no output of this type.
     #[error("task '{task}' {reason}")]
     Output {
         /// The task.
         task: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A frame or a view that is not what it should be.
+    /// A frame or a view that cannot be parsed.
     #[error("unreadable: {0}")]
     Unreadable(#[from] serde_json::Error),
 }
 
-/// Everything that is wrong with an ensemble or a request, at once.
+/// All mistakes of an ensemble or a request at once.
 ///
 /// ```
 /// use consort::{Ensemble, Error, Model, Task};

@@ -1,5 +1,4 @@
-//! What a run shows while it works: one event for everything that happened,
-//! and words of models as they come.
+//! The events of a run: one for every step, and tokens of models as they come.
 
 use consort_core::event::Timing;
 use consort_core::frame;
@@ -13,7 +12,7 @@ use crate::error::Error;
 /// Events in the order they happened, until the run is over.
 pub type Events = BoxStream<'static, Result<Event, Error>>;
 
-/// One thing that happened.
+/// One event of a run.
 ///
 /// ```
 /// use consort::{Ensemble, Model, Task};
@@ -25,11 +24,11 @@ pub type Events = BoxStream<'static, Result<Event, Error>>;
 /// let run = ensemble.start(()).await?;
 /// let (mut events, mut last) = (run.events().await?, 0);
 /// while let Some(event) = events.next().await.transpose()? {
-///     // Words are told as they are said; whoever comes later finds them in the answer.
+///     // Tokens are sent live; later subscribers find them in the answer.
 ///     print!("{}", event.token().unwrap_or_default());
 ///     last = event.seq().unwrap_or(last);
 /// }
-/// // Whoever was cut off goes on behind the last number they have seen.
+/// // A client that was disconnected resumes after the last number it has seen.
 /// assert_eq!(run.events_from(last + 1).await?.count().await, 1, "only the result is left");
 /// # Ok(())
 /// # }
@@ -60,15 +59,15 @@ pub struct Event(Frame);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// Its name, unique among all runs.
+    /// Its id, unique among all runs.
     pub id: String,
     /// The task it is about.
     pub task_name: String,
-    /// What the task has put out so far; empty before it starts.
+    /// The output of the task so far; empty before it starts.
     pub output: String,
-    /// What an agent asks, when it was an agent who asked.
+    /// The question of the agent, when an agent asked for the review.
     pub prompt: Option<String>,
-    /// Before, while or after the task is done.
+    /// Whether it is before, during or after the task.
     pub timing: Timing,
 }
 
@@ -77,7 +76,7 @@ impl Event {
         Event(frame)
     }
 
-    /// Its number in the run, from 0; words of a model and the result have none.
+    /// Returns its number in the run, from 0; tokens of a model and the result have none.
     pub fn seq(&self) -> Option<u64> {
         match &self.0 {
             Frame::Event { seq, .. } => Some(*seq),
@@ -85,17 +84,17 @@ impl Event {
         }
     }
 
-    /// The type of the event: `task_started`, `tool_called`, `token`, `run_result`, …
+    /// Returns the type of the event: `task_started`, `tool_called`, `token`, `run_result`, …
     pub fn kind(&self) -> &'static str {
         self.0.kind()
     }
 
-    /// Everything it says, as JSON text for a wire.
+    /// Returns the whole event as JSON text.
     pub fn text(&self) -> &str {
         self.0.text()
     }
 
-    /// Everything it says, as a value; none for words of a model and for the result.
+    /// Returns the whole event as a value; `None` for tokens of a model and for the result.
     pub fn frame(&self) -> Option<&frame::run::Frame> {
         match &self.0 {
             Frame::Event { frame, .. } => match &**frame {
@@ -106,12 +105,12 @@ impl Event {
         }
     }
 
-    /// The task it is about, if it is about one.
+    /// Returns the task it is about, if it is about one.
     pub fn task(&self) -> Option<&str> {
         self.frame()?.task()?.task_name.as_deref()
     }
 
-    /// The words, when a model is talking.
+    /// Returns the text of a token event.
     pub fn token(&self) -> Option<&str> {
         match &self.0 {
             Frame::Delta { frame, .. } => match &**frame {
@@ -122,7 +121,7 @@ impl Event {
         }
     }
 
-    /// The question, when a person is asked one.
+    /// Returns the review, when the event asks for one.
     pub fn review(&self) -> Option<Review> {
         let frame::run::Frame::ReviewRequested(review) = self.frame()? else { return None };
         Some(Review {

@@ -1,8 +1,8 @@
 //! Ensembles of language-model agents, in your own program.
 //!
-//! Say what there is to do and who can be asked; the rest is a run: tasks in
-//! their order, tools called, every step stored, and all of it steerable while
-//! it happens.
+//! Describe the tasks and the models that may be used; the rest is a run: tasks in
+//! their order, tools called, every step stored, and all of it steerable while it
+//! happens.
 //!
 //! ```
 //! use consort::{Ensemble, Model, Task};
@@ -15,21 +15,21 @@
 //! # }
 //! ```
 //!
-//! Beyond that: [`Ensemble::builder`] names models, tools, limits and where runs
-//! are kept; [`Task::builder`] says more about a task; [`Ensemble::start`] gives
-//! a [`Run`] to watch and to steer, and [`Run::finished`] its [`Outcome`]. The
+//! Beyond that: [`Ensemble::builder`] sets models, tools, limits and the file that
+//! stores runs; [`Task::builder`] describes a task in detail; [`Ensemble::start`]
+//! returns a [`Run`] to watch and to steer, and [`Run::finished`] its [`Outcome`]. The
 //! folder `examples` beside this crate holds whole programs.
 //!
 //! # Layout, in reading order
 //! - `ensemble`: the handle; `builder`: what it is made of; `outside`: the
 //!   folders and the web it may touch; `operation`: where it is kept, and limits
-//! - `task`: one task; `work`: what functions of your own are given
-//! - `model`, `function`: who is asked, what is called; `catalog`: both by name
-//! - `request`: what one run is given; `run`: a run under way; `event`: what
-//!   it shows; `outcome`: what came of it
-//! - `serve`: all of it over HTTP, and `share`: what other ensembles may use,
+//! - `task`: one task; `work`: the input of your own task functions
+//! - `model`, `function`: models and tools; `catalog`: both by name
+//! - `request`: the input of one run; `run`: a started run; `event`: its events;
+//!   `outcome`: its result
+//! - `serve`: all of it over HTTP, and `share`: the capabilities for other ensembles,
 //!   both with the feature `serve`
-//! - `error`: what can go wrong
+//! - `error`: the errors of all of these
 //! - [`seam`]: the traits behind models and tools, to write your own
 
 mod builder;
@@ -87,8 +87,8 @@ pub use consort_runtime::limits::{Rate, parse_rate};
 pub use consort_server::access::Scope;
 pub use consort_tools::{Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step};
 
-/// The traits behind models and tools, for those you write yourself. A function
-/// is a tool more easily with [`tool`].
+/// The traits behind models and tools, for those you write yourself. To make a tool
+/// from a function, [`tool`] is easier.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -148,7 +148,7 @@ pub mod seam {
     pub use consort_tools::{Account, Answer, Invocation, Progress, Tool, Toolbox};
 }
 
-/// The programs of the user's guide, tried with those of this crate.
+/// The programs of the user's guide, tested with those of this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedding.md")]
 mod guide {}

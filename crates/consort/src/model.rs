@@ -1,5 +1,4 @@
-//! Who is asked: one of the providers, the demo, or a model of your own, with
-//! what is known about it.
+//! Models: one of the providers, the demo, or a model of your own, with its properties.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use consort_runtime::limits::{MAX_CONCURRENCY, ModelLimit, Rate};
 
 use crate::seam;
 
-/// A model and what is known about it.
+/// A model and its properties.
 ///
 /// ```
 /// use consort::{Model, Price};
@@ -30,7 +29,7 @@ pub struct Model {
     max_concurrency: Option<NonZeroU32>,
     rate: Option<Rate>,
     source: Source,
-    /// Something it was told that only a model of a provider can be.
+    /// The name of a setting that applies only to a provider's model, set on another.
     misplaced: Option<&'static str>,
 }
 
@@ -49,28 +48,28 @@ impl<M: seam::Model> From<M> for Model {
 }
 
 impl Model {
-    /// The built-in demo: offline, by fixed rules, and honest about it.
+    /// Returns the built-in demo: offline, by fixed rules, and it says so.
     pub fn demo() -> Model {
         Model::of(Provider::Demo.word(), Source::Ready(Arc::new(DemoModel::default().paced(Duration::ZERO))))
     }
 
-    /// A model of OpenAI, by its name there.
+    /// Returns a model of OpenAI, by its name there.
     pub fn openai(name: &str, api_key: &str) -> Model {
         Model::served(Provider::OpenAi, Api::Responses, options(Provider::OpenAi, name, api_key))
     }
 
-    /// A model on a server that speaks OpenAI's chat completions; say with
-    /// [`Model::api_key`] if it wants a key.
+    /// Returns a model on a server that speaks OpenAI's chat completions; set a key with
+    /// [`Model::api_key`] if it needs one.
     pub fn compatible(base_url: &str, name: &str) -> Model {
         Model::served(Provider::OpenAi, Api::Chat, Options::new(base_url, name))
     }
 
-    /// A model of Anthropic, by its name there.
+    /// Returns a model of Anthropic, by its name there.
     pub fn anthropic(name: &str, api_key: &str) -> Model {
         Model::served(Provider::Anthropic, Api::default(), options(Provider::Anthropic, name, api_key))
     }
 
-    /// A model of Google, by its name there.
+    /// Returns a model of Google, by its name there.
     pub fn gemini(name: &str, api_key: &str) -> Model {
         Model::served(Provider::Gemini, Api::default(), options(Provider::Gemini, name, api_key))
     }
@@ -89,33 +88,33 @@ impl Model {
         self
     }
 
-    /// Sends this key with every question.
+    /// Sends this key with every request.
     #[must_use]
     pub fn api_key(self, key: &str) -> Model {
         self.reached("api_key", |options| options.api_key = Some(key.to_owned()))
     }
 
-    /// Asks a server of your own instead of the provider's; the address is the
-    /// one the provider's clients take.
+    /// Uses a server of your own instead of the provider's; the address is the one the
+    /// provider's clients take.
     #[must_use]
     pub fn base_url(self, url: &str) -> Model {
         self.reached("base_url", |options| options.base_url = url.to_owned())
     }
 
-    /// Says how long the server may be silent; two minutes unless told.
+    /// Sets the time that the server may be silent; two minutes by default.
     #[must_use]
     pub fn timeout(self, limit: Duration) -> Model {
         self.reached("timeout", |options| options.timeout = limit)
     }
 
-    /// Says what it costs; runs with a cost limit need to know.
+    /// Sets its price; runs with a cost limit need it.
     #[must_use]
     pub fn price(mut self, price: Price) -> Model {
         self.info.price = Some(price);
         self
     }
 
-    /// Says how many tokens it can read, its answer included.
+    /// Sets the size of its context window in tokens, its answer included.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u64) -> Model {
         self.info.context_tokens = tokens;
@@ -129,21 +128,21 @@ impl Model {
         self
     }
 
-    /// Says how often a failed call is repeated; 3 times unless told.
+    /// Sets the number of times that a failed call is repeated; 3 by default.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Model {
         self.info.retries = retries;
         self
     }
 
-    /// Names the models that are tried when it does not answer, in this order.
+    /// Sets the models that are tried when this one fails, in this order.
     #[must_use]
     pub fn fallback<'a>(mut self, aliases: impl IntoIterator<Item = &'a str>) -> Model {
         self.info.fallback = aliases.into_iter().map(str::to_owned).collect();
         self
     }
 
-    /// Says how it answers unless a run or a task says otherwise.
+    /// Sets the model options for runs and tasks that set none.
     #[must_use]
     pub fn options(mut self, options: ModelOptions) -> Model {
         self.info.options = options;
@@ -158,7 +157,7 @@ impl Model {
         self
     }
 
-    /// Limits how many questions are asked over time.
+    /// Limits the rate of calls.
     #[must_use]
     pub fn rate(mut self, rate: Rate) -> Model {
         self.rate = Some(rate);
@@ -182,7 +181,7 @@ impl Model {
         &self.info.fallback
     }
 
-    /// What everybody who asks it shares, if anything is limited.
+    /// Returns the limit that all callers share, if there is one.
     pub(crate) fn limit(&self) -> Option<ModelLimit> {
         let usual = match &self.source {
             Source::Ready(_) => None,
@@ -194,7 +193,7 @@ impl Model {
         limited.then_some(ModelLimit { max_concurrency, rate: self.rate })
     }
 
-    /// The model under its alias, ready to be asked, or why it cannot be.
+    /// Returns the model under its alias, ready for calls, or the reason why it cannot be used.
     pub(crate) fn ready(self, alias: &str) -> Result<(ModelInfo, Arc<dyn seam::Model>), String> {
         if let Some(what) = self.misplaced {
             return Err(format!("has no {what}: it is not reached over the network"));

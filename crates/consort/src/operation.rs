@@ -69,16 +69,16 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Says how long a tool that must not be dropped may take after a stop; five
-    /// seconds unless told.
+    /// Sets the time that a tool that must not be dropped may take after a stop; five
+    /// seconds by default.
     #[must_use]
     pub fn cancel_grace(mut self, grace: Duration) -> EnsembleBuilder {
         self.operation.cancel_grace = Some(grace);
         self
     }
 
-    /// Limits how many runs work at the same time, and how many more may wait
-    /// for their turn; one too many is refused. There is no limit unless told.
+    /// Limits the number of runs that are active at the same time, and the number of
+    /// further runs that may wait; one too many is refused. Unlimited by default.
     #[must_use]
     pub fn max_concurrent_runs(mut self, running: usize, waiting: usize) -> EnsembleBuilder {
         self.operation.capacity = Some(Capacity { running, queued: waiting });
@@ -149,7 +149,7 @@ impl Operation {
         self.cancel_grace.unwrap_or(CANCEL_GRACE)
     }
 
-    /// How many runs of each kind there may be.
+    /// Returns the limits on the number of runs of each kind.
     pub(crate) fn pools(&self) -> Pools {
         let keep = self.kept.map_or(Keep::All, Keep::Newest);
         let runs = Pool { capacity: self.capacity.unwrap_or(Capacity::UNLIMITED), keep };

@@ -1,5 +1,5 @@
-//! What of the world outside an ensemble may touch: a folder to work in, the
-//! web, and a folder for what it leaves behind.
+//! The outside resources that an ensemble may touch: a folder to work in, the web, and
+//! a folder for traces.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use consort_tools::{
 use crate::builder::EnsembleBuilder;
 use crate::catalog::ToolCatalog;
 
-/// What a builder was told about the world.
+/// The outside resources as they were configured.
 #[derive(Default)]
 pub(crate) struct Outside {
     workspace: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(crate) struct Outside {
     search: Option<WebSearchOptions>,
 }
 
-/// The same, ready to be used.
+/// The outside resources, opened.
 #[derive(Default)]
 pub(crate) struct Opened {
     pub(crate) tools: ToolCatalog,
@@ -33,8 +33,8 @@ pub(crate) struct Opened {
 }
 
 impl EnsembleBuilder {
-    /// Lets tasks work in this folder, which is made if need be, and nowhere
-    /// else: adds `read_file`, `list_files`, `write_file` and `edit_file`.
+    /// Lets tasks work in this folder, which is created if needed, and nowhere else: adds
+    /// `read_file`, `list_files`, `write_file` and `edit_file`.
     ///
     /// ```
     /// use consort::{Ensemble, Line, ScriptedModel, Task};
@@ -70,25 +70,24 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Adds `web_search` over the service at this address, where `{query}`
-    /// stands for what is looked for.
+    /// Adds `web_search` over the service at this address, where `{query}` stands for the
+    /// search terms.
     #[must_use]
     pub fn web_search(mut self, url: &str) -> EnsembleBuilder {
         self.outside.search = Some(WebSearchOptions { url: url.to_owned(), api_key: None });
         self
     }
 
-    /// The same for a service that wants to see a key.
+    /// Adds `web_search` over a service that requires a key.
     #[must_use]
     pub fn web_search_with_key(mut self, url: &str, key: &str) -> EnsembleBuilder {
         self.outside.search = Some(WebSearchOptions { url: url.to_owned(), api_key: Some(key.to_owned()) });
         self
     }
 
-    /// Leaves the trace of every run that has ended in this folder, which is
-    /// made if need be: `<ensemble id>.trace.json`, and the graph of its tasks
-    /// beside it. [`Request::capture`](crate::Request::capture) says how much a
-    /// trace holds.
+    /// Writes the trace of every run that has ended to this folder, which is created if
+    /// needed: `<ensemble id>.trace.json`, and the graph of its tasks beside it.
+    /// [`Request::capture`](crate::Request::capture) sets the level of detail.
     #[must_use]
     pub fn trace_dir(mut self, folder: impl AsRef<Path>) -> EnsembleBuilder {
         self.outside.traces = Some(folder.as_ref().to_owned());
@@ -97,7 +96,7 @@ impl EnsembleBuilder {
 }
 
 impl Outside {
-    /// Opens all of it; what cannot be opened is told.
+    /// Opens all of them; failures are collected.
     pub(crate) fn open(self) -> Opened {
         let mut opened = Opened::default();
         if let Some(path) = self.workspace {

@@ -1,4 +1,4 @@
-//! What one run is given beside its ensemble.
+//! The input of one run, besides its ensemble.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use consort_core::draft;
 use consort_core::model_options::ModelOptions;
 use consort_core::spec::CaptureMode;
 
-/// A request for one run: `()` when there is nothing to say, pairs for inputs,
-/// or everything by its name.
+/// A request for one run: `()` for the defaults, pairs for inputs, or the methods
+/// below for everything else.
 ///
 /// ```
 /// use consort::{CaptureMode, Request};
@@ -20,7 +20,7 @@ use consort_core::spec::CaptureMode;
 pub struct Request(pub(crate) draft::Request);
 
 impl Request {
-    /// Gives a template variable its value.
+    /// Sets the value of a template variable.
     #[must_use]
     pub fn input(mut self, name: &str, value: &str) -> Request {
         self.0.inputs.insert(name.to_owned(), value.to_owned());
@@ -34,14 +34,14 @@ impl Request {
         self
     }
 
-    /// Says how models answer in this run, unless a task says otherwise.
+    /// Sets the model options of this run, for tasks that set none.
     #[must_use]
     pub fn model_options(mut self, options: ModelOptions) -> Request {
         self.0.model_options = options;
         self
     }
 
-    /// Says how much the trace of the run holds, for
+    /// Sets the level of detail of the run's trace, for
     /// [`EnsembleBuilder::trace_dir`](crate::EnsembleBuilder::trace_dir).
     #[must_use]
     pub fn capture(mut self, mode: CaptureMode) -> Request {

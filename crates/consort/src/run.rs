@@ -1,4 +1,4 @@
-//! A run under way: watch it, steer it, wait for it.
+//! A started run: watch it, steer it, wait for it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::event::{Event, Events, Review};
 use crate::outcome::Outcome;
 
-/// Who steers, in the run's events, unless told.
+/// The default name of the person who steers, in the run's events.
 const STEERED_BY: &str = "program";
 
 /// A handle to one run. Clones steer the same run; it goes on until its
@@ -50,24 +50,24 @@ impl Run {
         Run { engine, id, by: STEERED_BY.into() }
     }
 
-    /// Its name, unique among all runs.
+    /// Returns its id, unique among all runs.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The same run, steered in this person's name.
+    /// Returns the same run, steered in this person's name.
     #[must_use]
     pub fn steered_by(mut self, who: &str) -> Run {
         self.by = who.into();
         self
     }
 
-    /// Everything that happened so far, then everything as it happens.
+    /// Returns all events so far, then new ones as they happen.
     pub async fn events(&self) -> Result<Events, Error> {
         self.events_from(0).await
     }
 
-    /// The same from this number on, to go on where a listener left off.
+    /// Returns the events from this number on, to continue where a listener left off.
     pub async fn events_from(&self, seq: u64) -> Result<Events, Error> {
         let frames = self.engine.tail(&self.id, seq).await?;
         let event = |frame| match frame {
@@ -77,22 +77,22 @@ impl Run {
         Ok(frames.map(event).boxed())
     }
 
-    /// Stops it, as soon as the mode says.
+    /// Cancels it, as soon as the mode says.
     pub async fn cancel(&self, mode: CancelMode) -> Result<(), Error> {
         self.command(Command::Cancel { mode, by: self.by() }).await
     }
 
-    /// Begins nothing new until it is resumed.
+    /// Pauses it: no new step begins until it is resumed.
     pub async fn pause(&self) -> Result<(), Error> {
         self.command(Command::Pause { by: self.by() }).await
     }
 
-    /// Goes on after a pause.
+    /// Resumes it after a pause.
     pub async fn resume(&self) -> Result<(), Error> {
         self.command(Command::Resume { by: self.by() }).await
     }
 
-    /// Asks another of the ensemble's models from now on.
+    /// Switches to another of the ensemble's models from now on.
     pub async fn switch_model(&self, alias: &str) -> Result<(), Error> {
         let catalog = &self.engine.seams().models;
         let unknown = || ModelCatalog(catalog.clone()).unknown(alias);
@@ -100,24 +100,24 @@ impl Run {
         self.command(Command::SwitchModel { models, by: self.by() }).await
     }
 
-    /// Says something to all its agents.
+    /// Gives a directive to all its agents.
     pub async fn direct(&self, words: &str) -> Result<(), Error> {
         self.say(None, words).await
     }
 
-    /// Says something to the agent of a task, or to a role.
+    /// Gives a directive to the agent of a task, or to a role.
     pub async fn direct_to(&self, target: &str, words: &str) -> Result<(), Error> {
         self.say(Some(target.to_owned()), words).await
     }
 
-    /// Answers a review.
+    /// Decides a review.
     pub async fn review(&self, review: &Review, decision: Decision) -> Result<(), Error> {
         let number = parse_review_id(&review.id).filter(|(run, _)| *run == &*self.id).map(|(_, number)| number);
         let review = number.ok_or_else(|| Error::OtherReview(review.id.clone()))?;
         self.command(Command::Review { review, decision, by: self.by() }).await
     }
 
-    /// Waits for its end and says what came of it.
+    /// Waits for its end and returns its outcome.
     pub async fn finished(&self) -> Result<Outcome, Error> {
         self.engine.finished(&self.id).await;
         let run = self.engine.run(&self.id).await?;

@@ -24,7 +24,7 @@ use crate::ensemble::Ensemble;
 use crate::error::Error;
 use crate::share::Shown;
 
-/// A server in the making.
+/// Builds a server.
 ///
 /// ```
 /// use consort::{Ensemble, Model, Scope, Task};
@@ -56,8 +56,8 @@ pub struct ServerBuilder {
     chat_workspace: Option<Workspace>,
 }
 
-/// A server that answers. Dropping it ends it at once; [`Served::stop`] lets
-/// what is under way end first.
+/// A running server. Dropping it ends it at once; [`Served::stop`] lets active work
+/// end first.
 #[must_use = "dropping it ends the server"]
 pub struct Served {
     address: SocketAddr,
@@ -65,7 +65,7 @@ pub struct Served {
     task: Owned,
 }
 
-/// The task that serves; dropped, it is over.
+/// The task that serves; aborted when dropped.
 struct Owned(JoinHandle<Result<(), Error>>);
 
 impl Drop for Owned {
@@ -75,14 +75,14 @@ impl Drop for Owned {
 }
 
 impl Ensemble {
-    /// Serves it over HTTP: runs are submitted, watched and steered by REST,
-    /// WebSocket and the web UI, beside those the program starts itself. Returns
-    /// once it answers; runs that an earlier process left unfinished go on then,
+    /// Serves it over HTTP: runs are submitted, watched and steered by REST, WebSocket and
+    /// the web UI, besides those the program starts itself. Returns once the server
+    /// accepts requests; runs that an earlier process left unfinished are resumed then,
     /// and links to peers are opened.
     ///
-    /// The address must be this machine's own unless [`Ensemble::server`] is
-    /// given keys. In chat the first model answers, with the ensemble's tools,
-    /// unless [`ServerBuilder::chat`] says otherwise.
+    /// The address must be a loopback address unless [`Ensemble::server`] is given keys.
+    /// In chat the first model answers, with the ensemble's tools, unless
+    /// [`ServerBuilder::chat`] sets another.
     ///
     /// ```
     /// use consort::{Ensemble, Model, Task};
@@ -102,7 +102,7 @@ impl Ensemble {
         self.server().serve(address).await
     }
 
-    /// The same with more to say about who may do what.
+    /// Returns a builder of a server with more settings, such as keys.
     pub fn server(&self) -> ServerBuilder {
         ServerBuilder {
             ensemble: self.clone(),
@@ -119,33 +119,33 @@ impl Ensemble {
 }
 
 impl ServerBuilder {
-    /// Lets somebody in who shows this key; once there is one, everybody needs one.
+    /// Admits clients with this key; once there is a key, every client needs one.
     pub fn api_key(mut self, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
         self.keys.push(Key::new(name, key, scopes));
         self
     }
 
-    /// Lets web pages of this origin talk to it, besides its own.
+    /// Allows web pages of this origin, besides its own, to send requests.
     pub fn allowed_origin(mut self, origin: &str) -> ServerBuilder {
         self.origins.push(origin.to_owned());
         self
     }
 
-    /// Says which classes of tools may be called without an agent; `Safe`,
-    /// `Knowledge` and `Network` unless told.
+    /// Sets the classes of tools that may be called without an agent; `Safe`, `Knowledge`
+    /// and `Network` by default.
     pub fn direct(mut self, classes: impl IntoIterator<Item = Permission>) -> ServerBuilder {
         self.direct = classes.into_iter().collect();
         self
     }
 
-    /// Says how long what is under way may take to end when the server stops;
-    /// five minutes unless told.
+    /// Sets the time that active work may take to end when the server stops; five minutes
+    /// by default.
     pub fn drain_timeout(mut self, limit: Duration) -> ServerBuilder {
         self.drain_timeout = Some(limit);
         self
     }
 
-    /// Says what conversations may use and do.
+    /// Sets the rules of conversations: models, tools and limits.
     ///
     /// ```
     /// use consort::{ChatRules, Ensemble, Limits, Mode, Model, Task};
@@ -174,8 +174,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Says how long a turn of a conversation goes on after its last client has
-    /// left; ten minutes unless told.
+    /// Sets the time that a turn of a conversation goes on after its last client has left;
+    /// ten minutes by default.
     pub fn detach_grace(mut self, grace: Duration) -> ServerBuilder {
         self.detach_grace = grace;
         self
@@ -223,7 +223,7 @@ impl ServerBuilder {
         Ok(Server { access, direct, drain_timeout: drain_timeout.unwrap_or(server.drain_timeout), ..server })
     }
 
-    /// Begins to answer at this address; port 0 is any free one.
+    /// Starts to serve at this address; port 0 is any free one.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<Served, Error> {
         let failed = |error: std::io::Error| Error::Serve(error.to_string());
         let listener = bind(address).await.map_err(failed)?;
@@ -251,7 +251,7 @@ impl ServerBuilder {
         let mut served = Served { address, stop, task: Owned(task) };
         match open.await {
             Ok(()) => Ok(served),
-            // It ended before it began, and says why.
+            // The task ended before it served, and returns the reason.
             Err(_) => Err((&mut served.task.0)
                 .await
                 .map_err(|error| Error::Serve(error.to_string()))?
@@ -260,7 +260,7 @@ impl ServerBuilder {
         }
     }
 
-    /// The server, unless anybody at all could use it.
+    /// Returns the server, unless it would be open to other machines without keys.
     fn over(self, address: SocketAddr) -> Result<Server, Error> {
         let mut server = self.unbound()?;
         server.access.reach = Reach::of(address.ip());
@@ -272,7 +272,7 @@ impl ServerBuilder {
         Ok(server)
     }
 
-    /// The model that answers in conversations: the first unless told.
+    /// Returns the model that answers in conversations: the first by default.
     fn answering(&self) -> Result<Option<String>, Error> {
         let models = self.ensemble.models();
         match &self.rules.model {
@@ -283,24 +283,24 @@ impl ServerBuilder {
 }
 
 impl Served {
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The same as a browser wants it.
+    /// Returns its URL for a browser.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Stops it: nothing new is begun, also not by the program itself, what is
-    /// under way may end, and then streams and links are closed.
+    /// Stops it: no new work is accepted, not even from the program itself, active work
+    /// may end, and then streams and links are closed.
     pub async fn stop(self) -> Result<(), Error> {
         let _ended_already = self.stop.send(());
         ended(self.task).await
     }
 
-    /// Waits until a client drains it, which is also the end of the ensemble.
+    /// Waits until a client drains the server, which also ends the ensemble.
     pub async fn finished(self) -> Result<(), Error> {
         let _kept = self.stop;
         ended(self.task).await

@@ -1,4 +1,4 @@
-//! What other ensembles may use, and which of them are known.
+//! The capabilities that other ensembles may use, and the known peers.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use consort_tools::collections::Collections;
 
 use crate::builder::EnsembleBuilder;
 
-/// What others see of an ensemble that is served.
+/// The parts of an ensemble that its server shows.
 pub(crate) struct Shown {
     pub(crate) network: Network,
     pub(crate) shares: Vec<Share>,
-    /// The documents, as the tools search them.
+    /// The document collections that the tools search.
     pub(crate) collections: Collections,
-    /// The folder tasks work in.
+    /// The folder that tasks work in.
     pub(crate) workspace: Option<Workspace>,
     /// Requests of others that are worked on at the same time.
     pub(crate) max_concurrent: usize,
 }
 
-/// What a builder was told about others.
+/// The configured peers and shared capabilities.
 #[derive(Default)]
 pub(crate) struct Sharing {
     wishes: Vec<Wish>,
@@ -34,7 +34,7 @@ pub(crate) struct Sharing {
     peers: Vec<(String, Address)>,
 }
 
-/// Something to share.
+/// A task or tool to share.
 struct Wish {
     kind: Kind,
     /// What others call it.
@@ -51,9 +51,8 @@ enum Kind {
 }
 
 impl EnsembleBuilder {
-    /// Lets other ensembles do a task of this one, by its name, once it is
-    /// [served](crate::Ensemble::serve). What they ask for is `{context}` in its
-    /// description.
+    /// Lets other ensembles request a task of this one, by its name, once it is
+    /// [served](crate::Ensemble::serve). Their request is `{context}` in its description.
     ///
     /// ```
     /// use consort::{Calculator, Ensemble, Model, Task};
@@ -111,24 +110,23 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Names another ensemble, by the address of its `/ws`. What it shares can be
-    /// listed as `<name>.<capability>`, `network:*` and `network:#tag` once this
-    /// one is [served](crate::Ensemble::serve).
+    /// Adds another ensemble, by the address of its `/ws`. Its shared capabilities can be
+    /// listed as `<name>.<capability>`, `network:*` and `network:#tag` once this one is
+    /// [served](crate::Ensemble::serve).
     #[must_use]
     pub fn peer(mut self, name: &str, url: &str) -> EnsembleBuilder {
         self.sharing.peers.push((name.to_owned(), Address { url: url.to_owned(), key: None }));
         self
     }
 
-    /// The same for one that wants to see a key.
+    /// Adds another ensemble that requires a key.
     #[must_use]
     pub fn peer_with_key(mut self, name: &str, url: &str, key: &str) -> EnsembleBuilder {
         self.sharing.peers.push((name.to_owned(), Address { url: url.to_owned(), key: Some(key.to_owned()) }));
         self
     }
 
-    /// Says which group of ensembles it belongs to: others of the group are
-    /// asked first.
+    /// Sets the group of ensembles that it belongs to: others of the group are asked first.
     #[must_use]
     pub fn realm(mut self, realm: &str) -> EnsembleBuilder {
         self.sharing.realm = Some(realm.to_owned());
@@ -148,7 +146,7 @@ impl EnsembleBuilder {
 }
 
 impl Sharing {
-    /// The network, on which nothing is shared yet.
+    /// Creates the network, on which nothing is shared yet.
     pub(crate) fn network(&self, name: &str) -> Network {
         let mut options = self.options.clone().unwrap_or_else(|| Options::new(name));
         options.realm = self.realm.clone().or(options.realm);
@@ -156,7 +154,7 @@ impl Sharing {
         Network::new(options, Arc::new(WebSockets))
     }
 
-    /// Everything that is shared, or what is wrong with it.
+    /// Returns all shared capabilities, or their mistakes.
     pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
         let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
         for Wish { kind, name, target, tags } in &self.wishes {

@@ -1,4 +1,4 @@
-//! What functions of your own are given when they do a task or check one.
+//! The input of your own functions that do a task or check one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 
-/// A task to be done, as its handler sees it.
+/// A task, as its handler sees it.
 ///
 /// ```
 /// use consort::{Ensemble, Task, Work};
@@ -25,36 +25,35 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
-    /// What to do.
+    /// The task's description.
     pub description: String,
-    /// What the answer should be.
+    /// The description of the expected answer.
     pub expected_output: String,
     /// The outputs of the tasks it reads, by their names.
     #[serde(rename = "context")]
     pub outputs: BTreeMap<String, String>,
-    /// What the run was given.
+    /// The inputs of the run.
     pub inputs: BTreeMap<String, String>,
-    /// Unique to this task of this run, and the same when it is done again
-    /// after a crash.
+    /// Unique to this task of this run, and the same when it is executed again after a crash.
     #[serde(skip)]
     pub key: String,
 }
 
 impl Work {
-    /// What a task it reads has put out.
+    /// Returns the output of a task that it reads.
     pub fn output(&self, task: &str) -> Result<&str, Error> {
         let missing =
             || Error::Output { task: task.to_owned(), reason: "is not among the tasks this one reads".into() };
         self.outputs.get(task).map(String::as_str).ok_or_else(missing)
     }
 
-    /// The same as a value of a type.
+    /// Returns the output of a task that it reads, as a value of a type.
     pub fn value<T: DeserializeOwned>(&self, task: &str) -> Result<T, Error> {
         typed(task, self.output(task)?)
     }
 }
 
-/// Text as a value, or the task whose output does not fit.
+/// Parses text as a value; an error names the task whose output does not fit.
 pub(crate) fn typed<T: DeserializeOwned>(task: &str, text: &str) -> Result<T, Error> {
     let unfit = |error| Error::Output { task: task.to_owned(), reason: format!("put out something else: {error}") };
     serde_json::from_str(text).map_err(unfit)

@@ -1,4 +1,4 @@
-//! The client for addresses that a configuration names.
+//! The client for addresses from the configuration.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use reqwest::{Client, ClientBuilder, redirect};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 
-/// The client all models share: it follows no redirect, which could carry a
-/// key elsewhere, and asks the environment for no proxy.
+/// Returns the client that all models share: it follows no redirects, which
+/// could carry a key elsewhere, and takes no proxy from the environment.
 pub fn client() -> reqwest::Result<Client> {
-    // Refused when the process has a provider already, which is as good.
+    // This fails when the process has a provider already, which is just as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // A machine without certificates can still talk to a server of its own.
+    // A machine without certificates can still talk to its own servers.
     builder().build().or_else(|_| builder().tls_certs_only([]).build())
 }
 

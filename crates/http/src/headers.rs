@@ -1,12 +1,12 @@
-//! Headers that a configuration adds to requests. Their values may be
-//! credentials: `Debug` shows names alone, and what comes back is redacted.
+//! Configured headers of requests. Their values may be credentials:
+//! `Debug` shows only names, and responses are redacted.
 
 use std::fmt;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers that belong to the connection and not to whoever uses it: a value of
-/// a configuration would break the framing or send the request elsewhere.
+/// Headers that belong to the connection and not to its user: a configured
+/// value would break the framing or send the request elsewhere.
 const OF_THE_CONNECTION: [&str; 12] = [
     "accept-encoding",
     "connection",
@@ -23,24 +23,23 @@ const OF_THE_CONNECTION: [&str; 12] = [
 ];
 /// Parts of the names of headers that carry credentials.
 const CREDENTIALS: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
-/// Bytes of the shortest text that is hidden: shorter ones are parts of
-/// ordinary words, which hiding would garble.
+/// The minimum size in bytes of a text that is redacted: shorter
+/// ones are parts of ordinary words, which redaction would garble.
 const HIDDEN_MIN: usize = 6;
-/// Headers of one request.
+/// The maximum number of headers of one request.
 const HEADERS_MAX: usize = 64;
 
-/// Headers sent along with every request.
+/// Headers sent with every request.
 #[derive(Clone, Default, PartialEq)]
 pub struct Headers {
     values: HeaderMap,
-    /// Texts that are taken out of whatever comes back.
+    /// Texts that are removed from responses.
     secrets: Vec<String>,
 }
 
 impl Headers {
-    /// Adds a header, unless it is one of the connection's or among `own`, the
-    /// ones the sender sets itself (in lower case). The reason of a refusal
-    /// never quotes the value.
+    /// Adds a header, unless it belongs to the connection or is among `own`, the headers that
+    /// the sender sets itself (in lower case). The reason of a refusal never quotes the value.
     pub fn set(&mut self, name: &str, value: &str, own: &[&str]) -> Result<(), String> {
         let parsed = HeaderName::from_bytes(name.as_bytes());
         let parsed = parsed.map_err(|_| "the name of a header has only letters, digits and `-`".to_owned())?;
@@ -57,29 +56,29 @@ impl Headers {
         let mut sent = sent.map_err(|_| "must be one line without control characters".to_owned())?;
         sent.set_sensitive(true);
         if CREDENTIALS.iter().any(|part| parsed.as_str().contains(part)) {
-            // `Bearer abc` is as secret as `abc`, and more likely to be told without its first word.
+            // `Bearer abc` is as secret as `abc`, and a server is more likely to repeat the latter alone.
             self.hide(value.rsplit(' ').next().unwrap_or(value));
         }
         self.values.insert(parsed, sent);
         Ok(())
     }
 
-    /// Hides a text in whatever comes back.
+    /// Adds a text to be redacted in responses.
     pub fn hide(&mut self, secret: &str) {
         let secret = secret.trim();
         if secret.len() >= HIDDEN_MIN && !self.secrets.iter().any(|known| known == secret) {
             self.secrets.push(secret.to_owned());
-            // A longer secret that holds a shorter one must go first, or its rest would show.
+            // A longer secret that contains a shorter one must go first, or its rest would show.
             self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// The headers as they are sent.
+    /// Returns the headers as they are sent.
     pub fn map(&self) -> &HeaderMap {
         &self.values
     }
 
-    /// The text with every secret replaced, as it is and as JSON writes it.
+    /// Returns the text with every secret replaced, as it is and as JSON writes it.
     pub fn redacted(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| {
             let written = serde_json::Value::from(secret.as_str()).to_string();

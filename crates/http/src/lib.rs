@@ -1,10 +1,10 @@
-//! Requests to others.
+//! Outgoing HTTP requests.
 //!
 //! # Layout, in reading order
-//! - [`client`]: the client for addresses a configuration names
-//! - [`outbound`]: the one client for addresses a model or a client names
-//! - [`headers`]: headers of a configuration, which may be credentials
-//! - [`retry_after`]: when a server wants to be asked again
+//! - [`client`]: the client for addresses from the configuration
+//! - [`outbound`]: the client for addresses from a model or a client
+//! - [`headers`]: configured headers, which may be credentials
+//! - [`retry_after`]: the delay that a server asks for
 //! - [`trace`]: the trace a request belongs to
 
 mod client;

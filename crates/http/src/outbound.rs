@@ -1,7 +1,6 @@
-//! The one client for addresses a model or a client supplies. A name is looked
-//! up once, what it means is checked, and the connection goes to exactly what
-//! was checked, so that neither a name that changes its mind nor a redirect
-//! leads into the network this server stands in.
+//! The only client for addresses that come from a model or a client. A name is resolved once, its
+//! addresses are checked, and the connection goes to exactly those that were checked, so that
+//! neither a name whose addresses change nor a redirect leads into the network of this server.
 
 mod addresses;
 #[cfg(test)]
@@ -19,13 +18,13 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, USER_
 use reqwest::{Client, Response, Url, redirect};
 use tokio::time::timeout;
 
-/// Bytes of an address.
+/// The maximum size of a URL in bytes.
 const URL_MAX: usize = 4 * 1024;
-/// Redirects followed before giving up.
+/// The maximum number of redirects that are followed.
 const REDIRECTS_MAX: usize = 5;
-/// Addresses of one name that are considered.
+/// The maximum number of addresses of one name that are considered.
 const ADDRESSES_MAX: usize = 16;
-/// How long connecting may take.
+/// The time limit for connecting.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Names that mean something different in every network.
 const LOCAL_NAMES: [&str; 4] = ["localhost", "local", "internal", "arpa"];
@@ -35,23 +34,23 @@ const OTHER_PORTS: [u16; 30] = [
     5984, 6000, 6379, 6566, 6667, 6697, 9092, 9200, 10080, 11211, 27017,
 ];
 
-/// Which addresses may be reached.
+/// The addresses that may be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Public ones.
+    /// Public addresses.
     Public,
-    /// Public ones and these.
+    /// Public addresses and these.
     PublicAnd(Vec<IpAddr>),
-    /// All of them, this machine's own included.
+    /// All addresses, those of this machine included.
     Everything,
 }
 
-/// How the client behaves.
+/// The options of the client.
 #[derive(Clone, Debug)]
 pub struct OutboundOptions {
-    /// Which addresses may be reached.
+    /// The addresses that may be reached.
     pub reach: Reach,
-    /// How long a fetch may take, redirects and body included.
+    /// The time limit of a fetch, redirects and body included.
     pub timeout: Duration,
 }
 
@@ -61,35 +60,35 @@ impl Default for OutboundOptions {
     }
 }
 
-/// Why nothing was fetched.
+/// The reason why nothing was fetched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutboundError {
-    /// This address is never fetched; choose another one.
+    /// The address is never fetched: choose another one.
     #[error("{0}")]
     Refused(String),
-    /// The page has moved; fetch that address if it is wanted.
+    /// The page has moved: fetch the new address if it is wanted.
     #[error("it redirects to {to}, and {why}; fetch that address itself if it is wanted")]
     Elsewhere {
-        /// Where to.
+        /// The new address.
         to: String,
-        /// Why that was not followed.
+        /// The reason why the redirect was not followed.
         why: String,
     },
-    /// It did not work this time.
+    /// The fetch failed this time.
     #[error("{0}")]
     Failed(String),
-    /// There is no client.
+    /// The client could not be created.
     #[error("no HTTP client: {0}")]
     Client(String),
 }
 
-/// Who knows the addresses of a name.
+/// A resolver of names.
 pub trait Names: Send + Sync + 'static {
-    /// The addresses of `name`, now.
+    /// Returns the current addresses of `name`.
     fn addresses(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The names this machine knows.
+/// The system's resolver.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemNames;
 
@@ -103,7 +102,7 @@ impl Names for SystemNames {
     }
 }
 
-/// Fetches what others name. Clones share the client.
+/// Fetches addresses supplied by others. Clones share the client.
 #[derive(Clone, Debug)]
 pub struct Outbound {
     client: Client,
@@ -111,9 +110,9 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// A client that asks `names` for addresses.
+    /// Returns a client that resolves names with `names`.
     pub fn new(options: OutboundOptions, names: Arc<dyn Names>) -> Result<Outbound, OutboundError> {
-        // Refused when there is one already, which is as good.
+        // This fails when one is installed already, which is just as good.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .dns_resolver(Checked { reach: options.reach.clone(), names })
@@ -127,8 +126,8 @@ impl Outbound {
         Ok(Outbound { client, options: Arc::new(options) })
     }
 
-    /// Asks for `url` and follows redirects within its site. The body is still
-    /// to be read, and is what the server sent: nothing is decompressed.
+    /// Requests `url` and follows redirects within its site. The body is still
+    /// to be read, and is exactly what the server sent: nothing is decompressed.
     pub async fn get(&self, url: &str) -> Result<Response, OutboundError> {
         let late = |_elapsed| OutboundError::Failed(format!("no answer within {:?}", self.options.timeout));
         timeout(self.options.timeout, self.follow(url)).await.map_err(late)?
@@ -156,7 +155,7 @@ impl Outbound {
         request.send().await.map_err(|error| broken(&error))
     }
 
-    /// Everything that can be said about an address before it is looked up.
+    /// Checks everything about an address that can be checked before it is resolved.
     fn check(&self, url: Url) -> Result<Url, OutboundError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused(
@@ -205,13 +204,13 @@ impl Reach {
     }
 }
 
-/// Looks names up for the client, and lets through only what may be reached.
+/// Resolves names for the client, and returns only addresses that may be reached.
 struct Checked {
     reach: Reach,
     names: Arc<dyn Names>,
 }
 
-/// A name leads where it must not.
+/// The error for a name with an address that may not be reached.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 struct NotPublic(String);
@@ -222,7 +221,7 @@ impl Resolve for Checked {
         Box::pin(async move {
             let found = lookup.await?;
             let found: Vec<IpAddr> = found.into_iter().take(ADDRESSES_MAX).collect();
-            // One bad address spoils the name: which one is used is not ours to say.
+            // One bad address spoils the name: the client decides which one is used.
             found.iter().try_for_each(|address| reach.check(name.as_str(), *address))?;
             let sockets = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(Box::new(sockets) as Addrs)
@@ -230,7 +229,7 @@ impl Resolve for Checked {
     }
 }
 
-/// Where a response sends its reader, when that is within the same site.
+/// Returns the target of a redirect, when it is within the same site.
 fn next(from: &Url, response: &Response) -> Result<Option<Url>, OutboundError> {
     let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
     let Some(location) = location else { return Ok(None) };
@@ -246,14 +245,13 @@ fn next(from: &Url, response: &Response) -> Result<Option<Url>, OutboundError> {
     Err(OutboundError::Elsewhere { to: to.to_string(), why: why.to_owned() })
 }
 
-/// The host; `www` in front of it makes no difference.
+/// Returns the host; a leading `www` makes no difference.
 fn site(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// Refuses what is compressed although that was not asked for: unpacked, it
-/// can be a thousand times as long.
+/// Refuses a compressed body that was not requested as such: unpacked, it can be a thousand times as long.
 fn plain(response: Response) -> Result<Response, OutboundError> {
     match response.headers().get(CONTENT_ENCODING).map(|value| String::from_utf8_lossy(value.as_bytes())) {
         Some(coding) if !coding.trim().is_empty() && !coding.trim().eq_ignore_ascii_case("identity") => {

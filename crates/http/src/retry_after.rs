@@ -1,5 +1,4 @@
-//! How long a provider asks to be left alone: `retry-after-ms`, or
-//! `Retry-After` in seconds or as a date.
+//! The delay that a provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +7,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAY_SECONDS: u64 = 86_400;
 
-/// Milliseconds to wait from `now`, if the headers say.
+/// Returns the milliseconds to wait from `now`, if the headers say.
 pub fn read(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|value| millis(value, 1.0)) {
@@ -26,7 +25,7 @@ fn millis(number: &str, unit: f64) -> Option<u64> {
     Some((wait * unit).ceil() as u64)
 }
 
-/// Seconds since 1970 of a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
+/// Returns the seconds since 1970 of a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
 fn date(text: &str) -> Option<u64> {
     let mut words = text.split_once(", ")?.1.split(' ');
     let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
@@ -38,7 +37,7 @@ fn date(text: &str) -> Option<u64> {
     Some((days_before(year, month) + day - 1) * DAY_SECONDS + seconds)
 }
 
-/// Days from 1970 to the first of this month (January is 0).
+/// Returns the days from 1970 to the first of this month (January is 0).
 fn days_before(year: u64, month: u64) -> u64 {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = |month: u64| match month {

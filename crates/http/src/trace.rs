@@ -1,7 +1,6 @@
-//! W3C trace context. A run belongs to the trace its submission named; every
-//! call it makes names that trace and the call's own span, which follows from
-//! its place in the run. The trace goes with the task that makes the call, so
-//! no seam has to hand it on.
+//! W3C trace context. A run belongs to the trace that its submission named; every call it
+//! makes names that trace and the call's own span, which is derived from its position in the
+//! run. The trace is local to the task that makes the call, so no seam has to pass it on.
 
 use std::fmt::Write;
 
@@ -12,26 +11,26 @@ task_local! {
     static CURRENT: Trace;
 }
 
-/// The header's name.
+/// The name of the header.
 pub const HEADER: &str = "traceparent";
 
-/// The flag that says that somebody keeps what is told.
+/// The flag of a trace that is recorded.
 const SAMPLED: u8 = 1;
-/// Hexadecimal digits of a trace's number that decide whether it is told of.
+/// The number of hexadecimal digits of a trace's id that decide whether it is sampled.
 const DICE_DIGITS: usize = 12;
 
-/// A place in a trace.
+/// A position in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     id: String,
-    /// What is part of the trace here; nothing in a trace that just begins.
+    /// The id of the current span; absent in a trace that just begins.
     span: Option<String>,
     flags: u8,
 }
 
 impl Trace {
-    /// Reads a `traceparent`. As the standard wants, what is malformed is no
-    /// trace at all, and what follows in later versions is left out.
+    /// Parses a `traceparent`. As the standard requires, a malformed header
+    /// is no trace at all, and additions of later versions are ignored.
     pub fn parse(header: &str) -> Option<Trace> {
         let mut parts = header.trim().split('-');
         let version = parts.next().filter(|part| is_hex(part, 2) && *part != "ff")?;
@@ -43,8 +42,8 @@ impl Trace {
         is_whole.then(|| Trace { id: id.to_owned(), span: Some(span.to_owned()), flags })
     }
 
-    /// The trace of a run that belongs to no other: it has the run's number,
-    /// and this share of such traces is told of.
+    /// Returns the trace of a run that belongs to no other: its id is
+    /// derived from the run, and this share of such traces is sampled.
     pub fn of_run(run: &str, share: f64) -> Trace {
         let number = run.rsplit_once('-').map(|(_, number)| number).filter(|number| is_hex(number, 32));
         let id = number.map_or_else(|| hex::<16>(run), str::to_owned);
@@ -55,22 +54,22 @@ impl Trace {
         Trace { id, span: None, flags: if is_told { SAMPLED } else { 0 } }
     }
 
-    /// The same trace at what is at `place` in a run.
+    /// Returns the same trace at the span of `place` in a run.
     pub fn at(&self, run: &str, place: &str) -> Trace {
         Trace { span: Some(span_id(run, place)), ..self.clone() }
     }
 
-    /// Its number.
+    /// Returns the id of the trace.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What is part of it here.
+    /// Returns the id of the current span.
     pub fn span(&self) -> Option<&str> {
         self.span.as_deref()
     }
 
-    /// Whether somebody keeps what is told.
+    /// Returns whether the trace is recorded.
     pub fn is_sampled(&self) -> bool {
         self.flags & SAMPLED != 0
     }
@@ -80,12 +79,12 @@ impl Trace {
     }
 }
 
-/// The number of the span at `place` in a run: the same whenever it is asked for.
+/// Returns the id of the span at `place` in a run, which is always the same.
 pub fn span_id(run: &str, place: &str) -> String {
     hex::<8>(&format!("{run}/{place}"))
 }
 
-/// The first bytes of a text's digest.
+/// Returns the first bytes of a text's digest.
 fn hex<const BYTES: usize>(text: &str) -> String {
     let mut hex = String::with_capacity(2 * BYTES);
     for byte in Sha256::digest(text).iter().take(BYTES) {
@@ -106,7 +105,7 @@ pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T
     }
 }
 
-/// What a call that is made here and now tells about its trace.
+/// Returns the `traceparent` of a call that is made here and now.
 pub fn traceparent() -> Option<String> {
     CURRENT.try_with(Trace::header).ok().flatten()
 }

@@ -1,6 +1,6 @@
-//! What time it is. Core is told; only this file looks. The wall clock is read
-//! once and then advanced by a monotonic one, so it neither jumps nor steps
-//! back, and a test that pauses tokio's time moves it by hand.
+//! The current time. Core gets it as a parameter; only this file reads a clock.
+//! The wall clock is read once and then advanced by a monotonic one, so it neither
+//! jumps nor steps back, and a test that pauses tokio's time moves it by hand.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,18 +15,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Returns the machine's clock.
     pub fn system() -> Clock {
         let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Clock { start: millis(start), since: Instant::now() }
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub fn now(&self) -> Millis {
         self.start + millis(self.since.elapsed())
     }
 
-    /// Returns at `at`; never, when there is no such time.
+    /// Returns at `at`; never, when it is absent.
     pub async fn until(&self, at: Option<Millis>) {
         match at {
             Some(at) => tokio::time::sleep(Duration::from_millis(at.saturating_sub(self.now()))).await,

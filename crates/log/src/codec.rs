@@ -4,10 +4,10 @@ use consort_core::event::Event;
 
 use crate::{Error, Record, Seq};
 
-/// Texts longer than this are kept beside the event.
+/// The size from which texts are stored beside the event.
 const INLINE_MAX: usize = 16 * 1024;
 
-/// An event as it is stored.
+/// Returns the stored form of an event.
 pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
     let body = serde_json::to_string(event)?;
     if body.len() <= INLINE_MAX {
@@ -20,7 +20,7 @@ pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
     Ok(Record { body: serde_json::to_string(&event)?.into(), attachments })
 }
 
-/// A stored event, whole again. `place` says which it is, should it be damaged.
+/// Returns the event of a stored record. `place` names it in the error, should it be damaged.
 pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
     let (stream, seq) = place;
     let damaged = |reason: String| Error::Damaged { stream: stream.to_owned(), seq, reason };

@@ -1,4 +1,4 @@
-//! What every log must do, run against each of them.
+//! The conformance suite that is run against every log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 
 use super::{Append, Error, Log, MemoryLog, Order, Query, Record, Row, Seq, SqliteLog};
 
-/// One of each, and the folder that holds the second one's file.
+/// Returns one log of each kind, and the folder that holds the file of the second.
 fn logs() -> (tempfile::TempDir, Vec<Arc<dyn Log>>) {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = SqliteLog::open(&folder.path().join("log.db")).unwrap();
@@ -113,7 +113,7 @@ async fn a_claimed_key_names_its_holder_and_writes_nothing() {
     }
 }
 
-/// Five streams: start, end, status, kind and tags of each.
+/// Writes five streams: start, end, status, kind and tags of each.
 async fn fill(log: &dyn Log) {
     let rows = [
         ("a", 10, None, "RUNNING", "run", tags(&[("team", "red"), ("env", "test")])),
@@ -123,7 +123,7 @@ async fn fill(log: &dyn Log) {
         ("e", 30, Some(90), "DONE", "run", tags(&[])),
     ];
     for (name, started_at, ended_at, status, kind, tags) in rows {
-        // The list is read from the last row a stream was given, so give two.
+        // The list is read from the last row a stream was given, so two are written.
         log.append(append(name, 0, &["0"])).await.unwrap();
         let (kind, status, body) = (kind.into(), status.into(), format!("\"{name}\"").into());
         let row = Row { kind, status, started_at, ended_at, tags, body };

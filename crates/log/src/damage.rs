@@ -1,14 +1,14 @@
-//! Streams that cannot be read, and why. The log says so when somebody reads
-//! one; it is remembered here, so that lists, which never read streams, can
-//! tell it. What is damaged stays where it is and is in nobody's way.
+//! Streams that cannot be read, and the reasons. The log reports damage when a
+//! stream is read; it is remembered here, so that lists, which never read streams,
+//! can show it. A damaged stream stays where it is and does not affect others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
 
-/// Streams remembered at most: with so many the file itself is lost, and a
-/// few less in a list would tell nobody more.
+/// The maximum number of streams remembered: with so many the file
+/// itself is lost, and a few missing in a list make no difference.
 const KNOWN_MAX: usize = 10_000;
 
 /// The damaged streams known so far, by name. Clones share them.
@@ -16,7 +16,7 @@ const KNOWN_MAX: usize = 10_000;
 pub struct Damage(Arc<Mutex<HashMap<String, Error>>>);
 
 impl Damage {
-    /// Remembers what a failed read says about a stream; the same result.
+    /// Remembers the damage that a failed read reports; returns the same result.
     pub fn note<T>(&self, read: Result<T, Error>) -> Result<T, Error> {
         if let Err(error @ Error::Damaged { stream, .. }) = &read {
             self.mark(stream, error);
@@ -24,7 +24,7 @@ impl Damage {
         read
     }
 
-    /// Remembers that a stream is of no use, and why.
+    /// Remembers that a stream cannot be used, and the reason.
     pub fn mark(&self, stream: &str, error: &Error) {
         let mut known = self.known();
         if known.len() < KNOWN_MAX && known.insert(stream.to_owned(), error.clone()).is_none() {
@@ -32,17 +32,17 @@ impl Damage {
         }
     }
 
-    /// Refuses a stream that is known to be damaged.
+    /// Returns an error for a stream that is known to be damaged.
     pub fn check(&self, stream: &str) -> Result<(), Error> {
         self.known().get(stream).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Why a stream cannot be read, if that is known.
+    /// Returns the reason why a stream cannot be read, if it is known.
     pub fn reason(&self, stream: &str) -> Option<String> {
         self.known().get(stream).map(ToString::to_string)
     }
 
-    /// Forgets streams that are gone.
+    /// Forgets streams that were erased.
     pub fn forget<'a>(&self, streams: impl IntoIterator<Item = &'a Arc<str>>) {
         let mut known = self.known();
         for stream in streams {

@@ -1,5 +1,5 @@
-//! Seam 1, storage: streams of records, numbered densely from 0. The log knows
-//! nothing about what the records say, so everything durable can be a stream.
+//! Seam 1, storage: streams of records, numbered densely from 0. The log
+//! does not interpret its records, so everything durable can be a stream.
 //! With it: the [`codec`] of events, the [`damage`] of streams, and the
 //! [`clock`] whose times the records carry.
 
@@ -35,20 +35,20 @@ pub struct Record {
     pub attachments: Vec<Arc<str>>,
 }
 
-/// Everything one decision writes.
+/// All that one decision writes.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// The stream written to.
+    /// The name of the stream.
     pub stream: Arc<str>,
-    /// How long the writer believes the stream is.
+    /// The length of the stream that the writer expects.
     pub expected: Seq,
     /// The writer's epoch; an older one than the stream has seen is refused.
     pub epoch: u64,
     /// All events of the decision.
     pub records: Vec<Record>,
-    /// The stream's row in lists from now on.
+    /// The new row of the stream in lists.
     pub row: Row,
-    /// Keys no other stream may hold.
+    /// The keys that no other stream may hold.
     pub claims: Vec<String>,
 }
 
@@ -56,13 +56,13 @@ pub struct Append {
 /// filters, retention and recovery never read streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What sort of stream (`run`, …).
+    /// The kind of the stream (`run`, …).
     pub kind: Arc<str>,
-    /// Where it stands, as people see it (`RUNNING`, …).
+    /// The status that people see (`RUNNING`, …).
     pub status: Arc<str>,
-    /// When it began.
+    /// The start time.
     pub started_at: Millis,
-    /// When it ended; absent while it may still grow.
+    /// The end time; absent while the stream may still grow.
     pub ended_at: Option<Millis>,
     /// Labels to filter by.
     pub tags: BTreeMap<String, String>,
@@ -70,30 +70,30 @@ pub struct Row {
     pub body: Arc<str>,
 }
 
-/// Which rows to list.
+/// The filter, order and page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Of this kind only.
+    /// The kind of the streams.
     pub kind: Option<String>,
-    /// This stream only.
+    /// The name of the only stream to list.
     pub stream: Option<String>,
-    /// The stream that holds this key only.
+    /// The key that the only stream to list holds.
     pub claim: Option<String>,
-    /// With this status only.
+    /// The status of the streams.
     pub status: Option<String>,
-    /// Ended ones only, or unended ones only.
+    /// Whether to list only ended streams (true), or only unended ones (false).
     pub ended: Option<bool>,
-    /// With all of these tags; a tag without a value matches any.
+    /// The tags that the streams must all have; a tag without a value matches any.
     pub tags: Vec<(String, Option<String>)>,
-    /// How the rows are ordered.
+    /// The order of the rows.
     pub order: Order,
-    /// Rows to skip.
+    /// The number of rows to skip.
     pub offset: usize,
-    /// Rows to return at most.
+    /// The maximum number of rows to return.
     pub limit: usize,
 }
 
-/// How rows are ordered; ties by stream name, in the same direction.
+/// The order of rows; ties by stream name, in the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// By start, newest first.
@@ -110,35 +110,35 @@ pub enum Order {
 pub struct Page {
     /// Stream names and their rows.
     pub rows: Vec<(Arc<str>, Row)>,
-    /// How many rows match, before paging.
+    /// The number of rows that match, before paging.
     pub total: usize,
 }
 
-/// Keeps streams. Promises: an append is written whole or not at all; once
+/// Stores streams. Promises: an append is written whole or not at all; once
 /// `append` has returned, it survives a crash; a refused append writes
 /// nothing; readers never wait for writers; an erased stream's bytes are gone.
 pub trait Log: Send + Sync + 'static {
     /// Writes one decision in one transaction.
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// At most `max` records from `from` on; empty past the end.
+    /// Returns at most `max` records from `from` on; empty past the end.
     fn read(&self, stream: &str, from: Seq, max: usize) -> BoxFuture<'_, Result<Vec<Record>, Error>>;
 
-    /// The rows that match.
+    /// Returns the rows that match.
     fn list(&self, query: Query) -> BoxFuture<'_, Result<Page, Error>>;
 
     /// Removes streams: records, attachments, rows and claims. Unknown names
     /// are ignored.
     fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Counts commits: whoever follows a stream it does not own waits on this.
+    /// Returns a counter of commits: a reader that follows a stream it does not own waits on this.
     fn commits(&self) -> watch::Receiver<u64>;
 }
 
-/// Why the log said no, by what the caller can do about it.
+/// The reason why the log refused or failed, named by what the caller can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Stop: somebody else writes this stream now.
+    /// Stop: another writer owns this stream now.
     #[error("the stream has another writer")]
     Fenced,
     /// Use the stream that holds the key instead.
@@ -152,17 +152,17 @@ pub enum Error {
     /// Wait: there is no room on the disk; the same append may succeed later.
     #[error("no room left: {0}")]
     Full(String),
-    /// Try later.
+    /// Try again later.
     #[error("log unavailable: {0}")]
     Unavailable(String),
-    /// A record is not what was written: leave this stream alone.
+    /// A record differs from what was written: do not use this stream.
     #[error("record {seq} of {stream} is damaged: {reason}")]
     Damaged {
         /// The stream.
         stream: String,
         /// The record.
         seq: Seq,
-        /// What is wrong with it.
+        /// The description of the damage.
         reason: String,
     },
 }

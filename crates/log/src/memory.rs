@@ -1,5 +1,4 @@
-//! A log that forgets when the process ends: for tests, and for runs that
-//! nobody wants to keep.
+//! A log that is lost when the process ends: for tests, and for runs that need not be stored.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -83,7 +82,7 @@ impl State {
         Ok(())
     }
 
-    /// Says why the append may not be written, before anything of it is.
+    /// Returns the reason why the append may not be written, before any of it is.
     fn refuse(&self, append: &Append) -> Result<(), Error> {
         let stream = self.streams.get(&append.stream);
         let (length, epoch) = stream.map_or((0, 0), |stream| (stream.records.len() as Seq, stream.epoch));

@@ -1,6 +1,5 @@
-//! An answer read as it comes: bytes become events, and a wire's decoder makes
-//! pieces of them. An answer sent whole, although a stream was asked for, is
-//! one large event.
+//! Reads a model's answer incrementally: bytes become events, and the decoder of a wire turns events into
+//! pieces. An answer that is sent whole, although a stream was requested, is treated as one large event.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,36 +11,36 @@ use super::http;
 use super::sse::{EVENT_MAX, Events, TooLong};
 use super::{Ask, Piece};
 
-/// Bytes a reply may have, so that a server cannot fill the memory.
+/// The maximum size of a reply in bytes, so that a server cannot fill the memory.
 const REPLY_MAX: usize = 32 * 1024 * 1024;
 
-/// Makes pieces and a reply of one answer's events.
+/// Turns the events of one answer into pieces and a reply.
 pub(super) trait Decoder: Send + 'static {
     /// Reads one event.
     fn read(&mut self, event: &str, ready: &mut VecDeque<Piece>) -> Result<(), Failure>;
 
-    /// How far the answer has come.
+    /// Returns the progress of the answer.
     fn progress(&self) -> Progress;
 
-    /// What was said, once everything has come.
+    /// Returns the complete answer, once everything has arrived.
     fn finish(self: Box<Self>, ask: &Ask) -> Result<Whole, Failure>;
 }
 
-/// How far an answer has come.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Progress {
-    /// Nothing of it has come.
+    /// Nothing of it has arrived.
     #[default]
     Awaited,
-    /// Some of it has come.
+    /// Some of it has arrived.
     Begun,
-    /// The model has said why it stopped: nothing of the reply can follow.
+    /// The model has given its stop reason: nothing of the reply can follow.
     Stopped,
-    /// Everything has come.
+    /// Everything has arrived.
     Done,
 }
 
-/// Everything the model said.
+/// The complete answer of the model.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
     pub(super) parts: Vec<Part>,
@@ -53,7 +52,7 @@ pub(super) struct Whole {
 #[derive(Debug, Deserialize)]
 pub(super) struct Words<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// How the answer is sent.
+/// The form in which the answer is sent.
 #[derive(Debug, Default, PartialEq)]
 enum Form {
     #[default]
@@ -71,27 +70,27 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// An answer of which nothing has come.
+    /// Returns an answer of which nothing has arrived.
     pub(super) fn new(decoder: Box<dyn Decoder>) -> Answer {
         Answer { events: Events::default(), form: Form::default(), decoder, is_done: false }
     }
 
-    /// Where arriving bytes are appended.
+    /// Returns the buffer to which arriving bytes are appended.
     pub(super) fn inbox(&mut self) -> &mut Vec<u8> {
         self.events.inbox()
     }
 
-    /// How far it has come.
+    /// Returns the progress of the answer.
     pub(super) fn progress(&self) -> Progress {
         self.decoder.progress()
     }
 
-    /// Whether nothing more is to be read.
+    /// Returns whether nothing more is to be read.
     pub(super) fn is_done(&self) -> bool {
         self.is_done || self.progress() == Progress::Done
     }
 
-    /// Reads what has arrived.
+    /// Reads the events that have arrived.
     pub(super) fn advance(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
         if self.form == Form::Unknown {
             self.form = match self.events.rest().trim_ascii_start().first() {
@@ -107,7 +106,7 @@ impl Answer {
         }
     }
 
-    /// Nothing more will arrive: reads what is left.
+    /// Reads the remaining bytes after the end of the body.
     pub(super) fn end(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
         if self.form == Form::Whole {
             let rest = self.events.rest();
@@ -126,7 +125,7 @@ impl Answer {
         Err(http::failure(FailureKind::Network, "the answer was cut".to_owned()))
     }
 
-    /// What was said.
+    /// Returns the complete answer.
     pub(super) fn finish(self, ask: &Ask) -> Result<Whole, Failure> {
         self.decoder.finish(ask)
     }
@@ -143,7 +142,7 @@ impl Answer {
     }
 }
 
-/// Hands on words; what arrived together is one piece.
+/// Appends a piece of text; text that arrived together becomes one piece.
 pub(super) fn say(ready: &mut VecDeque<Piece>, piece: Piece) {
     match (ready.back_mut(), &piece) {
         (Some(Piece::Delta(last)), Piece::Delta(more)) | (Some(Piece::Thinking(last)), Piece::Thinking(more)) => {
@@ -157,22 +156,22 @@ fn utf8(bytes: &[u8]) -> Result<&str, Failure> {
     std::str::from_utf8(bytes).map_err(|_| malformed("an event is not UTF-8"))
 }
 
-/// Whether a reply of this many bytes may be kept.
+/// Checks that a reply of this many bytes is within the limit.
 pub(super) fn fits(bytes: usize) -> Result<(), Failure> {
     if bytes > REPLY_MAX { Err(malformed(&format!("the reply is longer than {REPLY_MAX} bytes"))) } else { Ok(()) }
 }
 
-/// An answer that is not what the protocol says.
+/// Returns the failure for an answer that violates the protocol.
 pub(super) fn malformed(message: &str) -> Failure {
     http::failure(FailureKind::Malformed, message.to_owned())
 }
 
-/// An event that is not what the protocol says.
+/// Returns the failure for an event that violates the protocol.
 pub(super) fn unreadable(error: serde_json::Error) -> Failure {
     malformed(&format!("an event could not be read: {error}"))
 }
 
-/// What could not be read at the end of a stream was not all of it.
+/// Reports an unreadable end of a stream as a connection that was cut.
 fn cut_short(failure: Failure) -> Failure {
     if failure.kind != FailureKind::Malformed {
         return failure;

@@ -1,4 +1,4 @@
-//! The models there are, by alias, in the order they were given.
+//! The configured models by alias, in the order they were given.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ pub struct ModelCatalog(Arc<Vec<Entry>>);
 
 type Entry = (Arc<ModelInfo>, Arc<dyn Model>);
 
-/// Why a model cannot be in a catalog.
+/// The reason why a model cannot be in a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Its alias says nothing.
+    /// The alias is blank.
     #[error("a model has a blank alias")]
     Blank,
-    /// Another model has the alias.
+    /// Another model already has the alias.
     #[error("there are two models called `{0}`")]
     Taken(String),
 }
 
 impl ModelCatalog {
-    /// The same catalog with one more model.
+    /// Returns the catalog with one more model.
     pub fn with(mut self, info: ModelInfo, model: impl Model) -> Result<ModelCatalog, Unfit> {
         if info.alias.trim().is_empty() {
             return Err(Unfit::Blank);
@@ -38,17 +38,17 @@ impl ModelCatalog {
         Ok(self)
     }
 
-    /// The model of this alias.
+    /// Returns the model of this alias.
     pub fn find(&self, alias: &str) -> Option<&Arc<dyn Model>> {
         self.0.iter().find(|(info, _)| info.alias == alias).map(|(_, model)| model)
     }
 
-    /// What is known about each model, in order.
+    /// Returns the description of each model, in order.
     pub fn infos(&self) -> impl Iterator<Item = &Arc<ModelInfo>> {
         self.0.iter().map(|(info, _)| info)
     }
 
-    /// A model and whatever it falls back to, the model first.
+    /// Returns a model and the models it falls back to, the model first.
     pub fn with_fallbacks(&self, alias: &str) -> Option<Vec<Arc<ModelInfo>>> {
         let info = |alias: &str| self.infos().find(|info| info.alias == alias).cloned();
         let first = info(alias)?;

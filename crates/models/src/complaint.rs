@@ -1,5 +1,5 @@
-//! What a server says when it will not answer, as a [`Failure`]. Servers
-//! agree on little but the status, so their codes and words are looked at too.
+//! Classifies the error of a server as a [`Failure`]. Servers agree on
+//! little but the status, so their codes and messages are examined too.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::http::failure;
 
-/// How servers say that a conversation is too long.
+/// Phrases by which servers say that a conversation is too long.
 const OVERFLOW: [&str; 11] = [
     "context_length_exceeded",
     "exceed_context_size",
@@ -24,24 +24,24 @@ const OVERFLOW: [&str; 11] = [
     "exceeds the maximum number of tokens",
     "request_too_large",
 ];
-/// How they say that the account is empty.
+/// Phrases by which servers say that the account is empty.
 const EMPTY_ACCOUNT: [&str; 4] =
     ["insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance is too low"];
-/// How they say that the key is wrong, where the status does not.
+/// Phrases by which servers say that the key is wrong, where the status does not.
 const WRONG_KEY: [&str; 2] = ["invalid_api_key", "api key not valid"];
 
-/// What is said of a server that complains without a word.
+/// The message of a failure for which the server gave no reason.
 const SILENT: &str = "the server did not say why";
 
-/// Codes of requests that will not be answered.
+/// Codes of requests that a server refuses to answer.
 const REFUSAL_CODES: [&str; 7] =
     ["invalid_request", "invalid_prompt", "badrequest", "content_filter", "policy", "not_found", "billing"];
 
-/// A complaint in place of an answer.
+/// Returns the failure for an error response.
 pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Failure {
     let text = String::from_utf8_lossy(body);
     let json = serde_json::from_str::<Value>(&text).ok();
-    // A stream that was asked for as a list has its complaint in one.
+    // A stream that was requested as a list has its error in a list.
     let json = json.as_ref().map(|json| json.get(0).unwrap_or(json));
     let said = json.map(|json| Complaint::read(json.get("error").unwrap_or(json)));
     let said = said.filter(|said| !said.message.is_empty());
@@ -51,7 +51,7 @@ pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Failur
     failure
 }
 
-/// A complaint in the middle of an answer.
+/// Returns the failure for an error in the middle of a stream.
 pub(super) fn of_event(error: &Value) -> Failure {
     Complaint::read(error).failure(None)
 }
@@ -59,9 +59,9 @@ pub(super) fn of_event(error: &Value) -> Failure {
 #[derive(Debug, Default)]
 struct Complaint {
     message: String,
-    /// The codes it came with, in lower case.
+    /// The error codes, in lower case.
     codes: String,
-    /// A code that is a status.
+    /// The code that is an HTTP status.
     status: Option<u16>,
     retry_after_ms: Option<u64>,
 }
@@ -104,7 +104,7 @@ impl Complaint {
             Some(413) => FailureKind::Overflow,
             _ if says(&OVERFLOW) => FailureKind::Overflow,
             Some(408) => FailureKind::Timeout,
-            // A conflict or a request that came too early may be repeated.
+            // A conflict or a request that came too early may be retried.
             Some(409 | 425 | 500..) => FailureKind::Overloaded,
             Some(_) => FailureKind::Refused,
             None => self.kind_by_code(),
@@ -127,7 +127,7 @@ impl Complaint {
     }
 }
 
-/// Milliseconds a complaint's details ask us to wait: `"retryDelay": "34.5s"`.
+/// Returns the delay that an error's details ask for, in milliseconds: `"retryDelay": "34.5s"`.
 fn delay(details: &[Value]) -> Option<u64> {
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     let seconds = delay.strip_suffix('s')?.parse().ok()?;

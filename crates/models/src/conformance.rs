@@ -1,5 +1,5 @@
-//! What every model must do, run against each of them. A model's own tests
-//! set the scenes: a provider that behaves as the scene says.
+//! The conformance suite that is run against every model. A model's own
+//! tests set up the scenes: a provider that behaves as the scene says.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use futures::stream::StreamExt;
 
 use super::{Ask, Model, Piece};
 
-/// The words of [`Scene::Words`], one delta each; some letters take several bytes.
+/// The text of [`Scene::Words`], one delta each; some letters take several bytes.
 pub(crate) const WORDS: [&str; 3] = ["Grüße ", "aus ", "東京."];
 /// The calls of [`Scene::Calls`] in order: id, tool, arguments.
 pub(crate) const CALLS: [(&str, &str, &str); 2] =
     [("call_a", "net.find", r#"{"input":"one"}"#), ("call_b", "calculator", r#"{"input":"1+1"}"#)];
-/// What every answer used.
+/// The usage that every answer reports.
 pub(crate) const USED: Usage = Usage { input: 11, output: 7, cached_input: 3, reasoning: 2 };
 
-/// What the provider does.
+/// The behaviour of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scene {
     /// Answers with [`WORDS`].
     Words,
     /// Asks for [`CALLS`].
     Calls,
-    /// Says it has too much to do.
+    /// Reports that it is overloaded.
     Overloaded,
-    /// Answers with the first of [`WORDS`], then hangs up.
+    /// Answers with the first of [`WORDS`], then closes the connection.
     Cut,
-    /// Answers with the first of [`WORDS`], then waits for ever.
+    /// Answers with the first of [`WORDS`], then never sends anything again.
     Held,
 }
 
-/// A model in front of such a provider.
+/// A model connected to such a provider.
 pub(crate) struct Set {
     pub(crate) model: Arc<dyn Model>,
     /// Resolves once the provider has seen the call end before its answer did.
     pub(crate) hung_up: BoxFuture<'static, ()>,
 }
 
-/// A short conversation in which the tools of [`CALLS`] are offered.
+/// Returns a short conversation in which the tools of [`CALLS`] are offered.
 pub(crate) fn ask() -> Ask {
     let tools = CALLS.map(|(_, name, _)| Arc::new(ToolInfo::new(name, "A tool.")));
     let messages = vec![Message::System { text: "Be brief.".into() }, Message::User { text: "Go on.".into() }];
@@ -60,8 +60,8 @@ pub(crate) fn ask() -> Ask {
     }
 }
 
-/// The question after this reply, each of whose calls was answered with
-/// `done`. The reply has been in the log, as JSON.
+/// Returns the request that follows this reply, each of whose calls was answered
+/// with `done`. The reply has been serialized to JSON and back, as in the log.
 pub(crate) fn ask_on(reply: &Reply) -> Ask {
     let stored = serde_json::to_string(reply).unwrap();
     let reply: Reply = serde_json::from_str(&stored).unwrap();
@@ -72,19 +72,18 @@ pub(crate) fn ask_on(reply: &Reply) -> Ask {
     Ask { messages: Arc::new(messages), round: 1, ..ask() }
 }
 
-/// What a call came to.
+/// Returns the message with the result of a call.
 pub(crate) fn result(provider_id: &str, name: &str, text: &str) -> Message {
     let (provider_id, name) = (provider_id.to_owned(), name.to_owned());
     Message::Tool { call: "1.0.0".into(), provider_id, name, text: text.into(), is_error: false }
 }
 
-/// Everything a model says, to the end.
+/// Returns all items of a model's stream, to the end.
 pub(crate) async fn all(model: &dyn Model, ask: Ask) -> Vec<Result<Piece, Failure>> {
     model.stream(ask).collect().await
 }
 
-/// The reply a model comes to: the last thing it says, and in its words all
-/// that it said before.
+/// Returns a model's reply: the last item of its stream, whose text equals all the deltas before it.
 pub(crate) async fn reply(model: &dyn Model, ask: Ask) -> (Reply, Option<Usage>) {
     let mut said = all(model, ask).await;
     let Some(Ok(Piece::Done(reply, usage))) = said.pop() else { panic!("no end: {said:?}") };
@@ -93,14 +92,14 @@ pub(crate) async fn reply(model: &dyn Model, ask: Ask) -> (Reply, Option<Usage>)
     (reply, usage)
 }
 
-/// The words among these pieces.
+/// Returns the text of the deltas among these pieces.
 pub(crate) fn deltas(said: &[Result<Piece, Failure>]) -> String {
     said.iter()
         .filter_map(|piece| if let Ok(Piece::Delta(words)) = piece { Some(words.as_str()) } else { None })
         .collect()
 }
 
-/// Checks everything.
+/// Runs all checks.
 pub(crate) async fn conforms(set: impl Fn(Scene) -> BoxFuture<'static, Set>) {
     deltas_add_up_to_the_reply(set(Scene::Words).await).await;
     calls_keep_their_order_and_names_and_are_told_apart(set(Scene::Calls).await).await;

@@ -1,5 +1,5 @@
-//! The built-in demo model: offline, no key, a few fixed rules, and honest
-//! about it. It takes the same path as any model, tools included, so that
+//! The built-in demo model: offline, no key, a few fixed rules, and it
+//! says so. It takes the same path as any model, tools included, so that
 //! everything else can be tried before a real one is configured.
 
 mod answer;
@@ -30,7 +30,7 @@ const TOKEN_BYTES: u64 = 4;
 /// The name its replies carry.
 const WIRE: &str = "demo";
 
-/// Answers by rule.
+/// A model that answers by fixed rules.
 #[derive(Clone, Debug)]
 pub struct DemoModel {
     pace: Duration,
@@ -43,7 +43,7 @@ impl Default for DemoModel {
 }
 
 impl DemoModel {
-    /// The same model with another pause between words.
+    /// Returns the model with another pause between words.
     pub fn paced(mut self, pace: Duration) -> DemoModel {
         self.pace = pace;
         self
@@ -105,7 +105,7 @@ fn facts(exchange: &str) -> String {
     json!({ "facts": sentences.filter(about).map(fact).collect::<Vec<_>>() }).to_string()
 }
 
-/// The calls, all in one reply.
+/// Returns the calls, all in one reply.
 fn called(calls: Vec<PlannedCall>, ask: &Ask) -> (Vec<Piece>, Reply) {
     let call = |(at, call): (usize, PlannedCall)| {
         let provider_id = format!("call_{}.{}.{at}", ask.turn, ask.round);
@@ -115,7 +115,7 @@ fn called(calls: Vec<PlannedCall>, ask: &Ask) -> (Vec<Piece>, Reply) {
     (Vec::new(), Reply { wire: WIRE.to_owned(), parts, stop: Stop::End })
 }
 
-/// The words, one by one, as far as they fit.
+/// Returns the text word by word, up to the output limit.
 fn said(text: &str, ask: &Ask) -> (Vec<Piece>, Reply) {
     let mut words = text.split_inclusive(char::is_whitespace);
     let mut spoken = String::new();

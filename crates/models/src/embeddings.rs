@@ -1,6 +1,5 @@
-//! Texts as vectors, from any server that speaks OpenAI's `/embeddings`. A
-//! server that fails is left alone for a while, so that whoever can do without
-//! vectors does not wait for them again and again.
+//! Texts as vectors, from any server that implements OpenAI's `/embeddings`. A server that fails gets no
+//! requests for a while, so that callers that can do without vectors do not wait for them again and again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,19 +16,19 @@ use super::options::{Options, OptionsError};
 
 /// Texts sent at once; the smallest limit a provider is known to have.
 pub const BATCH_MAX: usize = 64;
-/// How long a server that failed is left alone.
+/// The time during which a server that failed gets no requests.
 const REST: Duration = Duration::from_secs(15);
-/// Bytes of an answer: a batch of the longest vectors there are.
+/// The maximum size of an answer in bytes: a batch of the longest known vectors.
 const ANSWER_MAX: usize = 32 * 1024 * 1024;
-/// Numbers of one vector.
+/// The maximum number of dimensions of one vector.
 const NUMBERS_MAX: usize = 8192;
-/// Bytes of a complaint that are told.
+/// The number of bytes of an error message that are passed on.
 const COMPLAINT_MAX: usize = 300;
 
 /// A vector of length 1.
 pub type Vector = Vec<f32>;
 
-/// A model that turns texts into vectors. Clones share what is known of it.
+/// A model that turns texts into vectors. Clones share their state.
 #[derive(Clone)]
 pub struct Embedder(Arc<Inner>);
 
@@ -38,7 +37,7 @@ struct Inner {
     url: Url,
     headers: HeaderMap,
     model: String,
-    /// Until when it is left alone, and why.
+    /// The time until which the server gets no requests, and the failure that caused it.
     rests: Mutex<Option<(Instant, Failure)>>,
 }
 
@@ -55,19 +54,19 @@ struct Item {
 }
 
 impl Embedder {
-    /// A model reached through `client`.
+    /// Returns an embedder reached through `client`.
     pub fn new(options: &Options, client: Client) -> Result<Embedder, OptionsError> {
         let (url, headers) = (options.url("/embeddings")?, options.headers(AUTHORIZATION, "Bearer ")?);
         let (model, rests) = (options.model.clone(), Mutex::default());
         Ok(Embedder(Arc::new(Inner { client, url, headers, model, rests })))
     }
 
-    /// What the provider calls the model: vectors of another cannot be compared.
+    /// Returns the provider's name of the model: vectors of different models cannot be compared.
     pub fn model(&self) -> &str {
         &self.0.model
     }
 
-    /// A vector for each text, of which there may be [`BATCH_MAX`].
+    /// Returns a vector for each text, of which there may be [`BATCH_MAX`].
     pub async fn embed(&self, texts: &[&str], within: Duration) -> Result<Vec<Vector>, Failure> {
         if let Some((until, why)) = &*self.rests()
             && Instant::now() < *until
@@ -107,7 +106,7 @@ impl Embedder {
     }
 }
 
-/// The vectors in the order of the texts, each made as long as 1.
+/// Returns the vectors in the order of the texts, each normalized to length 1.
 fn vectors(answer: Answer, wanted: usize) -> Result<Vec<Vector>, Failure> {
     let mut items: Vec<(usize, Vector)> = Vec::with_capacity(wanted);
     for (place, item) in answer.data.into_iter().enumerate() {

@@ -1,7 +1,6 @@
-//! A provider on a real socket that says what it is told to, byte by byte
-//! where that matters, keeps what it was sent, notices when the caller hangs
-//! up, and refuses what the real one refuses. It depends on nothing of ours,
-//! so that other tests and the bench can include this file.
+//! A scripted provider on a real socket. It sends its script, byte by byte where that matters, records
+//! the requests, notices when a caller closes the connection, and refuses what the real provider
+//! refuses. It depends on nothing of ours, so that other tests and the bench can include this file.
 
 #![allow(dead_code, missing_docs)]
 
@@ -25,15 +24,15 @@ use tokio::task::JoinHandle;
 /// One step of an answer.
 #[derive(Clone)]
 pub(crate) enum Step {
-    /// These bytes, as one chunk.
+    /// Sends these bytes as one chunk.
     Send(Vec<u8>),
-    /// Nothing until the gate is opened with `notify_one`.
+    /// Sends nothing until the gate is opened with `notify_one`.
     Wait(Arc<Notify>),
-    /// The connection breaks.
+    /// Breaks the connection.
     Break,
 }
 
-/// An answer of the script.
+/// A scripted answer.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -42,23 +41,23 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A stream of these bytes.
+    /// Returns a stream of these bytes.
     pub(crate) fn stream(bytes: impl Into<Vec<u8>>) -> Answer {
         Answer::new(200, "text/event-stream", bytes)
     }
 
-    /// A stream of these events.
+    /// Returns a stream of these events.
     pub(crate) fn events(events: &[Value]) -> Answer {
         Answer::stream(events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>())
     }
 
-    /// Any answer.
+    /// Returns an answer with this status, content type and body.
     pub(crate) fn new(status: u16, content_type: &str, bytes: impl Into<Vec<u8>>) -> Answer {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
         Answer { status, headers, steps: vec![Step::Send(bytes.into())] }
     }
 
-    /// A complaint.
+    /// Returns an error response.
     pub(crate) fn json(status: u16, complaint: &Value) -> Answer {
         Answer::new(status, "application/json", complaint.to_string())
     }
@@ -74,21 +73,21 @@ impl Answer {
     }
 }
 
-/// What a provider insists on.
+/// The rules that a provider's requests must follow.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules {
-    /// What a client takes as `base_url`, after the host.
+    /// The path of the client's `base_url`, after the host.
     pub(crate) base: &'static str,
-    /// What is asked for, after the host.
+    /// The path of the request, after the host.
     pub(crate) path: &'static str,
-    /// Why it would refuse a request, in its own form.
+    /// Returns the provider's error response for a request that it would refuse.
     pub(crate) refusal: fn(&HeaderMap, &Value) -> Option<Answer>,
 }
 
 #[derive(Default)]
 struct Script {
     answers: VecDeque<Answer>,
-    /// What is said when the script is empty.
+    /// The answer when the script is empty.
     otherwise: Option<Answer>,
     requests: Vec<(HeaderMap, Bytes)>,
     callers: HashSet<SocketAddr>,
@@ -124,7 +123,7 @@ impl Fake {
         Ok(Fake { address, stage, server })
     }
 
-    /// What a client takes as `base_url`.
+    /// Returns the client's `base_url`.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}{}", self.address, self.stage.rules.base)
     }
@@ -134,32 +133,32 @@ impl Fake {
         self.stage.script().answers.push_back(answer);
     }
 
-    /// What is answered when the script is empty.
+    /// Sets the answer for when the script is empty.
     pub(crate) fn otherwise(&self, answer: Answer) {
         self.stage.script().otherwise = Some(answer);
     }
 
-    /// The bodies received, the refused ones included.
+    /// Returns the bodies received, the refused ones included.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.bodies().iter().map(|body| serde_json::from_slice(body).unwrap_or_default()).collect()
     }
 
-    /// The same, byte for byte.
+    /// Returns the bodies received, byte for byte.
     pub(crate) fn bodies(&self) -> Vec<Bytes> {
         self.stage.script().requests.iter().map(|(_, body)| body.clone()).collect()
     }
 
-    /// The headers received.
+    /// Returns the headers received.
     pub(crate) fn headers(&self) -> Vec<HeaderMap> {
         self.stage.script().requests.iter().map(|(headers, _)| headers.clone()).collect()
     }
 
-    /// How many connections requests came through.
+    /// Returns the number of connections that requests came through.
     pub(crate) fn connections(&self) -> usize {
         self.stage.script().callers.len()
     }
 
-    /// Waits until callers have hung up on this many answers.
+    /// Waits until callers have closed the connection during this many answers.
     pub(crate) async fn hung_up(&self, count: usize) {
         let mut hang_ups = self.stage.hang_ups.subscribe();
         // The sender lives as long as we do.
@@ -218,7 +217,7 @@ async fn step((mut steps, mut open): Playing) -> Option<(io::Result<Bytes>, Play
             Some(Step::Send(bytes)) => return Some((Ok(bytes.into()), (steps, open))),
             Some(Step::Wait(gate)) => gate.notified().await,
             Some(Step::Break) => {
-                // What was sent before leaves the server only when we pause.
+                // Earlier chunks leave the server only when this task yields.
                 tokio::task::yield_now().await;
                 open.ended = true;
                 return Some((Err(io::ErrorKind::ConnectionReset.into()), (steps, open)));
@@ -231,7 +230,7 @@ async fn step((mut steps, mut open): Playing) -> Option<(io::Result<Bytes>, Play
     }
 }
 
-/// An answer being sent; dropped before its end, somebody hung up.
+/// An answer being sent; if it is dropped before its end, the caller closed the connection.
 struct Open {
     stage: Arc<Stage>,
     ended: bool,
@@ -245,18 +244,18 @@ impl Drop for Open {
     }
 }
 
-/// Whether this is a name every provider takes for a tool.
+/// Returns whether every provider accepts this name for a tool.
 pub(crate) fn is_name(name: Option<&Value>) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     name.and_then(Value::as_str).is_some_and(|name| (1..=64).contains(&name.len()) && name.bytes().all(legal))
 }
 
-/// The list at this place, or nothing.
+/// Returns the list at this pointer, or an empty one.
 pub(crate) fn list<'a>(json: &'a Value, pointer: &str) -> &'a [Value] {
     json.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The text in this field, or nothing.
+/// Returns the text in this field, or an empty one.
 pub(crate) fn text<'a>(json: &'a Value, field: &str) -> &'a str {
     json.get(field).and_then(Value::as_str).unwrap_or_default()
 }

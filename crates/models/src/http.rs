@@ -1,4 +1,5 @@
-//! The HTTP every model shares: one answer read piece by piece with a limit on waiting and on size, and what went wrong as a [`Failure`].
+//! The HTTP that all models share: one answer read piece by piece,
+//! with limits on waiting and on size, and errors as a [`Failure`].
 
 use std::error::Error;
 use std::future::Future;
@@ -8,21 +9,21 @@ use consort_core::message::{Failure, FailureKind};
 use reqwest::{Client, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes of one answer with everything around it: an event of a few hundred
-/// bytes may hold a single word.
+/// The maximum size of a whole response body in bytes: an
+/// event of a few hundred bytes may hold a single word.
 const BODY_MAX: usize = 512 * 1024 * 1024;
-/// How long the end of a body is waited for after all of the answer has come,
-/// so that its connection can serve the next call.
+/// The time to wait for the end of a body after the whole answer
+/// has arrived, so that its connection can serve the next call.
 const END_GRACE: Duration = Duration::from_millis(100);
-/// The longest wait that is meant as a limit.
+/// The longest wait that is treated as a limit.
 const WAIT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How long a call may keep us waiting.
+/// The limits on the duration of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Until the first byte, and then between any two.
+    /// The limit until the first byte, and then between any two.
     pub(super) idle: Duration,
-    /// For the whole call.
+    /// The limit for the whole call.
     pub(super) whole: Option<Duration>,
 }
 
@@ -43,12 +44,12 @@ impl Body {
         Ok(Body { response, idle: patience.idle, deadline, whole, received: 0 })
     }
 
-    /// The status and headers.
+    /// Returns the response's status and headers.
     pub(super) fn head(&self) -> &Response {
         &self.response
     }
 
-    /// Appends what comes next and says how much it was; 0 at the end.
+    /// Appends the next bytes and returns their number; 0 at the end.
     pub(super) async fn read(&mut self, inbox: &mut Vec<u8>) -> Result<usize, Failure> {
         loop {
             let Some(chunk) = in_time(self.response.chunk(), self.deadline, self.whole).await? else { return Ok(0) };
@@ -64,14 +65,14 @@ impl Body {
         }
     }
 
-    /// Reads up to `max` bytes of what is left, or as much of it as comes.
+    /// Reads up to `max` bytes of the rest, or as much of it as arrives.
     pub(super) async fn read_some(&mut self, max: usize) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < max && matches!(self.read(&mut body).await, Ok(length) if length > 0) {}
         body
     }
 
-    /// Waits briefly for the end after everything of interest has come.
+    /// Waits briefly for the end after everything of interest has arrived.
     pub(super) async fn end(mut self) {
         (self.deadline, self.idle) = (after(END_GRACE), Duration::ZERO);
         let mut ignored = Vec::new();
@@ -94,7 +95,7 @@ async fn in_time<T>(
     }
 }
 
-/// What the client reports, and about which server.
+/// Returns the failure for an error of the client, with the server's address.
 fn broken(error: reqwest::Error) -> Failure {
     let kind = if error.is_timeout() {
         FailureKind::Timeout
@@ -113,14 +114,14 @@ fn broken(error: reqwest::Error) -> Failure {
         source = cause.source();
     }
     let reason = match causes.last() {
-        // The causes above it only say that there is one.
+        // The errors above it only say that there is a cause.
         Some(last) if unreachable => last.clone(),
         _ => std::iter::once(error.to_string()).chain(causes).collect::<Vec<_>>().join(": "),
     };
     failure(kind, format!("{server}{reason}"))
 }
 
-/// The address without what may be secret: a password, or a key in its query.
+/// Returns the address without possible secrets: a password, or a key in its query.
 fn named(url: &reqwest::Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -129,7 +130,7 @@ fn named(url: &reqwest::Url) -> String {
     format!("{url}: ")
 }
 
-/// A failure nobody was charged for.
+/// Returns a failure that was not charged for.
 pub(super) fn failure(kind: FailureKind, message: String) -> Failure {
     Failure { kind, message, retry_after_ms: None, status: None, charged: false }
 }

@@ -45,43 +45,43 @@ use consort_core::message::{Failure, Message, Reply, Usage};
 use consort_core::model_options::ModelOptions;
 use futures::stream::BoxStream;
 
-/// One question.
+/// One request to a model.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The run that asks.
+    /// The run that makes the request.
     pub run: Arc<str>,
-    /// The turn that asks.
+    /// The conversation that makes the request.
     pub turn: Id,
     /// The task's name, for scripts and traces.
     pub task: Arc<str>,
-    /// The how-manieth question of the turn, from 0.
+    /// The round of the conversation, from 0.
     pub round: u32,
-    /// The how-manieth attempt at this question, from 0.
+    /// The attempt at this request, from 0.
     pub attempt: u32,
     /// The conversation so far.
     pub messages: Arc<Vec<Message>>,
-    /// The tools that may be called; none in a turn's last round.
+    /// The tools that may be called; none in the last round.
     pub tools: Arc<[Arc<ToolInfo>]>,
-    /// Tokens the answer may have at most.
+    /// The maximum number of tokens of the answer.
     pub max_output_tokens: u64,
-    /// How it is to answer.
+    /// The options of the answer, such as its temperature.
     pub options: ModelOptions,
 }
 
 /// A part of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// Words as they come, for people who watch; never stored.
+    /// Text as it arrives, for people who watch; never stored.
     Delta(String),
-    /// Thoughts as they come, likewise.
+    /// Thinking as it arrives, likewise never stored.
     Thinking(String),
-    /// The whole reply and what it used, if the provider said; nothing follows.
+    /// The whole reply and its usage, if the provider reported it; nothing follows.
     Done(Reply, Option<Usage>),
 }
 
-/// Answers conversations.
+/// A language model that answers conversations.
 pub trait Model: Send + Sync + 'static {
-    /// Asks once, without retrying. Dropping the stream ends the call at the
-    /// provider too. A stream that ends without `Done` was cut.
+    /// Sends one request, without retrying. Dropping the stream ends the
+    /// call at the provider too. A stream that ends without `Done` was cut.
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>>;
 }

@@ -1,8 +1,7 @@
-//! Tool names as every provider allows them: 1 to 64 of `A-Z a-z 0-9 _ -`, a
-//! letter or `_` first. A legal name stays as it is. Any other is escaped,
-//! `net.find` becomes `net_x2E_find`; where that grows too long, its beginning
-//! and a digest of the whole stand for it. The three forms never meet, so no
-//! two names do.
+//! Tool names as every provider allows them: 1 to 64 of `A-Z a-z 0-9 _ -`, a letter or
+//! `_` first. A legal name stays as it is. Any other is escaped, `net.find` becomes
+//! `net_x2E_find`; where that grows too long, its beginning and a digest of the whole
+//! replace it. The three forms never overlap, so no two names get the same spelling.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,13 +10,13 @@ use std::sync::Arc;
 use consort_core::catalog::ToolInfo;
 use sha2::{Digest, Sha256};
 
-/// Characters a provider accepts in a name.
+/// The maximum length of a name that all providers accept, in characters.
 const LENGTH_MAX: usize = 64;
-/// Bytes of a digest: enough that nobody finds a second name for one.
+/// The number of bytes of a digest: enough that a second name with the same digest cannot be found.
 const DIGEST_BYTES: usize = 12;
 const DIGEST_MARK: &str = "_h";
 
-/// The provider's spelling of `name`.
+/// Returns the provider's spelling of `name`.
 pub fn encode(name: &str) -> Cow<'_, str> {
     let legal = name.starts_with(is_first) && name.len() <= LENGTH_MAX && name.bytes().all(is_legal);
     if legal && !has_escape(name) && !is_digest(name) {
@@ -30,8 +29,8 @@ pub fn encode(name: &str) -> Cow<'_, str> {
     Cow::Owned(if plain { escaped } else { digest(name) })
 }
 
-/// The name among `tools` that is spelled `spelling`; a name nobody offered
-/// stays as the model wrote it.
+/// Returns the name among `tools` that is spelled `spelling`; the
+/// name of a tool that was not offered stays as the model wrote it.
 pub fn decode(spelling: &str, tools: &[Arc<ToolInfo>]) -> String {
     let meant = tools.iter().find(|tool| encode(&tool.name) == spelling);
     meant.map_or(spelling, |tool| &tool.name).to_owned()
@@ -96,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// Names built from the pieces that could confuse the spelling.
+    /// Returns names built from the pieces that could confuse the spelling.
     fn name() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             Just("_x".to_owned()),

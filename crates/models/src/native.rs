@@ -1,12 +1,12 @@
-//! JSON that is sent back as it came: a provider's own form of a part, with
-//! the words put back in, and the arguments a model wrote.
+//! JSON that is sent back as it came: a provider's own form of a part,
+//! with the text put back in, and the arguments that a model wrote.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// A provider's own JSON. What the portable form holds already is not stored
-/// twice: `field` is written with `filling` in place of what stands there.
+/// A provider's own JSON. Values that the portable form already holds are not
+/// stored twice: `field` is written with `filling` in place of the stored value.
 pub(super) struct Native<'a, T> {
     pub(super) json: &'a Map<String, Value>,
     pub(super) field: &'static str,
@@ -27,23 +27,23 @@ impl<T: Serialize> Serialize for Native<'_, T> {
     }
 }
 
-/// A call's arguments where a JSON object must stand.
+/// A call's arguments where the API requires a JSON object.
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(super) enum Arguments<'a> {
-    /// As the model wrote them.
+    /// The arguments as the model wrote them.
     Written(&'a RawValue),
-    /// None.
+    /// No arguments.
     None {},
-    /// They are no object: the model sees what it wrote instead.
+    /// The arguments are no object: the model gets back its own text instead.
     Unreadable {
-        /// What it wrote.
+        /// The text that the model wrote.
         unreadable: &'a str,
     },
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads what the model wrote.
+    /// Parses the arguments that the model wrote.
     pub(super) fn of(written: &'a str) -> Arguments<'a> {
         match serde_json::from_str::<&RawValue>(written) {
             Ok(json) if json.get().starts_with('{') => Arguments::Written(json),

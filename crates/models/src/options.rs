@@ -1,4 +1,4 @@
-//! Where a model is and how to reach it, the same for every wire.
+//! The address of a model and the options of its connection, the same for every wire.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,35 +9,35 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::extra::Extra;
 
-/// Where the model is and how to talk to it.
+/// The address of a model and the options of its connection.
 #[derive(Clone, PartialEq)]
 pub struct Options {
     /// The server's address, as the provider's own clients take it: with `/v1`
     /// for OpenAI, without for the others.
     pub base_url: String,
-    /// The key, where the server wants one.
+    /// The API key, where the server requires one.
     pub api_key: Option<String>,
-    /// The model's name on the server.
+    /// The name of the model on the server.
     pub model: String,
-    /// Whether it may ask for several calls at once, where it can be told.
+    /// Whether the model may make several calls at once, where the API has a setting for it.
     pub parallel_tool_calls: bool,
-    /// How long the server may be silent.
+    /// The maximum time between two bytes of the server.
     pub timeout: Duration,
-    /// How long a whole call may take, if there is a limit.
+    /// The maximum duration of a whole call, if there is a limit.
     pub call_timeout: Option<Duration>,
-    /// Sent along with every request.
+    /// The headers sent with every request.
     pub headers: Headers,
-    /// Added to the body of every request.
+    /// The fields added to the body of every request.
     pub extra: Extra,
 }
 
-/// Why options cannot be used.
+/// The reason why options cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("base_url is not an http or https address")]
     BaseUrl,
-    /// The key holds characters that no header may.
+    /// The key has characters that no header may contain.
     #[error("api_key holds characters that cannot be sent")]
     ApiKey,
 }
@@ -46,7 +46,7 @@ impl Options {
     /// How long a server may be silent, unless told.
     pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// A model on a server that wants no key.
+    /// Returns the options of a model on a server that requires no key.
     pub fn new(base_url: &str, model: &str) -> Options {
         Options {
             base_url: base_url.to_owned(),
@@ -60,14 +60,14 @@ impl Options {
         }
     }
 
-    /// The address of `path` on the server.
+    /// Returns the address of `path` on the server.
     pub(super) fn url(&self, path: &str) -> Result<Url, OptionsError> {
         let url = format!("{}{path}", self.base_url.trim().trim_end_matches('/'));
         let url = Url::parse(&url).map_err(|_| OptionsError::BaseUrl)?;
         if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(OptionsError::BaseUrl) }
     }
 
-    /// The headers of every request: what is sent, and the key after `lead`.
+    /// Returns the headers of every request: the configured ones, and the key after `lead`.
     pub(super) fn headers(&self, key_header: HeaderName, lead: &str) -> Result<HeaderMap, OptionsError> {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         if let Some(key) = self.key() {
@@ -81,7 +81,7 @@ impl Options {
         Ok(headers)
     }
 
-    /// The key, if there is one.
+    /// Returns the key, if there is one.
     pub(super) fn key(&self) -> Option<&str> {
         self.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty())
     }

@@ -1,6 +1,5 @@
-//! Calls and their results as every provider wants them: each id once, every
-//! call answered before anybody else speaks, in the order of the calls, and no
-//! result without a call.
+//! Pairs calls and their results as every provider wants them: each id once, every call
+//! answered before the next message, in the order of the calls, and no result without a call.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,13 +13,13 @@ const NO_RESULT: &str = "This call has no result: it was stopped before it answe
 pub(super) struct Ids<'a>(HashSet<Cow<'a, str>>);
 
 impl<'a> Ids<'a> {
-    /// Those of the calls in these messages.
+    /// Returns the ids of the calls in these messages.
     pub(super) fn of(messages: &'a [Message]) -> Ids<'a> {
         let replies = messages.iter().filter_map(reply);
         Ids(replies.flat_map(|reply| reply.calls()).map(|call| Cow::Borrowed(call.provider_id.as_str())).collect())
     }
 
-    /// An id for one more call: its own if that is new and `fits`, or a new one.
+    /// Returns an id for one more call: its own if that is new and `fits`, or a new one.
     pub(super) fn claim(&mut self, id: Cow<'a, str>, fits: impl Fn(&str) -> bool) -> Cow<'a, str> {
         let is_free = !id.is_empty() && fits(&id) && !self.0.contains(&id);
         let id = if is_free { id } else { self.mint().into() };
@@ -28,7 +27,7 @@ impl<'a> Ids<'a> {
         id
     }
 
-    /// The first `call_<n>` nobody has, from the number of ids on.
+    /// Returns the first unused `call_<n>`, counting from the number of ids.
     fn mint(&self) -> String {
         let mut number = self.0.len();
         loop {
@@ -48,33 +47,32 @@ fn reply(message: &Message) -> Option<&Reply> {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told<'a> {
     pub(super) text: &'a str,
     pub(super) is_error: bool,
 }
 
-/// The calls of the last reply, until somebody else speaks; `T` is how a wire
-/// refers to one.
+/// The calls of the last reply, until the next message; `T` is a wire's reference to a call.
 pub(super) struct Open<'a, T> {
     calls: Vec<(&'a str, T, Option<Told<'a>>)>,
-    /// Results nobody asked for, in words.
+    /// Results without a call, as text.
     strays: Vec<String>,
 }
 
 impl<'a, T> Open<'a, T> {
-    /// No calls.
+    /// Returns an empty list of calls.
     pub(super) fn new() -> Open<'a, T> {
         Open { calls: Vec::new(), strays: Vec::new() }
     }
 
-    /// A call that came as `id` and is sent as `sent`.
+    /// Adds a call that came as `id` and is sent as `sent`.
     pub(super) fn call(&mut self, id: &'a str, sent: T) {
         self.calls.push((id, sent, None));
     }
 
-    /// What the call `id` of the tool `name` came to.
+    /// Records the result of the call `id` of the tool `name`.
     pub(super) fn result(&mut self, id: &str, name: &str, told: Told<'a>) {
         match self.calls.iter_mut().find(|(asked, _, result)| *asked == id && result.is_none()) {
             Some((_, _, result)) => *result = Some(told),
@@ -82,13 +80,13 @@ impl<'a, T> Open<'a, T> {
         }
     }
 
-    /// Every open call with its result, the missing ones made up.
+    /// Returns every open call with its result, or with a placeholder where it is missing.
     pub(super) fn settle(&mut self) -> impl Iterator<Item = (T, Told<'a>)> {
         let missing = Told { text: NO_RESULT, is_error: true };
         self.calls.drain(..).map(move |(_, sent, told)| (sent, told.unwrap_or(missing)))
     }
 
-    /// The results nobody asked for, to be said once the calls are settled.
+    /// Returns the results without a call, to be sent as text after the calls are settled.
     pub(super) fn strays(&mut self) -> impl Iterator<Item = String> {
         self.strays.drain(..)
     }

@@ -1,5 +1,5 @@
-//! What scripted models and scripted tools share: gates, where a script waits
-//! until the test lets it go on, and a ledger of what happened, in order.
+//! The parts that scripted models and scripted tools share: gates, where a script
+//! waits until the test lets it go on, and a ledger of what happened, in order.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use tokio::sync::{Barrier, Notify, watch};
 /// A place where a script waits.
 #[derive(Clone, Debug)]
 pub enum Gate {
-    /// Until everybody the barrier counts has come.
+    /// A wait until all parties of the barrier have arrived.
     Barrier(Arc<Barrier>),
-    /// Until it is notified.
+    /// A wait until it is notified.
     Notify(Arc<Notify>),
 }
 
 impl Gate {
-    /// Waits here.
+    /// Waits at the gate.
     pub async fn pass(&self) {
         match self {
             Gate::Barrier(barrier) => {
@@ -54,7 +54,7 @@ impl<E: Clone> Ledger<E> {
         self.0.send_modify(|entries| entries.push(entry));
     }
 
-    /// The entries so far.
+    /// Returns the entries so far.
     pub fn entries(&self) -> Vec<E> {
         self.0.borrow().clone()
     }
@@ -67,8 +67,8 @@ impl<E: Clone> Ledger<E> {
         let _enough = entries.wait_for(enough).await;
     }
 
-    /// The most that were open at the same time, where `step` says whether an
-    /// entry opens something (+1) or closes it (-1).
+    /// Returns the maximum that were open at the same time, where `step`
+    /// says whether an entry opens something (+1) or closes it (-1).
     pub fn most_open(&self, step: impl Fn(&E) -> i64) -> usize {
         let (mut open, mut most) = (0, 0);
         for entry in self.0.borrow().iter() {

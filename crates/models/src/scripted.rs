@@ -1,8 +1,7 @@
-//! A model that reads its lines from a script and keeps a ledger. A line says
-//! in order what happens on the stream; lines are found by place, not by
-//! order, so parallel turns, retries and restarts get the lines meant for
-//! them: place `1.0` is round 0 of task 1, `1.0.0.0` is round 0 of the subtask
-//! started by call `1.0.0`.
+//! A model that replies from a script and writes a ledger. A script line says in
+//! order what happens on the stream; lines are found by place, not by order, so
+//! parallel tasks, retries and restarts get the lines meant for them: place `1.0` is
+//! round 0 of task 1, `1.0.0.0` is round 0 of the subtask started by call `1.0.0`.
 
 mod line;
 
@@ -28,7 +27,7 @@ pub struct ScriptedModel {
     ledger: Ledger<Entry>,
 }
 
-/// A rule, in a run, at a place: what is counted for `Line::fails`.
+/// A rule, a run and a place: the key by which uses are counted for `Line::fails`.
 type Said = (usize, Arc<str>, String);
 
 #[derive(Clone)]
@@ -37,7 +36,7 @@ struct Rule {
     line: Line,
 }
 
-/// When a line is said. The first kind that has a match wins.
+/// The condition of a script line. The first kind that has a match wins.
 #[derive(Clone)]
 enum When {
     At(String),
@@ -49,81 +48,81 @@ enum When {
 /// One line of the ledger.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What happened.
+    /// The kind of the event.
     pub what: What,
-    /// Where: turn and round.
+    /// The place: task and round.
     pub place: String,
-    /// The whole question.
+    /// The whole request.
     pub ask: Ask,
 }
 
-/// What happened to a question.
+/// An event in the life of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It was asked.
+    /// The request was made.
     Asked,
-    /// It was answered to the end.
+    /// The request was answered to the end.
     Answered,
     /// The stream failed, or was cut.
     Failed,
-    /// Whoever asked stopped listening.
+    /// The caller dropped the stream.
     Dropped,
 }
 
 impl ScriptedModel {
-    /// A model without lines, which refuses every question.
+    /// Returns a model without lines, which refuses every request.
     pub fn new() -> ScriptedModel {
         ScriptedModel::default()
     }
 
-    /// At `place` the model says this line.
+    /// Plays this line at `place`.
     pub fn at(self, place: &str, line: Line) -> Self {
         self.with(When::At(place.to_owned()), line)
     }
 
-    /// In this round of the task of this name the model says this line.
+    /// Plays this line in this round of the task of this name.
     pub fn in_task(self, task: &str, round: u32, line: Line) -> Self {
         self.with(When::Task(task.to_owned(), round), line)
     }
 
-    /// When the question is like this the model says this line.
+    /// Plays this line for a request that satisfies the predicate.
     pub fn when(self, like_this: impl Fn(&Ask) -> bool + Send + Sync + 'static, line: Line) -> Self {
         self.with(When::Matching(Arc::new(like_this)), line)
     }
 
-    /// Where nothing else fits the model says this line.
+    /// Plays this line where no other rule matches.
     pub fn otherwise(self, line: Line) -> Self {
         self.with(When::Otherwise, line)
     }
 
-    /// At `place` the model answers with `text`.
+    /// Answers with `text` at `place`.
     pub fn says(self, place: &str, text: &str) -> Self {
         self.at(place, Line::new().says(text))
     }
 
-    /// At `place` the model calls a tool.
+    /// Calls a tool at `place`.
     pub fn calls(self, place: &str, tool: &str, args: &Value) -> Self {
         self.at(place, Line::new().calls(tool, args))
     }
 
-    /// What happened, in order and in short: `asked 1.0`, then `answered 1.0`,
-    /// `failed 1.0` or `dropped 1.0`.
+    /// Returns the events in order, in short form: `asked 1.0`,
+    /// then `answered 1.0`, `failed 1.0` or `dropped 1.0`.
     pub fn ledger(&self) -> Vec<String> {
         self.ledger.entries().iter().map(|entry| format!("{} {}", entry.what.word(), entry.place)).collect()
     }
 
-    /// What happened, in order.
+    /// Returns the events in order.
     pub fn entries(&self) -> Vec<Entry> {
         self.ledger.entries()
     }
 
-    /// The last question asked at `place`.
+    /// Returns the last request made at `place`.
     pub fn sent(&self, place: &str) -> Option<Ask> {
         let asked = |entry: &Entry| entry.what == What::Asked && entry.place == place;
         self.ledger.entries().into_iter().rfind(asked).map(|entry| entry.ask)
     }
 
-    /// How many questions were under way at the same time at most.
+    /// Returns the maximum number of requests under way at the same time.
     pub fn in_flight_max(&self) -> usize {
         self.ledger.most_open(|entry| match entry.what {
             What::Asked => 1,
@@ -131,7 +130,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Waits until this has happened at `place`.
+    /// Waits until this event has happened at `place`.
     pub async fn until(&self, what: What, place: &str) {
         self.ledger.until(1, |entry| entry.what == what && entry.place == place).await;
     }
@@ -141,7 +140,7 @@ impl ScriptedModel {
         self
     }
 
-    /// The first rule of the most particular kind that fits.
+    /// Returns the first rule of the most specific kind that matches.
     fn rule(&self, ask: &Ask, place: &str) -> Option<(usize, &Rule)> {
         let fits = |rule: &Rule| match &rule.when {
             When::At(at) => (at == place).then_some(0),
@@ -214,7 +213,7 @@ fn unscripted(place: &str) -> Failure {
     Failure { kind: FailureKind::Refused, message, retry_after_ms: None, status: None, charged: false }
 }
 
-/// A question under way; says in the ledger how it ended, whoever ends it.
+/// A request under way; writes its end to the ledger, however it ends.
 struct Open {
     place: String,
     ask: Ask,

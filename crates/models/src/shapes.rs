@@ -1,5 +1,5 @@
-//! What every wire must make of a stream: the same reply wherever its bytes
-//! are split, a failure where it is cut or damaged, and never a panic.
+//! Checks that every wire decodes a stream correctly: the same reply wherever
+//! its bytes are split, a failure where it is cut or damaged, and never a panic.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use super::answer::{Answer, Decoder, Whole};
 use super::conformance::{ask, deltas};
 use super::{Ask, Piece};
 
-/// What replies say they came through.
+/// The wire name in the decoded replies.
 const WIRE: &str = "wire";
 
 /// Makes a decoder of the wire.
 pub(crate) type Maker = fn() -> Box<dyn Decoder>;
 
-/// A stream and what it means.
+/// A stream and its expected result.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     pub(crate) stream: String,
@@ -25,17 +25,17 @@ pub(crate) struct Shape {
     pub(crate) usage: Option<Usage>,
 }
 
-/// Words and nothing else.
+/// Returns a text part.
 pub(crate) fn text(text: &str) -> Part {
     Part::Text { text: text.into(), native: None }
 }
 
-/// A call.
+/// Returns a call part.
 pub(crate) fn call(id: &str, tool: &str, args: &str, native: Option<Value>) -> Part {
     Part::Call(Call { provider_id: id.to_owned(), tool: tool.to_owned(), args: args.into(), native })
 }
 
-/// Checks everything.
+/// Runs all checks.
 pub(crate) fn holds(make: Maker, shapes: &[Shape]) {
     for shape in shapes {
         a_stream_is_the_same_reply_wherever_it_is_split(make, shape);
@@ -44,7 +44,7 @@ pub(crate) fn holds(make: Maker, shapes: &[Shape]) {
     }
 }
 
-/// Tries the wire with made-up streams: a failure says what it is.
+/// Feeds fuzzed streams to the wire: each ends once, and a failure has a message.
 pub(crate) fn survives(make: Maker, shapes: &[Shape]) {
     let (ask, examples) = (ask(), shapes.iter().map(|shape| shape.stream.as_str()).collect::<Vec<_>>());
     consort_fuzz::bytes(&examples, |bytes| {
@@ -56,7 +56,7 @@ pub(crate) fn survives(make: Maker, shapes: &[Shape]) {
     });
 }
 
-/// What is said when the bytes come in these chunks.
+/// Returns the decoded items when the bytes arrive in these chunks.
 fn decode(make: Maker, chunks: &[&[u8]], ask: &Ask) -> Vec<Result<Piece, Failure>> {
     let (mut said, mut answer) = (Vec::new(), Answer::new(make()));
     let mut ready = VecDeque::new();
@@ -123,8 +123,7 @@ fn a_damaged_field_never_does_worse_than_a_failure(make: Maker, shape: &Shape) {
     }
 }
 
-/// The value with each of its fields and items left out, or changed to
-/// something senseless, in turn.
+/// Returns copies of the value in which each field and item in turn is left out or replaced by nonsense.
 fn damaged(value: &Value) -> Vec<Value> {
     let mut variants = vec![json!(-7.5), json!({ "?": [null] }), json!(["?"]), json!("?"), Value::Null];
     match value {

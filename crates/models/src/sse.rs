@@ -1,23 +1,22 @@
-//! Server-sent events, read as they come. Bytes may be split anywhere; only
-//! the `data` of an event matters to us, so names, ids and comments are passed
-//! over.
+//! Parses server-sent events as they arrive. Bytes may be split anywhere; only
+//! the `data` of an event matters to us, so names, ids and comments are skipped.
 
 use std::io::BufRead;
 
-/// Bytes one event may have, so that a server cannot fill the memory.
+/// The maximum size of one event in bytes, so that a server cannot fill the memory.
 pub(super) const EVENT_MAX: usize = 8 * 1024 * 1024;
 
 /// An event longer than [`EVENT_MAX`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// The events in what has arrived so far.
+/// The events in the bytes that have arrived so far.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     buffer: Vec<u8>,
-    /// Where the line being read begins in the buffer.
+    /// The start of the current line in the buffer.
     line: usize,
-    /// How far that line has been searched for its end.
+    /// The position up to which that line has been searched for its end.
     searched: usize,
     data: Vec<u8>,
     /// Whether the last event was handed out, so that the next line begins a new one.
@@ -25,7 +24,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Where arriving bytes are appended.
+    /// Returns the buffer to which arriving bytes are appended.
     pub(super) fn inbox(&mut self) -> &mut Vec<u8> {
         self.buffer.drain(..self.line);
         self.searched -= self.line;
@@ -33,12 +32,12 @@ impl Events {
         &mut self.buffer
     }
 
-    /// What has arrived and is not part of a finished line.
+    /// Returns the bytes that are not part of a finished line.
     pub(super) fn rest(&self) -> &[u8] {
         self.buffer.get(self.line..).unwrap_or_default()
     }
 
-    /// The data of the next complete event.
+    /// Returns the data of the next complete event.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, TooLong> {
         while let Some(end) = self.line_end() {
             let line = self.buffer.get(self.line..end).unwrap_or_default();
@@ -67,7 +66,7 @@ impl Events {
         if self.rest().len() > EVENT_MAX { Err(TooLong) } else { Ok(None) }
     }
 
-    /// Where the line being read ends, if it has arrived.
+    /// Returns the end of the current line, if it has arrived.
     fn line_end(&self) -> Option<usize> {
         let mut unsearched = self.buffer.get(self.searched..).unwrap_or_default();
         // Reading from a slice cannot fail; it searches faster than a loop.

@@ -1,26 +1,26 @@
-//! A conversation in which two speak by turns, as some providers want it: what
-//! one says at once is one turn, and the user has the first and the last word.
+//! A conversation of alternating messages, as some providers want it: consecutive
+//! messages of one speaker are joined, and the user has the first and the last message.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// Said where the user must speak and has nothing to say.
+/// The text sent where the user must speak and has nothing to say.
 const NOTHING_TO_SAY: &str = "Go on.";
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     User,
     Model,
 }
 
-/// One speaker's turn, in blocks of a wire's own kind.
+/// The consecutive messages of one speaker, in blocks of a wire's own kind.
 pub(super) struct Turn<B> {
     pub(super) speaker: Speaker,
     pub(super) blocks: Vec<B>,
 }
 
 impl<B: Serialize> Turn<B> {
-    /// Writes it with a wire's own words for the model and for what is said.
+    /// Writes it with a wire's own names for the model's role and for the content.
     pub(super) fn write<S: Serializer>(
         &self,
         serializer: S,
@@ -38,16 +38,16 @@ impl<B: Serialize> Turn<B> {
     }
 }
 
-/// The turns so far.
+/// The messages so far, grouped by speaker.
 pub(super) struct Turns<B>(Vec<Turn<B>>);
 
 impl<B> Turns<B> {
-    /// Nobody has spoken.
+    /// Returns an empty conversation.
     pub(super) fn new() -> Turns<B> {
         Turns(Vec::new())
     }
 
-    /// Adds to the speaker's turn, or begins one.
+    /// Adds to the speaker's current message, or begins one.
     pub(super) fn say(&mut self, speaker: Speaker, block: B) {
         match self.0.last_mut() {
             Some(turn) if turn.speaker == speaker => turn.blocks.push(block),
@@ -55,7 +55,7 @@ impl<B> Turns<B> {
         }
     }
 
-    /// The whole conversation; `words` makes a block of words.
+    /// Returns the whole conversation; `words` makes a block of text.
     pub(super) fn finish(mut self, words: impl Fn(&'static str) -> B) -> Vec<Turn<B>> {
         if self.0.first().is_none_or(|turn| turn.speaker == Speaker::Model) {
             self.0.insert(0, Turn { speaker: Speaker::User, blocks: vec![words(NOTHING_TO_SAY)] });

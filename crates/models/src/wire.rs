@@ -1,6 +1,5 @@
-//! What every wire shares: an endpoint, and one call under way. A wire writes
-//! the request and reads the events of the answer; this file moves the bytes
-//! between them.
+//! The parts that all wires share: an endpoint, and one call under way. A wire writes the
+//! request and reads the events of the answer; this file moves the bytes between them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,23 +16,22 @@ use super::http::{self, Body, Patience};
 use super::options::Options;
 use super::{Ask, Piece, complaint};
 
-/// Bytes read of an answer that is a complaint.
+/// The maximum number of bytes read of an error response.
 const COMPLAINT_MAX: usize = 64 * 1024;
-/// Bytes of a complaint that are kept.
+/// The maximum number of bytes of an error message that are stored.
 const MESSAGE_MAX: usize = 2 * 1024;
-/// Bytes of a key that is no secret worth keeping out: a word like `x` is in
-/// every complaint.
+/// The length in bytes below which a key is not redacted: a word like `x` is in every error message.
 const KEY_MIN: usize = 6;
 
-/// What is particular to a provider's API.
+/// The parts that are specific to a provider's API.
 pub(super) trait Wire: Send + Sync + 'static {
-    /// The body of the request that puts `ask` to `endpoint`.
+    /// Writes the body of the request that sends `ask` to `endpoint`.
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>>;
 
-    /// What reads one answer.
+    /// Returns the decoder of one answer.
     fn decoder(&self) -> Box<dyn Decoder>;
 
-    /// Takes note of a refusal, perhaps to put the same question in other words.
+    /// Records a refusal, so that the same request may be sent in another form.
     fn learn(&self, _refusal: &str) {}
 }
 
@@ -43,8 +41,8 @@ pub(super) struct Endpoint {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) options: Options,
-    /// Where replies say they come from: what only their maker understands
-    /// goes back there and nowhere else.
+    /// The origin recorded in replies: parts that only their
+    /// provider understands are sent back to this origin only.
     pub(super) origin: String,
     pub(super) wire: Box<dyn Wire>,
 }
@@ -56,15 +54,15 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Puts a question.
+    /// Sends a request.
     pub(super) fn stream(self: &Arc<Self>, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         let call = Call { endpoint: self.clone(), ask, phase: Phase::Asking, ready: VecDeque::new() };
         let next = |mut call: Call| async move { Some((call.next().await?, call)) };
         stream::unfold(call, next).fuse().boxed()
     }
 
-    /// Asks, and asks again without what the server turns out not to know:
-    /// such a refusal is part of finding a common language, not an answer.
+    /// Sends the request, and sends it again without the features that the server turns
+    /// out not to support: such a refusal is part of the negotiation, not an answer.
     async fn open(&self, ask: &Ask) -> Result<Body, Failure> {
         let mut request = self.request(ask)?;
         loop {
@@ -105,8 +103,8 @@ impl Endpoint {
         Patience { idle: self.options.timeout, whole: self.options.call_timeout }
     }
 
-    /// A failure fit to be stored: servers repeat what they were sent, the key
-    /// included, and at any length.
+    /// Returns a failure fit to be stored: servers repeat what
+    /// they were sent, the key included, and at any length.
     fn fit_to_keep(&self, mut failure: Failure) -> Failure {
         if let Some(key) = self.options.key().filter(|key| key.len() >= KEY_MIN) {
             failure.message = failure.message.replace(key, "***");
@@ -126,14 +124,14 @@ struct Call {
     endpoint: Arc<Endpoint>,
     ask: Ask,
     phase: Phase,
-    /// Pieces read and not yet taken.
+    /// Pieces decoded and not yet taken.
     ready: VecDeque<Piece>,
 }
 
 enum Phase {
     Asking,
     Reading(Box<(Body, Answer)>),
-    /// Nothing follows but what is ready, and this.
+    /// Nothing follows but the pieces that are ready, and this failure.
     Ending(Option<Failure>),
 }
 
@@ -154,7 +152,7 @@ impl Call {
         }
     }
 
-    /// Reads until there is something to hand on, or nothing more.
+    /// Reads until a piece is ready, or until the end.
     async fn read(&mut self, mut reading: Box<(Body, Answer)>) -> Phase {
         let (body, answer) = &mut *reading;
         while self.ready.is_empty() && !answer.is_done() {
@@ -176,7 +174,7 @@ impl Call {
         self.finish(answer)
     }
 
-    /// The server has nothing more to say.
+    /// Handles the end of the server's response.
     fn end(&mut self, mut answer: Answer) -> Phase {
         match answer.end(&mut self.ready) {
             Ok(()) => self.finish(answer),
@@ -197,7 +195,7 @@ impl Call {
     }
 }
 
-/// An answer that had begun may cost.
+/// Ends the call with a failure, which counts as charged once the answer had begun.
 fn broken(failure: Failure, progress: Progress) -> Phase {
     Phase::Ending(Some(Failure { charged: progress >= Progress::Begun, ..failure }))
 }

@@ -1,5 +1,4 @@
-//! A wire in front of a fake of its provider: what the tests of every wire
-//! set up alike.
+//! A wire in front of a fake of its provider: the common setup of all wires' tests.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use super::conformance::{Scene, Set, all, ask, ask_on, conforms, reply};
 use super::fake::{Answer, Fake, Rules, Step};
 use super::{Ask, BodyShape, Model, Options};
 
-/// What every wire is given to show to its provider.
+/// The key that every wire sends to its provider.
 pub(crate) const KEY: &str = "sk-secret-0123456789";
 
 /// One wire and its provider.
@@ -22,15 +21,14 @@ pub(crate) const KEY: &str = "sk-secret-0123456789";
 pub(crate) struct Wired {
     pub(crate) rules: Rules,
     pub(crate) model: fn(Options) -> Arc<dyn Model>,
-    /// How the provider plays a scene; of those that are cut or held, the
-    /// words before that.
+    /// Returns the provider's answer for a scene; of those that are cut or held, the words before that.
     pub(crate) plays: fn(Scene) -> Answer,
-    /// A short answer, to its end.
+    /// Returns a short complete answer.
     pub(crate) hello: fn() -> Answer,
 }
 
 impl Wired {
-    /// The provider, saying this and then hello whenever it is asked.
+    /// Starts the provider, which plays this script and then answers every request with hello.
     pub(crate) async fn fake(self, script: impl IntoIterator<Item = Answer>) -> Fake {
         let fake = Fake::start(self.rules).await.unwrap();
         script.into_iter().for_each(|answer| fake.will(answer));
@@ -38,12 +36,12 @@ impl Wired {
         fake
     }
 
-    /// The wire in front of it.
+    /// Returns the wire in front of this provider.
     pub(crate) fn model(self, fake: &Fake) -> Arc<dyn Model> {
         (self.model)(options(fake))
     }
 
-    /// Checks what every model must do.
+    /// Runs the conformance suite.
     pub(crate) async fn conforms(self) {
         conforms(move |scene| self.set(scene)).await;
     }
@@ -62,20 +60,20 @@ impl Wired {
         .boxed()
     }
 
-    /// What is sent for these messages.
+    /// Returns the request body sent for these messages.
     pub(crate) async fn sent(self, messages: Vec<Message>) -> Value {
         self.asked(Ask { messages: Arc::new(messages), ..ask() }).await
     }
 
-    /// What is sent for this question.
+    /// Returns the request body sent for this request.
     pub(crate) async fn asked(self, ask: Ask) -> Value {
         let fake = self.fake([]).await;
         reply(&*self.model(&fake), ask).await;
         fake.requests().remove(0)
     }
 
-    /// What is sent with every option, and with fields and a header of a
-    /// configuration's own; a refusal must not repeat the credential in it.
+    /// Returns the request body sent with every option, and with configured extra
+    /// fields and a header; a refusal must not repeat the credential in it.
     pub(crate) async fn optional(self, shape: BodyShape) -> Value {
         let refusal = Answer::json(400, &json!({ "error": { "message": "bad token hush-hush" } }));
         let fake = self.fake([refusal]).await;
@@ -94,13 +92,13 @@ impl Wired {
         body
     }
 
-    /// What an answer comes to that must not be taken for one.
+    /// Returns the failure for a response that must not count as an answer.
     pub(crate) async fn failure(self, answer: Answer) -> Failure {
         let fake = self.fake([answer]).await;
         all(&*self.model(&fake), ask()).await.pop().unwrap().unwrap_err()
     }
 
-    /// The body of the question that follows these thoughts.
+    /// Returns the body of the request that follows these thoughts.
     pub(crate) async fn sent_back(self, thoughts: Answer) -> String {
         let fake = self.fake([thoughts]).await;
         let model = self.model(&fake);
@@ -109,7 +107,7 @@ impl Wired {
         String::from_utf8(fake.bodies()[1].to_vec()).unwrap()
     }
 
-    /// Lets the provider's own client look at a question, the one that follows
+    /// Lets the provider's own client check a request, the one that follows
     /// these thoughts, and the one that follows them from another model.
     pub(crate) async fn judged(self, api: &str, thoughts: Answer) {
         let fake = self.fake([thoughts]).await;
@@ -122,7 +120,7 @@ impl Wired {
     }
 }
 
-/// All options at once; a wire writes those its provider has words for.
+/// Returns all options at once; a wire writes those that its provider supports.
 pub(crate) fn every_option() -> ModelOptions {
     ModelOptions {
         temperature: Some(0.5),
@@ -144,32 +142,32 @@ pub(crate) fn assert_owned(path: &str, body: &Value, own: &[&str]) {
     }
 }
 
-/// How to reach the fake.
+/// Returns the options that reach the fake.
 pub(crate) fn options(fake: &Fake) -> Options {
     Options { api_key: Some(KEY.to_owned()), ..Options::new(&fake.base_url(), "m") }
 }
 
-/// What a model said over a wire.
+/// Returns a model's message that came over a wire.
 pub(crate) fn said(wire: &str, parts: Vec<Part>) -> Message {
     Message::Assistant(Arc::new(Reply { wire: wire.to_owned(), parts, stop: Stop::End }))
 }
 
-/// What a person said.
+/// Returns a user's message.
 pub(crate) fn user(text: &str) -> Message {
     Message::User { text: text.into() }
 }
 
-/// What always holds.
+/// Returns a system message.
 pub(crate) fn system(text: &str) -> Message {
     Message::System { text: text.into() }
 }
 
-/// A call in a reply.
+/// Returns a call in a reply.
 pub(crate) fn called(id: &str, tool: &str, args: &str) -> Part {
     Part::Call(Call { provider_id: id.into(), tool: tool.into(), args: args.into(), native: None })
 }
 
-/// Words in a reply.
+/// Returns a text in a reply.
 pub(crate) fn words(text: &str) -> Part {
     Part::Text { text: text.into(), native: None }
 }

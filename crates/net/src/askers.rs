@@ -1,6 +1,5 @@
-//! Who waits for what is done for peers. Nobody is left working for an ensemble
-//! that is gone: a request that nobody has waited for long enough is not wanted
-//! any more.
+//! Tracks who waits for the requests of peers. A request without a waiting requester for long
+//! enough is reported as abandoned, so that no work goes on for an ensemble that is gone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,21 +8,21 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// The requests somebody waits for, or did until lately.
+/// The requests that have a waiting requester, or had one until recently.
 #[derive(Default)]
 pub(crate) struct Askers {
     requests: Mutex<HashMap<String, Waiting>>,
-    /// Told when somebody has left.
+    /// Notified when a requester has left.
     left: Notify,
 }
 
 struct Waiting {
     askers: usize,
-    /// When it is not wanted any more, unless somebody asks for it again.
+    /// The time at which the request counts as abandoned, unless it is requested again.
     until: Option<Instant>,
 }
 
-/// Somebody who waits for a request until this is dropped.
+/// A requester that waits for a request until this is dropped.
 pub(crate) struct Asker {
     askers: Arc<Askers>,
     request: String,
@@ -32,8 +31,8 @@ pub(crate) struct Asker {
 }
 
 impl Askers {
-    /// Somebody waits for a request. When nobody does any more, it goes on for
-    /// so long; absent: to its end.
+    /// Registers a requester of a request. After the last one has
+    /// left, the request stays for `patience`; absent: to its end.
     pub(crate) fn join(self: &Arc<Askers>, request: &str, patience: Option<Duration>) -> Asker {
         let mut requests = self.requests();
         let waiting = requests.entry(request.to_owned()).or_insert(Waiting { askers: 0, until: None });
@@ -42,14 +41,14 @@ impl Askers {
         Asker { askers: self.clone(), request: request.to_owned(), patience, answered: false }
     }
 
-    /// A request that was under way before anybody could wait for it here.
+    /// Adds a request that was under way before anyone could wait for it here.
     pub(crate) fn found(&self, request: &str, patience: Duration) {
         let until = Some(Instant::now() + patience);
         self.requests().entry(request.to_owned()).or_insert(Waiting { askers: 0, until });
         self.left.notify_one();
     }
 
-    /// The requests nobody wants any more, once there are any.
+    /// Returns the abandoned requests, once there are any.
     pub(crate) async fn unwanted(&self) -> Vec<String> {
         loop {
             let first = self.requests().values().filter_map(|waiting| waiting.until).min();
@@ -75,7 +74,7 @@ impl Askers {
 }
 
 impl Asker {
-    /// The work has ended: nobody will have to wait for it again.
+    /// Marks the work as ended: no requester has to wait for it again.
     pub(crate) fn answered(mut self) {
         self.answered = true;
     }

@@ -1,6 +1,5 @@
-//! A tool of an ensemble that is not there. A new call fails in words; one that
-//! an owner of the run before this one had made waits for the ensemble to come
-//! back, and is asked about.
+//! A tool of an ensemble that is not connected. A new call fails with a message; a call that a
+//! previous owner of the run had made waits for the ensemble to come back, and is asked about.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use crate::courier::Wanted;
 use crate::network::Network;
 use crate::remote::{NetworkTool, TASK_TIMEOUT_MS};
 
-/// A tool that nobody shares just now.
+/// A tool whose ensemble is not connected.
 pub(crate) struct Away {
     network: Network,
     ensemble: String,
@@ -23,12 +22,12 @@ pub(crate) struct Away {
 }
 
 impl Away {
-    /// The tool of this name, of this ensemble.
+    /// Returns the tool of this name, of this ensemble.
     pub(crate) fn new(network: &Network, ensemble: &str, name: &str) -> Away {
         let info = ToolInfo::new(name, "A tool of another ensemble, which cannot be reached just now");
         let info = ToolInfo {
             permission: Permission::Network,
-            // What it turns out to be has a limit of its own.
+            // The tool that it turns out to be has a limit of its own.
             timeout_ms: 2 * TASK_TIMEOUT_MS,
             cancel: CancelClass::Finish,
             charged: true,
@@ -37,7 +36,7 @@ impl Away {
         Away { network: network.for_calls(), ensemble: ensemble.to_owned(), info: Arc::new(info) }
     }
 
-    /// Goes on with a call that was made before, once somebody is there who may know it.
+    /// Continues a call that was made before, once a peer is connected that may know it.
     async fn resume(&self, invocation: Invocation, effect: EffectClass) -> Answer {
         let (account, key) = (invocation.account.clone(), invocation.key.clone());
         let wanted = Wanted::new(&self.network, &self.ensemble, &key);

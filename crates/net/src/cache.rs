@@ -1,5 +1,5 @@
-//! Answers that may be given again: read when the asker says that an earlier
-//! one will do, written when it says for how long. Pure.
+//! A cache of answers: read when the requester accepts an
+//! earlier answer, written when it says for how long. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use consort_core::id::Millis;
 
 use crate::wire::{CachePolicy, Response, TaskRequest};
 
-/// Answers kept at once; the one kept longest goes first.
+/// The maximum number of cached answers; the oldest is removed first.
 const ANSWERS_MAX: usize = 1000;
 
 /// Answers by task and key.
@@ -26,13 +26,13 @@ struct Answer {
 }
 
 impl Cache {
-    /// An earlier answer, if one will do and is not too old.
+    /// Returns an earlier answer, if the request accepts one and it is not too old.
     pub(crate) fn find(&self, request: &TaskRequest, now: Millis) -> Option<Response> {
         let key = key(request).filter(|_| request.cache_policy == Some(CachePolicy::UseCached))?;
         self.answers.get(&key).filter(|answer| now < answer.until).map(|answer| answer.response.clone())
     }
 
-    /// Keeps an answer as long as the asker says, whatever it is.
+    /// Stores an answer for as long as the requester says, whatever its status.
     pub(crate) fn keep(&mut self, request: &TaskRequest, response: &Response, now: Millis) {
         let (Some(key), Some(age)) = (key(request), request.max_age) else { return };
         let until = now.saturating_add(u64::try_from(age.0.as_millis()).unwrap_or(u64::MAX));

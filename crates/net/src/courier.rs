@@ -1,6 +1,5 @@
-//! One request on its way: sent to the best provider, moved to the next when
-//! its effect allows, asked for again when the link comes back, withdrawn when
-//! nobody wants it any more.
+//! Delivers one request: it is sent to the best provider, moved to the next when its effect class
+//! allows, requested again when the link comes back, and withdrawn when it is no longer wanted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,24 +16,24 @@ use crate::network::{Network, Posted};
 use crate::wire::{Response, Status};
 use crate::work::Request;
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// Somebody answered.
+    /// A provider answered.
     Answered(Response),
-    /// It certainly was not done.
+    /// The request was certainly not performed.
     NotDone(String),
-    /// It may or may not have been done.
+    /// The request may or may not have been performed.
     InDoubt(String),
 }
 
-/// A request and whom it is for.
+/// A request and the context of its call.
 pub(crate) struct Courier<'a> {
-    /// The way.
+    /// The network on which the request is sent.
     pub(crate) network: &'a Network,
-    /// What doing it twice would mean.
+    /// The effect of performing the request twice.
     pub(crate) effect: EffectClass,
-    /// Who waits for it.
+    /// The account of the call that waits for it.
     pub(crate) account: &'a Account,
 }
 
@@ -47,12 +46,12 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// A request that this peer has, or may have.
+    /// Returns a request that this peer has, or may have.
     pub(crate) fn new(network: &'a Network, peer: &'a str, id: &'a str) -> Wanted<'a> {
         Wanted { network, peer, id, armed: true }
     }
 
-    /// It needs not be withdrawn.
+    /// Marks the request as complete: it need not be withdrawn.
     pub(crate) fn fulfilled(mut self) {
         self.armed = false;
     }
@@ -67,9 +66,9 @@ impl Drop for Wanted<'_> {
 }
 
 impl Courier<'_> {
-    /// Carries a request to one of the providers, the first one first. When the
-    /// run is to stop, whoever may be at it is told so, and this returns when
-    /// all of them have said what became of it.
+    /// Sends a request to one of the providers, the first one first. When
+    /// the run is to stop, every provider that may have started it is told
+    /// so, and this returns when all of them have reported the outcome.
     pub(crate) async fn carry(&self, request: Request, providers: VecDeque<Arc<str>>) -> Fate {
         let must_not_begin = |effect| effect == EffectClass::Once || self.account.is_stopped();
         if self.account.again.is_some_and(must_not_begin) {
@@ -87,7 +86,7 @@ impl Courier<'_> {
         last.map_or_else(nobody, |response| self.settled(response))
     }
 
-    /// Asks one provider after the other; `asked` are those that may have begun.
+    /// Asks one provider after the other; `asked` are those that may have started the request.
     async fn convey(&self, request: &Request, mut providers: VecDeque<Arc<str>>, asked: &mut Vec<Arc<str>>) -> Fate {
         let mut trouble = "nobody shares it".to_owned();
         while let Some(peer) = providers.pop_front() {
@@ -117,7 +116,7 @@ impl Courier<'_> {
         Fate::NotDone(trouble)
     }
 
-    /// Sends a request over the link there is and waits for the answer.
+    /// Sends a request over the existing link and waits for the answer.
     async fn deliver(&self, peer: &str, request: &Request) -> Fate {
         let Posted { outbox, parcel, answer, mut left } = match self.network.post(peer, request, self.account) {
             Ok(posted) => posted,
@@ -133,20 +132,19 @@ impl Courier<'_> {
         }
     }
 
-    /// Waits for a peer to come back and asks what became of a request it may have.
+    /// Waits for a peer to come back and asks for the outcome of a request that it may have.
     async fn resume(&self, peer: &str, request: &Request) -> Fate {
         let again = match self.effect {
             EffectClass::Read | EffectClass::Idempotent => request.clone(),
-            // Whoever does not know it must not begin it: it may have been done and forgotten.
+            // A peer that does not know the request must not start it: it may have been done and forgotten.
             EffectClass::Once => request.clone().resumed(),
         };
         let answer = self.insist(peer, &again, self.network.options().patience()).await;
         answer.map_or_else(|| self.lost(peer), |response| self.settled(response))
     }
 
-    /// Asks everybody who may have a request from an owner of the run before
-    /// this one, and takes the first answer that says what became of it. When
-    /// the run is to stop they are told so first.
+    /// Asks every peer that may have a request from a previous owner of the run, and takes the
+    /// first answer that tells its outcome. When the run is to stop, the peers are told so first.
     async fn recall(&self, request: &Request, providers: &VecDeque<Arc<str>>) -> Fate {
         tokio::select! {
             biased;
@@ -172,8 +170,8 @@ impl Courier<'_> {
         best.map_or_else(nobody, |response| self.settled(response))
     }
 
-    /// Asks a peer, whenever it is there, until it answers; none when it stayed
-    /// away for too long. However long the work takes, it is waited for.
+    /// Asks a peer, whenever it is connected, until it answers; none when it stayed
+    /// away for too long. The duration of the work itself is not limited here.
     async fn insist(&self, peer: &str, request: &Request, patience: Duration) -> Option<Response> {
         let wanted = Wanted::new(self.network, peer, request.id());
         let mut changes = self.network.changes();
@@ -191,8 +189,8 @@ impl Courier<'_> {
         }
     }
 
-    /// What the answer to a request that was sent before means: it may have
-    /// been done, although it is turned down now.
+    /// Returns the outcome for the answer to a request that was sent
+    /// before: it may have been performed, although it is rejected now.
     fn settled(&self, response: Response) -> Fate {
         match response.status {
             Status::Rejected => self.in_doubt(response.error.unwrap_or_default()),
@@ -200,7 +198,7 @@ impl Courier<'_> {
         }
     }
 
-    /// Nobody said what became of a request.
+    /// Returns the outcome of a request whose peer did not come back.
     fn lost(&self, peer: &str) -> Fate {
         self.in_doubt(format!("the connection to {peer} broke before it answered, and did not come back in time"))
     }
@@ -213,8 +211,8 @@ impl Courier<'_> {
     }
 }
 
-/// Whether an answer says what became of a request: of one that was sent
-/// before, "not known here" and "not now" do not.
+/// Returns whether an answer tells the outcome of a request: for
+/// one that was sent before, "not known here" and "not now" do not.
 fn is_certain(response: &Response) -> bool {
     match response.status {
         Status::Completed => true,

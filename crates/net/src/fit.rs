@@ -1,12 +1,12 @@
-//! Frames no larger than the other side takes: one that is would break the
-//! link for everybody. An answer is shortened, and says so; a list is cut.
+//! Keeps frames within the size that the other side accepts: a larger one would break the
+//! link for all its users. An answer is shortened, with a note that says so; a list is cut.
 
 use crate::wire::{Capability, Frame, Response};
 
-/// Bytes kept free for what is said about what was left out.
+/// The number of bytes reserved for the note about what was left out.
 const NOTE: usize = 256;
 
-/// The frame as a text that fits, or in words why there is none.
+/// Returns the frame as a text that fits; the error says why there is none.
 pub(crate) fn fit(frame: Frame, max: usize) -> Result<String, String> {
     let text = frame.text();
     if text.len() <= max {
@@ -39,7 +39,7 @@ fn too_large(len: usize, max: usize) -> String {
     format!("it has {len} bytes, and one frame may have {max}")
 }
 
-/// As many as fit into so many bytes.
+/// Returns as many capabilities as fit into so many bytes.
 pub(crate) fn listed(capabilities: Vec<Capability>, max: usize) -> Vec<Capability> {
     let mut left = max;
     let fits = |capability: &Capability| {
@@ -54,7 +54,7 @@ pub(crate) fn listed(capabilities: Vec<Capability>, max: usize) -> Vec<Capabilit
     capabilities.into_iter().take(count).collect()
 }
 
-/// An answer whose words are cut by what does not fit.
+/// Returns an answer whose text is cut to fit.
 fn shortened(response: Response, len: usize, max: usize) -> Response {
     let over = len.saturating_sub(max).saturating_add(NOTE);
     let cut = |text: String| {
@@ -64,7 +64,7 @@ fn shortened(response: Response, len: usize, max: usize) -> Response {
     Response { result: response.result.map(cut), error: response.error.map(cut), ..response }
 }
 
-/// The beginning of a text that takes so much room in a frame.
+/// Returns the beginning of a text that takes at most this much room in a frame.
 fn prefix(text: &str, room: usize) -> &str {
     let mut left = room;
     let fits = |c: char| {
@@ -75,7 +75,7 @@ fn prefix(text: &str, room: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Bytes of a character in JSON.
+/// Returns the number of bytes of a character in JSON.
 fn escaped(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

@@ -1,4 +1,4 @@
-//! Who was here and went away: the newest ones, with what they shared last.
+//! Peers that went away: the newest ones, with the capabilities they shared last.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use consort_core::id::Millis;
 
 use crate::wire::Hello;
 
-/// Peers remembered after they went away; the network forgets the oldest.
+/// The maximum number of peers remembered after they went away; the oldest is dropped.
 const GONE_MAX: usize = 100;
 
 /// A peer that went away.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gone {
-    /// What it was called here.
+    /// The name of the peer on this side.
     pub name: Arc<str>,
-    /// When its last link ended.
+    /// The end of its last link.
     pub at: Millis,
-    /// What it said about itself.
+    /// The peer's last description of itself.
     pub hello: Hello,
 }
 
-/// Peers that went away and are not back, the newest first.
+/// The peers that went away and are not back, the newest first.
 #[derive(Debug, Default)]
 pub(crate) struct Departed(VecDeque<Gone>);
 
 impl Departed {
-    /// It went away.
+    /// Records that a peer went away.
     pub(crate) fn went(&mut self, name: Arc<str>, at: Millis, hello: Hello) {
         self.came(&name);
         self.0.push_front(Gone { name, at, hello });
         self.0.truncate(GONE_MAX);
     }
 
-    /// It is here.
+    /// Records that a peer is connected again.
     pub(crate) fn came(&mut self, name: &str) {
         self.0.retain(|gone| &*gone.name != name);
     }

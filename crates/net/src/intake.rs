@@ -1,5 +1,5 @@
-//! What is believed of what a peer says about itself. Whatever it is, it costs
-//! a limited amount here, and what is left out is told.
+//! Validates what a peer says about itself. Whatever it sends,
+//! the cost here is limited, and anything left out is reported.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use consort_core::schema::Schema;
 
 use crate::wire::{Capability, CapacityUpdate, Hello};
 
-/// Bytes of a name, of an ensemble or of what it shares.
+/// The maximum size in bytes of a name, of an ensemble or of a capability.
 const NAME_MAX: usize = 128;
-/// Capabilities of one ensemble that are known here.
+/// The maximum number of capabilities of one ensemble.
 const CAPABILITIES_MAX: usize = 1000;
-/// Tags of one capability.
+/// The maximum number of tags of one capability.
 const TAGS_MAX: usize = 32;
-/// Bytes of a description: every model that may use it reads it.
+/// The maximum size of a description in bytes: every model that may use it reads it.
 const DESCRIPTION_MAX: usize = 4096;
-/// How often a peer may want to hear from us, and how seldom it may be heard.
+/// The shortest and the longest lease that a peer may ask for.
 const LEASE_MIN: Duration = Duration::from_millis(100);
 const LEASE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Bytes of one frame to a peer that does not say how many it takes, and the
-/// fewest and most it may say.
+/// The maximum size in bytes of one frame to a peer that does not
+/// declare a limit, and the smallest and largest limits it may declare.
 const FRAME_USUAL: u64 = 1024 * 1024;
 const FRAME_MIN: u64 = 16 * 1024;
 pub(crate) const FRAME_MAX: u64 = 8 * 1024 * 1024;
 
 impl Hello {
-    /// Why nobody of this name can be linked with.
+    /// Returns the reason for refusing a link to a peer of this name.
     pub fn refusal(&self) -> Option<String> {
         match self.ensemble.as_deref() {
             Some(name) if name.trim().is_empty() => Some("`ensemble` must not be blank".to_owned()),
@@ -35,7 +35,7 @@ impl Hello {
         }
     }
 
-    /// What is believed of it, and in words what is not.
+    /// Returns the accepted part of the description, and a message about the rest.
     pub(crate) fn believed(mut self, own_name: &str) -> (Hello, Option<String>) {
         let mut complaints = Vec::new();
         if self.ensemble.as_deref() == Some(own_name) {
@@ -48,7 +48,7 @@ impl Hello {
         self.shared_capabilities.retain(|capability| match defect(capability) {
             None => true,
             Some(reason) => {
-                // One is enough to see what is wrong; a thousand would fill a log.
+                // One is enough to see what is wrong; a thousand would fill the log.
                 unusable.get_or_insert_with(|| format!("`{}`: {reason}", capability.name));
                 false
             }
@@ -66,12 +66,12 @@ impl Hello {
         (self, (!complaints.is_empty()).then(|| complaints.join("; ")))
     }
 
-    /// How often it says that it is there.
+    /// Returns the interval of its signs of life.
     pub(crate) fn lease(&self, usual: Duration) -> Duration {
         self.lease_ms.map_or(usual, |lease| Duration::from_millis(lease).clamp(LEASE_MIN, LEASE_MAX))
     }
 
-    /// Bytes of one frame that it takes.
+    /// Returns the maximum size of a frame that it accepts, in bytes.
     pub(crate) fn frame_max(&self) -> usize {
         let said = self.max_frame_bytes.unwrap_or(FRAME_USUAL).clamp(FRAME_MIN, FRAME_MAX);
         usize::try_from(said).unwrap_or(usize::MAX)
@@ -79,13 +79,13 @@ impl Hello {
 }
 
 impl CapacityUpdate {
-    /// The same with a load that can be compared with others'.
+    /// Returns the update with a load that can be compared with others'.
     pub(crate) fn believed(self) -> CapacityUpdate {
         CapacityUpdate { current_load: self.current_load.clamp(0.0, 1.0), ..self }
     }
 }
 
-/// Why a capability cannot be used.
+/// Returns the reason why a capability cannot be used.
 fn defect(capability: &Capability) -> Option<String> {
     let name = capability.name.trim();
     if name.is_empty() || name.len() > NAME_MAX {

@@ -1,4 +1,4 @@
-//! Ensembles that find and use each other.
+//! Ensembles that discover and use each other.
 //!
 //! # Layout, in reading order
 //! - [`wire`]: what they say to each other

@@ -1,6 +1,5 @@
-//! One link: opened, kept alive, useful in both directions, and opened again
-//! when it breaks. Everything a link does ends with it; what a peer asked for
-//! goes on and is answered over the next one.
+//! One link: opened, kept alive, used in both directions, and opened again when it breaks. Everything a
+//! link does ends with it; the work that a peer requested goes on and is answered over the next link.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,19 +17,18 @@ use crate::transport::{Address, Closed, Connection, Incoming, Outgoing};
 use crate::wire::{Accepted, CapabilityKind, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
 use crate::work::{Replies, Request};
 
-/// Requests of one peer that are being answered; more are turned down.
+/// The maximum number of requests of one peer that are served at once; more are rejected.
 const SERVED_MAX: usize = 1024;
-/// How long the other side may take to say who it is.
+/// The maximum time until the other side introduces itself.
 const HELLO_MAX: Duration = Duration::from_secs(10);
-/// Leases after which an ensemble that has not come back does not wait for its
-/// requests any more: it hears within two that the link is gone, and asks
-/// again for two.
+/// The number of leases after which the requests of an ensemble that has not come back count
+/// as abandoned: it notices within two that the link is gone, and retries for another two.
 const ORPHAN_LEASES: u32 = 4;
 /// The first wait before a broken link is opened again, and the longest.
 const BACKOFF: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
-/// Keeps a link to a configured peer.
+/// Keeps a link to a configured peer open.
 pub(crate) async fn keep(network: Network, peer: String, address: Address) {
     let (mut failures, mut attempts) = (0, 0);
     loop {
@@ -51,7 +49,7 @@ pub(crate) async fn keep(network: Network, peer: String, address: Address) {
     }
 }
 
-/// Connects and says who is calling; the other side says who it is.
+/// Connects and exchanges introductions with the other side.
 async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello), String> {
     let mut connection = network.transport().dial(address).await?;
     let introduction = Frame::PeerHello(network.introduction()).text();
@@ -71,7 +69,7 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
     Ok((connection, hello))
 }
 
-/// Answers whoever connects: says who is here and hears who is calling.
+/// Serves an incoming connection: exchanges introductions, then runs the link.
 pub(crate) async fn answer(network: &Network, mut connection: Connection) {
     let hello = Frame::Hello(network.introduction()).text();
     if connection.outgoing.send(hello).await.is_err() {
@@ -85,8 +83,8 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
     }
 }
 
-/// Works a link until it breaks or the peer has been silent for too long, or
-/// says that it will not listen, and why.
+/// Runs a link until it breaks, the peer has been silent for too long,
+/// or the peer refuses to listen; returns the reason of a refusal.
 pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) -> Option<String> {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
@@ -100,7 +98,7 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
     }
 }
 
-/// Works the connection of a client that is no ensemble: it may be silent.
+/// Serves the connection of a client that is not an ensemble: it may be silent.
 pub(crate) async fn attend(network: &Network, connection: Connection) {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
@@ -120,7 +118,7 @@ async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
     }
 }
 
-/// Says how busy this ensemble is, often enough that the peer knows it is there.
+/// Sends the load of this ensemble, often enough that the peer knows it is alive.
 async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>) {
     let mut ticks = interval((network.options().lease / 2).max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -133,11 +131,11 @@ async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>
     }
 }
 
-/// What is being done for the peer, by request.
+/// The requests of the peer that are being served.
 type Served = FuturesUnordered<BoxFuture<'static, String>>;
 
-/// Reads until the connection breaks, nothing has come for too long, or the
-/// other side says that it will not listen.
+/// Reads until the connection breaks, nothing has arrived
+/// for too long, or the other side refuses to listen.
 async fn read(
     network: &Network,
     joined: Option<&Joined>,
@@ -200,8 +198,8 @@ fn answered(joined: Option<&Joined>, kind: CapabilityKind, response: Response) {
     }
 }
 
-/// Begins what the peer asks for. Whoever asks again over the same link is
-/// told that it is under way, and answered once.
+/// Starts the work that the peer requests. A request that is repeated
+/// over the same link is reported as under way, and answered once.
 async fn begin(
     request: Request,
     network: &Network,
@@ -231,20 +229,20 @@ async fn begin(
     }));
 }
 
-/// What is shared here and asked for.
+/// Returns the shared capabilities that match a query.
 pub(crate) fn shared(network: &Network, query: CapabilityQuery) -> Frame {
     let capabilities = network.shared().into_iter().filter(|capability| query.matches(capability)).collect();
     Frame::CapabilityResponse(CapabilityResponse { request_id: query.request_id, capabilities })
 }
 
-/// Between half and all of a wait that doubles with each failure.
+/// Returns between half and all of a wait that doubles with each failure.
 fn backoff(failures: u32, dice: f64) -> Duration {
     let full = BACKOFF.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
     full / 2 + (full / 2).mul_f64(dice)
 }
 
-/// A number from 0 to 1 that is another one for every pair and attempt, so that
-/// not everybody comes back at the same moment.
+/// Returns a number from 0 to 1 that differs for every pair and
+/// attempt, so that not all peers come back at the same moment.
 fn dice(from: &str, to: &str, attempt: u32) -> f64 {
     let mut hasher = DefaultHasher::new();
     (from, to, attempt).hash(&mut hasher);

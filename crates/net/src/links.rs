@@ -1,5 +1,5 @@
-//! The links there are, by peer, and what was heard over them. What happens to
-//! one peer costs what that peer costs, whoever else there is.
+//! All links, by peer, and the information received over them. The cost of an
+//! event depends only on the peer it concerns, not on the number of other peers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::network::{PeerView, RequestView};
 use crate::roster::CapabilityRegistry;
 use crate::wire::{CapabilityKind, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
 
-/// Requests under way that are listed for one peer.
+/// The maximum number of requests under way that are listed for one peer.
 const LISTED_MAX: usize = 100;
-/// Cancels kept for a peer that is away; older ones have run into their deadlines.
+/// The maximum number of cancels stored for a disconnected peer; older ones have reached their deadlines.
 const OWED_MAX: usize = 1024;
 
-/// All links, and what is known by them.
+/// All links, and the information received over them.
 #[derive(Default)]
 pub(crate) struct Links {
     pub(crate) registry: CapabilityRegistry,
     links: BTreeMap<u64, Link>,
     by_peer: HashMap<Arc<str>, BTreeSet<u64>>,
     next: u64,
-    /// The names configured peers give themselves.
+    /// The names that configured peers give themselves.
     aliases: HashMap<String, Arc<str>>,
     /// Requests to cancel when their peer is back.
     owed: HashMap<Arc<str>, VecDeque<String>>,
-    /// Why a configured peer is not connected.
+    /// The reasons why configured peers are not connected.
     troubles: HashMap<String, String>,
     departed: Departed,
 }
@@ -40,37 +40,37 @@ pub(crate) struct Link {
     pub(crate) side: Side,
     pub(crate) hello: Hello,
     since: Millis,
-    /// What was wrong with what the peer said about itself.
+    /// The problems in the peer's description of itself.
     pub(crate) complaint: Option<String>,
     pub(crate) outbox: mpsc::Sender<Parcel>,
-    /// Who waits for which answer.
+    /// The requests that wait for an answer, by id.
     pub(crate) pending: HashMap<String, Pending>,
 }
 
-/// A request somebody waits for.
+/// A request that waits for an answer.
 pub(crate) struct Pending {
-    /// What was asked for.
+    /// The name of the requested capability.
     pub(crate) capability: String,
     pub(crate) kind: CapabilityKind,
     pub(crate) answered: oneshot::Sender<Response>,
-    /// Who is told how far it is.
+    /// The account that receives progress reports.
     pub(crate) account: Account,
     pub(crate) progress: Option<Progress>,
 }
 
-/// Who opened a link.
+/// The side that opened a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// This ensemble did, to the peer of this name.
+    /// This ensemble opened it, to the peer of this name.
     Dialled(String),
-    /// The other one did.
+    /// The other ensemble opened it.
     Accepted,
 }
 
-/// A frame on its way, and whether it may have arrived.
+/// A frame on its way, and a signal that it may have arrived.
 pub(crate) struct Parcel {
     pub(crate) text: String,
-    /// Told right before the frame is handed to the connection.
+    /// Notified right before the frame is handed to the connection.
     pub(crate) leaving: Option<oneshot::Sender<()>>,
 }
 
@@ -81,14 +81,14 @@ impl From<String> for Parcel {
 }
 
 impl Link {
-    /// A new link, over which nobody has asked for anything yet.
+    /// Returns a new link without requests.
     pub(crate) fn new(side: Side, (hello, complaint): (Hello, Option<String>), outbox: mpsc::Sender<Parcel>) -> Link {
         Link { peer: "".into(), side, hello, since: 0, complaint, outbox, pending: HashMap::new() }
     }
 }
 
 impl Links {
-    /// Takes a new link in; what the peer shares is known from here on.
+    /// Adds a new link; the capabilities of the peer are known from here on.
     pub(crate) fn join(&mut self, link: Link, since: Millis) -> u64 {
         let peer = self.name(&link.side, &link.hello);
         self.troubles.remove(&*peer);
@@ -101,7 +101,7 @@ impl Links {
         self.next
     }
 
-    /// A peer says anew what it shares; the name it has here stays.
+    /// Replaces the description of a peer; the name it has here stays.
     pub(crate) fn introduced(&mut self, number: u64, (hello, complaint): (Hello, Option<String>)) {
         let Some(link) = self.links.get_mut(&number) else { return };
         (link.hello, link.complaint) = (hello, complaint);
@@ -109,7 +109,7 @@ impl Links {
         self.refresh(&peer);
     }
 
-    /// A link is gone, and with it whatever only it told.
+    /// Removes a link, and all information received only over it.
     pub(crate) fn leave(&mut self, number: u64, at: Millis) {
         let Some(link) = self.links.remove(&number) else { return };
         self.forget(&link.peer, number);
@@ -119,18 +119,18 @@ impl Links {
         }
     }
 
-    /// Peers that went away and are not back, the newest first.
+    /// Returns the peers that went away and are not back, the newest first.
     pub(crate) fn gone(&self) -> Vec<Gone> {
         self.departed.list()
     }
 
-    /// The link of this number.
+    /// Returns the link of this number.
     pub(crate) fn get(&mut self, number: u64) -> Option<(&Arc<str>, &mut HashMap<String, Pending>)> {
         self.links.get_mut(&number).map(|link| (&link.peer, &mut link.pending))
     }
 
-    /// The link to use: one that was dialled knows whom it reached, and who
-    /// has a name first keeps it.
+    /// Returns the link to use: a dialled link is preferred, because it is
+    /// certain whom it reached; otherwise the first link of a name keeps it.
     pub(crate) fn best(&mut self, peer: &str) -> Option<&mut Link> {
         let number = self.best_number(peer)?;
         self.links.get_mut(&number)
@@ -155,20 +155,20 @@ impl Links {
         }
     }
 
-    /// Everybody there is a link to.
+    /// Returns all connected peers.
     pub(crate) fn peers(&self) -> impl Iterator<Item = &Arc<str>> {
         // In the order of their first links.
         let first = |link: &&(&u64, &Link)| self.of(&link.1.peer).next().is_some_and(|(first, _)| first == *link.0);
         self.links.iter().filter(move |link| first(&link)).map(|(_, link)| &link.peer)
     }
 
-    /// Where every link is written to.
+    /// Returns the outboxes of all links.
     pub(crate) fn outboxes(&self) -> impl Iterator<Item = &mpsc::Sender<Parcel>> {
         self.links.values().map(|link| &link.outbox)
     }
 
-    /// What the peer at the other end is called here: a configured name holds
-    /// for whoever gives itself the name that peer gave itself.
+    /// Returns the local name of the peer at the other end: a configured peer's
+    /// name applies to every peer that announces the same name as that peer.
     fn name(&mut self, side: &Side, hello: &Hello) -> Arc<str> {
         match (side, &hello.ensemble) {
             (Side::Dialled(name), Some(announced)) => {
@@ -185,7 +185,7 @@ impl Links {
         }
     }
 
-    /// Links a peer opened before it was known by its configured name.
+    /// Renames links that a peer opened before it was known by its configured name.
     fn rename(&mut self, from: &Arc<str>, to: &Arc<str>) {
         let accepted = self.of(from).filter(|(_, link)| link.side == Side::Accepted);
         let stale: Vec<u64> = accepted.map(|(number, _)| number).filter(|_| from != to).collect();
@@ -199,7 +199,7 @@ impl Links {
         self.refresh(from);
     }
 
-    /// What a peer shares is what its best link says; nothing without one.
+    /// Registers the capabilities that a peer's best link announces; none without a link.
     fn refresh(&mut self, peer: &Arc<str>) {
         match self.best(peer).map(|link| link.hello.clone()) {
             Some(hello) => self.registry.register(peer, hello.realm.as_deref(), hello.shared_capabilities),
@@ -207,7 +207,7 @@ impl Links {
         }
     }
 
-    /// Takes how busy a peer is, from the link that speaks for it.
+    /// Records the load of a peer, if it came over the peer's best link.
     pub(crate) fn heard(&mut self, number: u64, update: CapacityUpdate) {
         let Some(peer) = self.links.get(&number).map(|link| link.peer.clone()) else { return };
         if self.best_number(&peer) == Some(number) {
@@ -215,7 +215,7 @@ impl Links {
         }
     }
 
-    /// A request is to be cancelled, now or when its peer is back.
+    /// Records a request that is to be cancelled, now or when its peer is back.
     pub(crate) fn owe(&mut self, peer: &str, id: &str) {
         let numbers: Vec<u64> = self.of(peer).map(|(number, _)| number).collect();
         for number in numbers {
@@ -231,7 +231,7 @@ impl Links {
         self.pay(peer);
     }
 
-    /// Sends the cancels a peer is owed, as far as there is room.
+    /// Sends the pending cancels of a peer, as far as there is room.
     pub(crate) fn pay(&mut self, peer: &str) {
         let Some((peer, mut owed)) = self.owed.remove_entry(peer) else { return };
         if let Some(link) = self.best(&peer) {
@@ -248,12 +248,12 @@ impl Links {
         }
     }
 
-    /// Why there is no link to a configured peer.
+    /// Records the reason why there is no link to a configured peer.
     pub(crate) fn trouble(&mut self, peer: &str, why: String) {
         self.troubles.insert(peer.to_owned(), why);
     }
 
-    /// What a peer has been asked for, those first whose ids are.
+    /// Returns the unanswered requests to a peer, sorted by id, up to the limit.
     fn requests(&self, peer: &str) -> Vec<RequestView> {
         let mut requests: Vec<_> = self.of(peer).flat_map(|(_, link)| &link.pending).collect();
         requests.retain(|(_, pending)| !pending.answered.is_closed());
@@ -266,7 +266,7 @@ impl Links {
         requests.into_iter().take(LISTED_MAX).map(view).collect()
     }
 
-    /// A peer as others see it.
+    /// Returns the view of a peer.
     pub(crate) fn view(&self, name: &str) -> PeerView {
         let best = self.best_number(name).and_then(|number| self.links.get(&number));
         PeerView {
@@ -282,7 +282,7 @@ impl Links {
     }
 }
 
-/// A name as it can stand before the dot of a tool's name.
+/// Returns a name in the form that can precede the dot of a tool's name.
 fn plain(name: &str) -> Arc<str> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     name.chars().map(plain).collect::<String>().into()

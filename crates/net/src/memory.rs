@@ -1,6 +1,5 @@
-//! Connections within one process, with the weather of a real network on
-//! request: delay, connections that break or fall silent, partitions. What is
-//! lost is everything from a point on: a stream does not lose single frames.
+//! Connections within one process, with simulated faults on request: delay, connections that break or fall
+//! silent, partitions. A loss drops everything from one point on: a stream does not lose single frames.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +13,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::transport::{Address, Closed, Connection, Incoming, Outgoing, Transport, heard};
 
-/// Frames on their way in one direction; more break the connection.
+/// The maximum number of frames in transit in one direction; more break the connection.
 const FRAMES_MAX: usize = 4096;
-/// Connections waiting to be answered; more are refused.
+/// The maximum number of connections waiting to be accepted; more are refused.
 const CALLS_MAX: usize = 64;
 
 /// A switchboard; clones share it.
@@ -27,23 +26,23 @@ pub struct Wires(Arc<Mutex<Board>>);
 struct Board {
     listeners: HashMap<String, mpsc::Sender<Connection>>,
     weather: Weather,
-    /// Pairs of places that cannot hear each other.
+    /// Pairs of places that are partitioned from each other.
     apart: BTreeSet<(String, String)>,
     dice: u64,
 }
 
-/// What befalls frames.
+/// The simulated faults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weather {
-    /// The longest way.
+    /// The longest delay of a frame.
     pub delay: Duration,
-    /// How many frames of a million break their connection.
+    /// The number of frames in a million that break their connection.
     pub breaks: u64,
-    /// How many frames of a million are the last that are heard.
+    /// The number of frames in a million after which their direction falls silent.
     pub silences: u64,
 }
 
-/// What both ends of a connection know.
+/// The shared state of both ends of a connection.
 #[derive(Default)]
 struct Cable {
     broken: AtomicBool,
@@ -51,34 +50,34 @@ struct Cable {
 }
 
 impl Wires {
-    /// A switchboard with this weather; the same seed makes the same weather.
+    /// Returns a switchboard with these faults; the same seed produces the same faults.
     pub fn new(weather: Weather, seed: u64) -> Wires {
         Wires(Arc::new(Mutex::new(Board { weather, dice: seed | 1, ..Board::default() })))
     }
 
-    /// Connections to this place from now on.
+    /// Returns the connections to this place from now on.
     pub fn listen(&self, place: &str) -> mpsc::Receiver<Connection> {
         let (calls, answered) = mpsc::channel(CALLS_MAX);
         self.board().listeners.insert(place.to_owned(), calls);
         answered
     }
 
-    /// Dials from this place.
+    /// Returns a transport that dials from this place.
     pub fn from(&self, place: &str) -> Phone {
         Phone { wires: self.clone(), place: place.to_owned() }
     }
 
-    /// Changes the weather.
+    /// Changes the faults.
     pub fn weather(&self, weather: Weather) {
         self.board().weather = weather;
     }
 
-    /// Nothing gets from one place to the other any more, in either direction.
+    /// Partitions two places: nothing passes between them any more, in either direction.
     pub fn part(&self, one: &str, other: &str) {
         self.board().apart.insert(pair(one, other));
     }
 
-    /// Every partition is over. What was lost stays lost.
+    /// Ends every partition. Lost frames stay lost.
     pub fn heal(&self) {
         self.board().apart.clear();
     }
@@ -91,7 +90,7 @@ impl Wires {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Both ends of a new connection.
+    /// Returns both ends of a new connection.
     fn connect(&self, one: &str, other: &str) -> (Connection, Connection) {
         let (cable, between) = (Arc::new(Cable::default()), pair(one, other));
         let (there, heard_there) = self.wire(cable.clone(), between.clone());
@@ -99,7 +98,7 @@ impl Wires {
         (Connection { outgoing: there, incoming: heard_here }, Connection { outgoing: here, incoming: heard_there })
     }
 
-    /// One direction of a connection.
+    /// Returns one direction of a connection.
     fn wire(&self, cable: Arc<Cable>, between: (String, String)) -> (Outgoing, Incoming) {
         let (frames, on_the_way) = mpsc::channel::<(Instant, String)>(FRAMES_MAX);
         let silent = Arc::new(AtomicBool::new(false));
@@ -117,7 +116,7 @@ impl Wires {
                     sleep_until(due).await;
                     return Some((text, on_the_way));
                 }
-                // Who cannot hear does not hear that it is over either.
+                // An end that receives nothing is not told that the connection is closed either.
                 if !cable.broken.load(Ordering::Acquire) && (silent.load(Ordering::Acquire) || wires.is_apart(&between))
                 {
                     future::pending::<()>().await;
@@ -157,7 +156,7 @@ struct Sending {
 }
 
 impl Sending {
-    /// Sends a frame, or what becomes of it in this weather; says when it arrives.
+    /// Sends a frame, subject to the simulated faults; returns the time of its arrival.
     fn send(&self, frames: &mpsc::Sender<(Instant, String)>, last: Instant, text: String) -> Result<Instant, Closed> {
         if self.cable.broken.load(Ordering::Acquire) || frames.is_closed() {
             return Err(Closed);
@@ -198,7 +197,7 @@ fn pair(one: &str, other: &str) -> (String, String) {
     (first.to_owned(), second.to_owned())
 }
 
-/// Dials within the process.
+/// A transport within the process.
 #[derive(Clone)]
 pub struct Phone {
     wires: Wires,

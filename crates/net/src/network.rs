@@ -1,5 +1,5 @@
-//! The network as one ensemble sees it: its links, and what it heard over
-//! them. A cheap handle; the state behind it is changed under one short lock.
+//! The network as one ensemble sees it: its links, and the information received
+//! over them. A cheap handle; the state behind it is changed under one short lock.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -25,31 +25,31 @@ use crate::transport::{Address, Connection, Transport};
 use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, Progress, Response};
 use crate::work::{Request, Work};
 
-/// Frames waiting to be sent over one link; whoever sends more waits.
+/// The maximum number of frames waiting to be sent over one link; further senders wait.
 pub(crate) const OUTBOX_MAX: usize = 256;
 
-/// Bytes of what this ensemble says that it shares.
+/// The maximum size in bytes of this ensemble's list of shared capabilities.
 const INTRODUCTION_MAX: usize = 1_000_000;
 
-/// How this ensemble appears to others, and who they are.
+/// The identity of this ensemble, and its configured peers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What it is called.
+    /// The name of this ensemble.
     pub name: String,
     /// The group it belongs to.
     pub realm: Option<String>,
-    /// How often it says that it is there; silent for twice that, it is gone.
+    /// The interval of its signs of life; after twice that without one, it counts as gone.
     pub lease: Duration,
-    /// How many ensembles a request may pass through.
+    /// The maximum number of ensembles that a request may pass through.
     pub max_hops: u32,
-    /// Whether ensembles of other realms may use what it shares.
+    /// Whether ensembles of other realms may use its capabilities.
     pub shareable: bool,
     /// The peers it dials, by the names they have here.
     pub peers: Vec<(String, Address)>,
 }
 
 impl Options {
-    /// An ensemble of this name with no peers of its own.
+    /// Returns the options of an ensemble of this name without configured peers.
     pub fn new(name: &str) -> Options {
         Options {
             name: name.to_owned(),
@@ -61,7 +61,7 @@ impl Options {
         }
     }
 
-    /// How long a peer that is away is waited for.
+    /// Returns the time for which a disconnected peer is waited for.
     pub(crate) fn patience(&self) -> Duration {
         self.lease * 2
     }
@@ -71,8 +71,8 @@ impl Options {
 #[derive(Clone)]
 pub struct Network {
     inner: Arc<Inner>,
-    /// Who does what peers ask for; nobody before it is said, and nobody for
-    /// those who only call.
+    /// The worker that serves requests of peers; empty before
+    /// [`Network::offer`], and absent on a handle that only makes calls.
     work: Option<Arc<OnceLock<Arc<dyn Work>>>>,
 }
 
@@ -81,42 +81,42 @@ struct Inner {
     transport: Arc<dyn Transport>,
     state: Mutex<Links>,
     clock: Clock,
-    /// Counts links that came or went.
+    /// A counter of the changes to the set of links.
     changes: watch::Sender<u64>,
 }
 
 /// The tasks that keep links to configured peers; dropping it closes them.
 pub struct Dialling(#[expect(dead_code, reason = "held for being dropped")] JoinSet<()>);
 
-/// A peer as others see it.
+/// The view of a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerView {
-    /// What it is called here.
+    /// The name of the peer on this side.
     pub name: String,
     /// Whether there is a link to it.
     pub connected: bool,
-    /// Since when.
+    /// The time at which the link was opened.
     pub since: Option<Millis>,
     /// Whether the link was opened from here.
     pub dialled: bool,
-    /// Why there is none, or what is wrong with what it says about itself.
+    /// The reason why there is no link, or the problems in the peer's description of itself.
     pub trouble: Option<String>,
-    /// What it said about itself.
+    /// The peer's description of itself.
     pub hello: Option<Hello>,
-    /// How busy it is.
+    /// The peer's load.
     pub capacity: Option<CapacityUpdate>,
-    /// What it was asked for and has not answered, as far as it is listed.
+    /// The requests that it has not answered, up to a limit.
     pub requests: Vec<RequestView>,
 }
 
-/// Something a peer was asked for.
+/// A request that was sent to a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestView {
-    /// Which request.
+    /// The id of the request.
     pub id: String,
-    /// What was asked for.
+    /// The name of the requested capability.
     pub capability: String,
-    /// How far it is, as the peer says.
+    /// The progress that the peer reported.
     pub progress: Option<Progress>,
 }
 
@@ -126,7 +126,7 @@ impl Network {
         &self.inner.options.name
     }
 
-    /// A network with no links yet, on which this ensemble shares nothing.
+    /// Returns a network without links, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
         let state = Mutex::default();
         let changes = watch::Sender::new(0);
@@ -134,15 +134,15 @@ impl Network {
         Network { inner, work: Some(Arc::default()) }
     }
 
-    /// Says who does what peers ask for; to be said once, before links are opened.
+    /// Sets the worker that serves requests of peers; to be called once, before links are opened.
     pub fn offer(&self, work: Arc<dyn Work>) {
         if let Some(offered) = &self.work {
             let _first = offered.set(work);
         }
     }
 
-    /// The tools of peers, for a toolbox that this network's own work uses too:
-    /// it does not keep the network alive.
+    /// Returns the tools of peers, for a toolbox that this network's
+    /// own work uses too: it does not keep the network alive.
     pub fn tools(&self) -> Arc<dyn DynamicToolProvider> {
         Arc::new(PeerTools(Arc::downgrade(&self.inner)))
     }
@@ -156,22 +156,22 @@ impl Network {
         Dialling(dials)
     }
 
-    /// Says hello to whoever has connected and keeps the link until it ends.
+    /// Sends hello over an incoming connection and runs the link until it ends.
     pub async fn answer(&self, connection: Connection) {
         link::answer(self, connection).await;
     }
 
-    /// Keeps a link that a peer opened, until it ends.
+    /// Runs a link that a peer opened, until it ends.
     pub async fn accept(&self, connection: Connection, hello: Hello) {
         let _refused = link::session(self, connection, hello, Side::Accepted).await;
     }
 
-    /// Does what a client asks for that is no ensemble, until it is gone.
+    /// Serves the requests of a client that is not an ensemble, until it disconnects.
     pub async fn attend(&self, connection: Connection) {
         link::attend(self, connection).await;
     }
 
-    /// Takes no more work for peers on, and tells them so.
+    /// Stops accepting work for peers, and tells them so.
     pub fn drain(&self) {
         if let Some(work) = self.work() {
             work.drain();
@@ -182,22 +182,22 @@ impl Network {
         }
     }
 
-    /// What is known about this ensemble and its peers.
+    /// Returns the options of this ensemble and its peers.
     pub fn options(&self) -> &Options {
         &self.inner.options
     }
 
-    /// Looks something up in what was heard so far.
+    /// Reads from the registry of known capabilities.
     pub fn registry<T>(&self, look: impl FnOnce(&CapabilityRegistry) -> T) -> T {
         look(&self.state().registry)
     }
 
-    /// What this ensemble shares.
+    /// Returns the capabilities that this ensemble shares.
     pub fn shared(&self) -> Vec<Capability> {
         self.work().map(|work| work.shared()).unwrap_or_default()
     }
 
-    /// The peers, configured ones first, and how they are.
+    /// Returns the peers and their states, the configured ones first.
     pub fn peers(&self) -> Vec<PeerView> {
         let state = self.state();
         let configured: HashSet<&str> = self.inner.options.peers.iter().map(|(name, _)| name.as_str()).collect();
@@ -206,12 +206,12 @@ impl Network {
         names.map(|name| state.view(name)).collect()
     }
 
-    /// Peers that went away and are not back, the newest first.
+    /// Returns the peers that went away and are not back, the newest first.
     pub fn gone(&self) -> Vec<Gone> {
         self.state().gone()
     }
 
-    /// Counts links that came or went.
+    /// A counter of the changes to the set of links.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
@@ -234,14 +234,14 @@ impl Network {
         self.work.as_ref()?.get()
     }
 
-    /// The same network to somebody who only calls: a call under way must not
-    /// keep the work alive that it is part of.
+    /// Returns a handle to the same network that only makes calls: a
+    /// call under way must not keep the work alive that it is part of.
     pub(crate) fn for_calls(&self) -> Network {
         Network { inner: self.inner.clone(), work: None }
     }
 
-    /// What this ensemble says about itself to whom it dials, as far as it fits
-    /// into a frame of the usual size.
+    /// Returns this ensemble's introduction to the peers it
+    /// dials, cut to fit into a frame of the usual size.
     pub fn introduction(&self) -> Hello {
         let options = &self.inner.options;
         Hello {
@@ -254,7 +254,7 @@ impl Network {
         }
     }
 
-    /// How busy this ensemble is.
+    /// Returns the load of this ensemble.
     pub fn capacity(&self) -> CapacityUpdate {
         let options = &self.inner.options;
         let load = self.work().map(|work| work.load()).unwrap_or_default();
@@ -268,7 +268,7 @@ impl Network {
         }
     }
 
-    /// Takes a new link in; what the peer shares is known from here on.
+    /// Adds a new link; the capabilities of the peer are known from here on.
     pub(crate) fn join(&self, side: Side, hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
         let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
         let number = self.state().join(Link::new(side, believed, outbox), self.inner.clock.now());
@@ -276,9 +276,8 @@ impl Network {
         Joined { network: self.clone(), number }
     }
 
-    /// A request ready to be sent over a link to the peer. What comes of it
-    /// arrives at the first receiver, that it is leaving at the second; both end
-    /// without a word when the link goes.
+    /// Prepares a request to be sent over a link to the peer. The first receiver gets the answer,
+    /// the second is notified when the request is being sent; both are closed when the link ends.
     pub(crate) fn post(&self, peer: &str, request: &Request, account: &Account) -> Result<Posted, String> {
         let mut state = self.state();
         let link = state.best(peer).ok_or_else(|| format!("{peer} is not connected"))?;
@@ -293,7 +292,7 @@ impl Network {
         Ok(Posted { outbox: link.outbox.clone(), parcel, answer, left })
     }
 
-    /// Tells a peer that a request is not wanted any more, now or when it is back.
+    /// Tells a peer that a request is no longer wanted, now or when it is back.
     pub(crate) fn cancel(&self, peer: &str, id: &str) {
         self.state().owe(peer, id);
     }
@@ -307,7 +306,7 @@ impl Network {
     }
 }
 
-/// Looks tools of peers up as long as there is a network.
+/// Looks up tools of peers as long as the network exists.
 struct PeerTools(Weak<Inner>);
 
 impl PeerTools {
@@ -331,7 +330,7 @@ impl DynamicToolProvider for PeerTools {
     }
 }
 
-/// A request that is ready to be sent, and what it then waits for.
+/// A request that is ready to be sent, and the receivers of its results.
 pub(crate) struct Posted {
     pub(crate) outbox: mpsc::Sender<Parcel>,
     pub(crate) parcel: Parcel,
@@ -346,12 +345,12 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    /// Takes who waits for the answer to a request.
+    /// Removes and returns the waiting request of this id.
     fn waiting(&self, request_id: &str) -> Option<Pending> {
         self.network.state().get(self.number).and_then(|(_, pending)| pending.remove(request_id))
     }
 
-    /// The peer says that a request cannot be done.
+    /// Handles the peer's report that a request cannot be done.
     pub(crate) fn refused(&self, complaint: &Complaint) {
         let id = complaint.request_id.as_deref().unwrap_or_default();
         if let Some(waiting) = self.waiting(id) {
@@ -359,7 +358,7 @@ impl Joined {
         }
     }
 
-    /// Hands an answer to whoever waits for it; one of the wrong kind is none.
+    /// Passes an answer to the waiting request; one of the wrong kind is ignored.
     pub(crate) fn answered(&self, kind: CapabilityKind, response: Response) {
         if let Some(waiting) = self.waiting(&response.request_id) {
             let id = &response.request_id;
@@ -369,14 +368,14 @@ impl Joined {
         }
     }
 
-    /// The peer says anew who it is and what it shares.
+    /// Handles a new introduction of the peer.
     pub(crate) fn introduced(&self, hello: Hello) {
         let believed = busy::in_place(|| hello.believed(&self.network.inner.options.name));
         self.network.state().introduced(self.number, believed);
         self.network.inner.changes.send_modify(|count| *count += 1);
     }
 
-    /// Takes how far a request is.
+    /// Handles a progress report of a request.
     pub(crate) fn progressed(&self, progress: Progress) {
         let mut state = self.network.state();
         let Some((peer, pending)) = state.get(self.number) else { return };
@@ -387,12 +386,12 @@ impl Joined {
         }
     }
 
-    /// Takes how busy the peer is.
+    /// Handles an update of the peer's load.
     pub(crate) fn heard(&self, update: CapacityUpdate) {
         self.network.state().heard(self.number, update);
     }
 
-    /// Sends what is still owed to the peer.
+    /// Sends the pending cancels to the peer.
     pub(crate) fn pay(&self) {
         let mut state = self.network.state();
         if let Some(peer) = state.get(self.number).map(|(peer, _)| peer.clone()) {

@@ -1,6 +1,5 @@
-//! How far work for a peer is, told while it lasts: what happened last, in a
-//! sentence, and not more often than anybody can read. Names are told, what
-//! was said and found is not.
+//! Progress reports of work for a peer: the latest event, as a sentence, and
+//! not more often than a person can read. Names are reported, contents are not.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -17,11 +16,11 @@ use tokio::time::{Instant, sleep_until};
 use crate::wire::{Frame, Progress};
 use crate::work::Replies;
 
-/// The shortest time between two words about one request, the first of which
-/// comes after the same time: what is done by then needs none.
+/// The minimum time between two reports about one request; the first one
+/// comes after the same time, since work that ends by then needs none.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Tells how far a run is for as long as this is polled.
+/// Reports the progress of a run for as long as this is polled.
 pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: &Replies) -> Infallible {
     let Ok(mut frames) = engine.tail(run, 0).await else { return pending().await };
     let (mut news, mut due) = (None, Instant::now() + EVERY);
@@ -49,7 +48,7 @@ pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: 
     }
 }
 
-/// The status and the sentence that a frame has for a peer, if it has any.
+/// Returns the status and the sentence about a frame for a peer, if it has any.
 fn said(frame: &ring::Frame) -> Option<(&'static str, String)> {
     match frame {
         ring::Frame::Event { frame, .. } => match &**frame {

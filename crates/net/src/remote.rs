@@ -1,5 +1,5 @@
-//! What other ensembles share, as tools: `<ensemble>.<capability>`. Whatever
-//! happens on the way, the model is told in words.
+//! Capabilities of other ensembles, as tools: `<ensemble>.<capability>`.
+//! Every failure on the way is reported to the model as a text.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::wire::{
 };
 use crate::work::Request;
 
-/// How long a tool may take that does not say so.
+/// The time limit of a tool that does not declare one.
 const TOOL_TIMEOUT_MS: u64 = 30_000;
-/// How long a task may take.
+/// The time limit of a task.
 pub(crate) const TASK_TIMEOUT_MS: u64 = 30 * 60 * 1000;
-/// How much longer a call may take than what it calls: the answer has a way to go.
+/// The extra time of a call beyond the limit of the capability, for the way of the answer.
 const WAY_MS: u64 = 5_000;
 
 /// A capability of another ensemble.
@@ -39,19 +39,19 @@ pub struct NetworkTool {
     info: Arc<ToolInfo>,
 }
 
-/// Nobody shares it.
+/// The error for a capability that no ensemble shares.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("No provider found for the tool '{0}' on the network")]
 pub struct NoProvider(pub String);
 
 impl NetworkTool {
-    /// What this ensemble shares, as a tool.
+    /// Returns a capability of this ensemble as a tool.
     pub fn new(network: &Network, ensemble: &str, capability: Arc<Capability>) -> NetworkTool {
         let info = Arc::new(info(ensemble, &capability));
         NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info }
     }
 
-    /// The tool of this name, whoever shares it.
+    /// Returns the tool of this name, of any ensemble that shares it.
     pub fn discover(name: &str, network: &Network) -> Result<NetworkTool, NoProvider> {
         let realm = network.options().realm.as_deref();
         let found = network.registry(|registry| {
@@ -62,8 +62,8 @@ impl NetworkTool {
         Ok(NetworkTool::new(network, &ensemble, capability))
     }
 
-    /// Who may be asked: the ensemble it is named after, then whoever else
-    /// shares the same, the best first. One that is about to stop comes last.
+    /// Returns the providers to ask: the ensemble in its name, then all others
+    /// that share the same, the best first. One that is about to stop comes last.
     fn providers(&self) -> VecDeque<Arc<str>> {
         let (name, kind) = (&self.capability.name, self.capability.kind);
         let realm = self.network.options().realm.as_deref();
@@ -79,7 +79,7 @@ impl NetworkTool {
         providers
     }
 
-    /// The request a call becomes, or in words why there is none.
+    /// Returns the request for a call; the error says why there is none.
     fn request(&self, invocation: Invocation) -> Result<Request, String> {
         let Invocation { key, args, account, .. } = invocation;
         let options = self.network.options();
@@ -110,7 +110,7 @@ impl NetworkTool {
         })
     }
 
-    /// A tool that said nothing about its input takes a text.
+    /// Returns the input for the peer; a tool without a schema takes a text.
     fn input(&self, args: Value) -> Value {
         if self.capability.schema.is_some() { args } else { Value::String(words(&args)) }
     }
@@ -167,15 +167,15 @@ impl Tool for NetworkTool {
     }
 }
 
-/// What a model is told about a capability.
+/// Returns the description of a capability for models.
 fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
     let usual = match capability.kind {
         CapabilityKind::Task => TASK_TIMEOUT_MS,
         CapabilityKind::Tool => TOOL_TIMEOUT_MS,
     };
     let plain = ToolInfo::new(&format!("{ensemble}.{}", capability.name), &capability.description);
-    // It was checked when the peer said hello, and is compiled again only when
-    // arguments are held against it.
+    // The schema was checked when the peer said hello, and
+    // is compiled again only when arguments are validated.
     let schema = capability.schema.as_ref().map(|schema| Schema::new((**schema).clone()));
     ToolInfo {
         schema: schema.unwrap_or_else(|| plain.schema.clone()),
@@ -189,7 +189,7 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
     }
 }
 
-/// How a request goes on from here, unless it has come far enough.
+/// Returns the route of a request that is passed on, unless it has reached the hop limit.
 fn route(account: &Account, name: &str, max_hops: u32) -> Result<Route, String> {
     let (mut ancestors, hops) = match &account.origin {
         Some(origin) => (origin.ancestors.clone(), origin.hops.min(max_hops)),
@@ -205,7 +205,7 @@ fn route(account: &Account, name: &str, max_hops: u32) -> Result<Route, String> 
     Ok(Route { ancestors, hops: Some(left), budget, resumed: false })
 }
 
-/// Arguments as a text: the only one there is, or all of them as JSON.
+/// Returns arguments as a text: the only one, or all of them as JSON.
 fn words(args: &Value) -> String {
     let only = args.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.values().next());
     only.and_then(Value::as_str).map_or_else(|| args.to_string(), str::to_owned)
@@ -219,18 +219,17 @@ pub struct NetworkToolCatalog {
 }
 
 impl NetworkToolCatalog {
-    /// All of them.
+    /// Returns a catalog of all tools.
     pub fn all(network: &Network) -> NetworkToolCatalog {
         NetworkToolCatalog { network: network.for_calls(), tag: None }
     }
 
-    /// Those with this tag.
+    /// Returns a catalog of the tools with this tag.
     pub fn tagged(tag: &str, network: &Network) -> NetworkToolCatalog {
         NetworkToolCatalog { network: network.for_calls(), tag: Some(tag.to_owned()) }
     }
 
-    /// The tools there are now: one for each ensemble and capability, of
-    /// ensembles that take work on.
+    /// Returns the current tools: one for each ensemble and capability, of ensembles that accept work.
     pub fn resolve(&self) -> Vec<NetworkTool> {
         let realm = self.network.options().realm.as_deref();
         let tools: Vec<Shared> = self.network.registry(|registry| {
@@ -248,8 +247,8 @@ impl NetworkToolCatalog {
 }
 
 impl Network {
-    /// The tool of this name; also one whose ensemble is away: whoever shares
-    /// the same can be asked instead, and if nobody does the model is told so.
+    /// Returns the tool of this name, even if its ensemble is disconnected: another ensemble
+    /// that shares the same can be asked instead, and if there is none the model is told so.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let (ensemble, _) = name.split_once('.')?;
         Some(match self.known(name) {
@@ -258,7 +257,7 @@ impl Network {
         })
     }
 
-    /// The tool of this name, if its ensemble or another is there that shares it.
+    /// Returns the tool of this name, if its ensemble or another that shares it is connected.
     pub(crate) fn known(&self, name: &str) -> Option<NetworkTool> {
         let (ensemble, capability) = name.split_once('.')?;
         let realm = self.options().realm.as_deref();

@@ -1,19 +1,19 @@
-//! Who shares what, as far as was heard: a pure fold with indices by name and
-//! by tag. What one peer says costs what that peer shares, whoever else there
-//! is; a lookup costs what it finds.
+//! The registry of known capabilities: a pure fold with indices by name
+//! and by tag. An update costs in proportion to what that peer shares,
+//! independent of other peers; a lookup costs in proportion to its result.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::wire::{Availability, Capability, CapabilityKind, CapacityUpdate};
 
-/// How busy a peer is taken to be that has not said so.
+/// The assumed load of a peer that has not reported one.
 const UNKNOWN_LOAD: f64 = 0.5;
 
 /// Every capability on the network, by the ensemble that shares it.
 #[derive(Clone, Debug, Default)]
 pub struct CapabilityRegistry {
-    /// Ensembles in the order they were first heard of.
+    /// Ensembles in the order they were first seen.
     peers: BTreeMap<u64, Peer>,
     numbers: HashMap<Arc<str>, u64>,
     by_name: Index,
@@ -22,7 +22,7 @@ pub struct CapabilityRegistry {
     next: u64,
 }
 
-/// Where the capabilities with a certain word are: ensemble and position.
+/// The positions of the capabilities with a certain name or tag: ensemble and index.
 type Index = HashMap<Arc<str>, BTreeSet<(u64, usize)>>;
 
 #[derive(Clone, Debug)]
@@ -33,17 +33,17 @@ struct Peer {
     capacity: Option<CapacityUpdate>,
 }
 
-/// A capability and who shares it.
+/// A capability and the ensemble that shares it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
     /// The ensemble, by the name it has here.
     pub ensemble: Arc<str>,
-    /// What it shares.
+    /// The shared capability.
     pub capability: Arc<Capability>,
 }
 
 impl CapabilityRegistry {
-    /// Takes what an ensemble shares; it replaces what it shared before.
+    /// Sets the capabilities of an ensemble, replacing its earlier ones.
     pub fn register(&mut self, ensemble: &str, realm: Option<&str>, capabilities: Vec<Capability>) {
         let (number, capacity) = self.clear(ensemble);
         let mut seen = BTreeSet::new();
@@ -63,7 +63,7 @@ impl CapabilityRegistry {
         self.peers.insert(number, Peer { name, realm: realm.map(str::to_owned), capabilities, capacity });
     }
 
-    /// Forgets an ensemble; one that is not known is no mistake.
+    /// Removes an ensemble; an unknown one is not an error.
     pub fn unregister(&mut self, ensemble: &str) {
         if self.numbers.contains_key(ensemble) {
             self.clear(ensemble);
@@ -71,7 +71,7 @@ impl CapabilityRegistry {
         }
     }
 
-    /// Takes how busy an ensemble is.
+    /// Records the load of an ensemble.
     pub fn capacity(&mut self, ensemble: &str, update: CapacityUpdate) {
         let peer = self.numbers.get(ensemble).and_then(|number| self.peers.get_mut(number));
         if let Some(peer) = peer {
@@ -80,27 +80,27 @@ impl CapabilityRegistry {
         }
     }
 
-    /// How busy an ensemble said it is.
+    /// Returns the load that an ensemble reported.
     pub fn capacity_of(&self, ensemble: &str) -> Option<&CapacityUpdate> {
         self.peers.get(self.numbers.get(ensemble)?)?.capacity.as_ref()
     }
 
-    /// The ensemble that shares this, the one heard of first; none when nobody does.
+    /// Returns the first known ensemble that shares this; none when there is none.
     pub fn find_provider(&self, name: &str) -> Option<Arc<str>> {
         self.find_all_providers(name).next()
     }
 
-    /// Every ensemble that shares this, in the order they were heard of.
+    /// Returns every ensemble that shares this, in the order they were first seen.
     pub fn find_all_providers(&self, name: &str) -> impl Iterator<Item = Arc<str>> {
         self.at(self.by_name.get(name)).map(|shared| shared.ensemble)
     }
 
-    /// Every capability with this tag.
+    /// Returns every capability with this tag.
     pub fn find_by_tag(&self, tag: &str) -> impl Iterator<Item = Shared> {
         self.at(self.by_tag.get(tag))
     }
 
-    /// Every capability there is.
+    /// Returns every known capability.
     pub fn all(&self) -> impl Iterator<Item = Shared> {
         self.peers.values().flat_map(|peer| {
             let shared =
@@ -109,22 +109,21 @@ impl CapabilityRegistry {
         })
     }
 
-    /// How many capabilities there are; one that two ensembles share counts twice.
+    /// Returns the number of capabilities; one that two ensembles share counts twice.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// What an ensemble shares under this name.
+    /// Returns the capability of this name that an ensemble shares.
     pub fn find(&self, ensemble: &str, name: &str) -> Option<Arc<Capability>> {
         let number = *self.numbers.get(ensemble)?;
         let mut places = self.by_name.get(name)?.range((number, 0)..=(number, usize::MAX));
         self.peers.get(&number)?.capabilities.get(places.next()?.1).cloned()
     }
 
-    /// Who shares this and may be asked from `realm`, the best first: one of
-    /// the same realm, then of none that is known, then of others that share
-    /// with everybody; among those the least busy. Whoever is about to stop is
-    /// not asked.
+    /// Returns the ensembles that share this and may be asked from `realm`, the best first: those
+    /// of the same realm, then of an unknown realm, then of other realms that share with
+    /// everyone; among those the least busy first. An ensemble that is about to stop is left out.
     pub fn ranked(&self, name: &str, kind: CapabilityKind, realm: Option<&str>) -> Vec<Arc<str>> {
         let places = self.by_name.get(name).into_iter().flatten();
         let able = places.filter_map(|(number, position)| {
@@ -139,7 +138,7 @@ impl CapabilityRegistry {
         able.into_iter().map(|(_, _, name)| name).collect()
     }
 
-    /// Whether an ensemble may be asked from `realm` at all.
+    /// Returns whether an ensemble may be asked from `realm` at all.
     pub fn may_ask(&self, ensemble: &str, realm: Option<&str>) -> bool {
         let peer = self.numbers.get(ensemble).and_then(|number| self.peers.get(number));
         peer.is_some_and(|peer| peer.rank(realm).is_some())
@@ -152,8 +151,7 @@ impl CapabilityRegistry {
         })
     }
 
-    /// Takes an ensemble out of every index; its place in the order and how
-    /// busy it was remain.
+    /// Removes an ensemble from every index; its position in the order and its load remain.
     fn clear(&mut self, ensemble: &str) -> (u64, Option<CapacityUpdate>) {
         let Some(number) = self.numbers.get(ensemble).copied() else {
             self.next += 1;
@@ -170,7 +168,7 @@ impl CapabilityRegistry {
 }
 
 impl Peer {
-    /// How near and how busy it is; none when it may not be asked.
+    /// Returns the distance and the load; none when it may not be asked.
     fn rank(&self, realm: Option<&str>) -> Option<(u8, f64)> {
         let load = self.capacity.as_ref().map_or(UNKNOWN_LOAD, |capacity| capacity.current_load);
         let draining = self.capacity.as_ref().is_some_and(|capacity| capacity.status == Availability::Draining);

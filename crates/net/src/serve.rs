@@ -1,7 +1,6 @@
-//! The side that does the work. A request becomes a run of its own kind, with
-//! its own slots, claimed by its id in the log: the same request is never done
-//! twice, across links and restarts, and whoever asks again gets the answer.
-//! What nobody waits for any more is stopped.
+//! Performs the requests of peers. A request becomes a run of its own kind, in its own pool of slots,
+//! claimed by its id in the log: the same request is never performed twice, across links and restarts, and
+//! a repeated request gets the same answer. A request for which no requester waits any more is stopped.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,55 +26,54 @@ use crate::share::{Kitchen, Share};
 use crate::wire::{Accepted, Capability, Frame, Response, Route, Span, Spent, Status, WEBSOCKET};
 use crate::work::{Load, Replies, Request, Work};
 
-/// Requests that wait for a slot; more are turned down.
+/// The maximum number of requests that wait for a slot; more are rejected.
 const QUEUED_MAX: usize = 1024;
-/// Ended requests that are remembered, so that they are not done twice.
+/// The number of ended requests that are remembered, so that they are not performed twice.
 const KEPT: usize = 10_000;
-/// Withdrawn requests that are remembered; they matter for a moment only.
+/// The number of withdrawn requests that are remembered; they matter only for a moment.
 const WITHDRAWN_MAX: usize = 1024;
-/// Who stops what is withdrawn, what nobody waits for, and what is too late.
+/// The author of the stop of a withdrawn, abandoned or late request.
 const ASKER: &str = "the ensemble that asked";
 const NOBODY: &str = "nobody waits for it any more";
 const LATE: &str = "its deadline has passed";
-/// How long an answer that is asked for again is waited for before looking at
-/// the log once more: another process may own the run.
+/// The wait for a repeated request's answer before the log is read again: another process may own the run.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Work for peers at the same time, unless told.
+/// The default number of requests of peers performed at the same time.
 pub const MAX_CONCURRENT: usize = 32;
 
-/// What holds for work for peers, so much of it at once.
+/// Returns the pool settings of work for peers, with this many runs at once.
 pub fn pool(max_concurrent: usize) -> Pool {
     Pool { capacity: Capacity { running: max_concurrent, queued: QUEUED_MAX }, keep: Keep::Newest(KEPT) }
 }
 
-/// Does what peers ask for. Clones share everything.
+/// Performs the requests of peers. Clones share everything.
 #[derive(Clone)]
 pub struct Serve {
     inner: Arc<Inner>,
-    /// Stops what nobody waits for; it does not hold itself.
+    /// The task that stops abandoned requests; it does not hold itself.
     #[expect(dead_code, reason = "held for being dropped")]
     tending: Option<Arc<JoinSet<()>>>,
 }
 
 struct Inner {
-    /// What this ensemble is called.
+    /// The name of this ensemble.
     name: String,
     kitchen: Kitchen,
     engine: Engine,
     max_concurrent: usize,
     draining: AtomicBool,
     cache: Mutex<Cache>,
-    /// Requests that were withdrawn, the latest last: one may come before what
-    /// it withdraws is stored.
+    /// Requests that were withdrawn, the latest last: a withdrawal
+    /// may arrive before the request it concerns is stored.
     withdrawn: Mutex<VecDeque<String>>,
-    /// Who waits for what.
+    /// The requesters that wait.
     askers: Arc<Askers>,
 }
 
 impl Serve {
-    /// The work of the ensemble of this name, done by the engine in slots of its
-    /// own: see [`pool`]. To be called where tasks can be spawned.
+    /// Returns the worker of the ensemble of this name, whose runs the engine performs
+    /// in a pool of their own: see [`pool`]. To be called where tasks can be spawned.
     pub fn new(name: &str, kitchen: Kitchen, engine: Engine, max_concurrent: usize) -> Serve {
         let inner = Arc::new(Inner {
             name: name.to_owned(),
@@ -92,7 +90,7 @@ impl Serve {
         Serve { inner, tending: Some(Arc::new(tending)) }
     }
 
-    /// Where the work takes place.
+    /// Returns the engine that performs the work.
     pub fn engine(&self) -> &Engine {
         &self.inner.engine
     }
@@ -109,7 +107,7 @@ impl Serve {
         replies.send(request.answer(response)).await;
     }
 
-    /// Why a request is not taken on, whatever it asks for.
+    /// Returns the rejection of a request that is not accepted, whatever it asks for.
     fn refusal(&self, request: &Request) -> Option<Response> {
         let (id, route, is_task) = match request {
             Request::Task(task) => (&task.request_id, &task.route, true),
@@ -127,7 +125,7 @@ impl Serve {
             let method = &delivery.method;
             return Some(Response::rejected(id, format!("delivery by {method} is not offered here, only {WEBSOCKET}")));
         }
-        // A tool asks nobody else, so only tasks can go round in circles.
+        // A tool calls no other ensemble, so only tasks can form a cycle.
         let looped = is_task && route.ancestors.contains(&self.inner.name);
         looped.then(|| Response::failed(id, circle(route, &self.inner.name)))
     }
@@ -157,7 +155,7 @@ impl Serve {
         response
     }
 
-    /// The run that does it: a new one, or the one that did or does it already.
+    /// Returns the run of the request: a new one, or the one that performed or performs it already.
     async fn begin(&self, request: &Request, replies: &Replies) -> Result<Arc<str>, Response> {
         let (id, engine) = (request.id(), &self.inner.engine);
         let claim = claim(id);
@@ -196,8 +194,8 @@ impl Serve {
         }
     }
 
-    /// Says that a request that was sent before is under way, if it still is;
-    /// refuses one that only has the same id.
+    /// Reports that a repeated request is under way, if it
+    /// still is; rejects a different request with the same id.
     async fn known_already(&self, request: &Request, run: &str, replies: &Replies) -> Result<(), Response> {
         let id = request.id();
         let run = self.inner.engine.run(run).await.map_err(|error| unavailable(id, &error))?;
@@ -224,8 +222,7 @@ impl Serve {
         Ok(compiled)
     }
 
-    /// Waits for a run to end, and stops it when its asker waits no longer,
-    /// also when it has not begun yet.
+    /// Waits for a run to end, and stops it at the requester's deadline, also when it has not started yet.
     async fn in_time(&self, request: &Request, (run, began): (&str, Instant), replies: &Replies) -> Response {
         let Some(Span(deadline)) = request.deadline() else { return self.watched(request, run, replies).await };
         let left = deadline.saturating_sub(began.elapsed());
@@ -245,8 +242,7 @@ impl Serve {
         response
     }
 
-    /// Waits for a run to end and says what came of it; of a task also how far
-    /// it is on the way.
+    /// Waits for a run to end and returns its result; for a task it also reports progress.
     async fn watched(&self, request: &Request, run: &str, replies: &Replies) -> Response {
         let outcome = self.outcome(request.id(), run);
         match request {
@@ -259,7 +255,7 @@ impl Serve {
         }
     }
 
-    /// Waits for a run to end and says what came of it.
+    /// Waits for a run to end and returns its result.
     async fn outcome(&self, id: &str, run: &str) -> Response {
         loop {
             let look = |state: &Run| state.ended().then(|| told(id, state));
@@ -271,8 +267,7 @@ impl Serve {
         }
     }
 
-    /// Stops requests that nobody waits for any more, those included that a
-    /// process before this one had begun.
+    /// Stops abandoned requests, including those that a previous process had started.
     async fn tend(self) {
         self.find_unfinished().await;
         loop {
@@ -283,7 +278,7 @@ impl Serve {
         }
     }
 
-    /// Remembers what is under way already: its askers may come back.
+    /// Registers the runs already under way: their requesters may come back.
     async fn find_unfinished(&self) {
         let (kind, limit) = (Some(Kind::Peer.word().to_owned()), QUEUED_MAX + self.inner.max_concurrent);
         let query = log::Query { kind, ended: Some(false), limit, ..log::Query::default() };
@@ -353,12 +348,12 @@ impl Work for Serve {
     }
 }
 
-/// The key of a request in the log.
+/// Returns the key of a request in the log.
 fn claim(request_id: &str) -> String {
     format!("peer-request/{request_id}")
 }
 
-/// A task is accepted in so many words; a tool just answers.
+/// Sends the acceptance of a task; a tool call gets only its answer.
 async fn accept(request: &Request, queue_position: u64, replies: &Replies) {
     if let Request::Task(task) = request {
         let (request_id, queue_position) = (task.request_id.clone(), Some(queue_position));
@@ -380,7 +375,7 @@ fn unavailable(id: &str, error: &engine::Error) -> Response {
     Response::rejected(id, format!("nothing can be stored here just now: {error}"))
 }
 
-/// What came of a run that has ended.
+/// Returns the response for a run that has ended.
 fn told(id: &str, run: &Run) -> Response {
     let result = run.answer().map(str::to_owned);
     let status = if run.error().is_none() && result.is_some() { Status::Completed } else { Status::Failed };
@@ -395,7 +390,7 @@ fn told(id: &str, run: &Run) -> Response {
     }
 }
 
-/// Why a run gave nothing: what its task says, or what ended the run.
+/// Returns the reason why a run has no result: the error of its task, or of the run.
 fn reason(run: &Run) -> String {
     let words = run.failures().last().map(str::to_owned).or_else(|| run.error().map(str::to_owned));
     let ended = match run.end() {

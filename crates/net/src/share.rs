@@ -1,5 +1,5 @@
-//! What an ensemble shares, and how a request for it becomes a run: a task as
-//! an ensemble of one task, a tool as a task that only calls it. Pure.
+//! The capabilities of an ensemble, and the run that a request becomes: a task
+//! becomes an ensemble of one task, a tool becomes a task that only calls it. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use serde_json::{Value, json};
 
 use crate::wire::{Allowance, Capability, CapabilityKind, Route, TaskRequest, ToolRequest};
 
-/// The variable a shared task reads what it is given from.
+/// The variable from which a shared task reads its context.
 const CONTEXT: &str = "context";
 
-/// Something shared.
+/// A shared capability.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// What it is called on the network; unique.
+    /// The name on the network; unique.
     pub name: String,
-    /// What it is about.
+    /// The tags of the capability.
     pub tags: Vec<String>,
-    /// What it is.
+    /// The shared task or tool.
     pub what: What,
 }
 
-/// What is shared.
+/// Shared tools and tasks.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A tool.
@@ -40,7 +40,7 @@ pub enum What {
 }
 
 impl Share {
-    /// What others are told about it.
+    /// Returns the description for other ensembles.
     pub fn capability(&self) -> Capability {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         let (name, tags) = (self.name.clone(), self.tags.clone());
@@ -69,13 +69,13 @@ impl Share {
     }
 }
 
-/// What runs for peers are made from.
+/// The parts from which runs for peers are built.
 pub struct Kitchen {
-    /// What holds for every task.
+    /// The settings of every task.
     pub ensemble: Ensemble,
-    /// What tasks can choose from.
+    /// The models and tools that tasks can use.
     pub catalog: Catalog,
-    /// What is shared.
+    /// Shared tools and tasks.
     pub shares: Vec<Share>,
 }
 
@@ -84,7 +84,7 @@ impl Kitchen {
         self.shares.iter().find(|share| share.name == name && is(&share.what))
     }
 
-    /// The run that does a shared task, or in words why there is none.
+    /// Returns the run that performs a shared task; the error says why there is none.
     pub(crate) fn task(&self, request: &TaskRequest) -> Result<Compiled, String> {
         let share = self.find(&request.task, |what| matches!(what, What::Task(_)));
         let Some(Share { what: What::Task(draft), .. }) = share else {
@@ -105,7 +105,7 @@ impl Kitchen {
         Ok(compiled)
     }
 
-    /// The run that calls a shared tool, or in words why there is none.
+    /// Returns the run that calls a shared tool; the error says why there is none.
     pub(crate) fn tool(&self, request: &ToolRequest) -> Result<Compiled, String> {
         let share = self.find(&request.tool, |what| matches!(what, What::Tool(_)));
         let Some(Share { what: What::Tool(tool), .. }) = share else {
@@ -135,7 +135,7 @@ impl Kitchen {
     }
 }
 
-/// A task that says nowhere where its context goes reads it as further context.
+/// Returns the task with the context as additional context, unless it refers to the context itself.
 fn informed(draft: Draft, context: &str) -> Draft {
     let texts = [Some(&draft.description), draft.expected_output.as_ref(), draft.additional_context.as_ref()];
     let named = texts.into_iter().flatten().any(|text| template::variables(text).contains(&CONTEXT));
@@ -145,7 +145,7 @@ fn informed(draft: Draft, context: &str) -> Draft {
     Draft { additional_context: Some(format!("{{{CONTEXT}}}")), ..draft }
 }
 
-/// The stricter of what the ensemble allows and what the asker gives.
+/// Returns the stricter of the ensemble's limits and the requester's.
 fn within(own: Limits, given: Option<Allowance>, patience: Option<std::time::Duration>) -> Limits {
     let stricter = |own: u64, given: Option<u64>| match given {
         Some(given) if own == 0 || given < own => given.max(1),
@@ -161,14 +161,14 @@ fn within(own: Limits, given: Option<Allowance>, patience: Option<std::time::Dur
     }
 }
 
-/// How a request came here; one that does not say came from its sender.
+/// Returns the origin of a request; one without a route came from its sender.
 fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
     let ancestors = if route.ancestors.is_empty() { vec![from.to_owned()] } else { route.ancestors.clone() };
     Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, asked: None })
 }
 
-/// What the tool is called with: a text is the arguments as JSON, or stands for
-/// its only required text.
+/// Returns the arguments of a shared tool: a text is the
+/// arguments as JSON, or the value of its only required text.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, String> {
     match (input, tool.schema.only_string()) {
         (None | Some(Value::Null), Some(name)) => Ok(json!({ name: "" })),

@@ -1,5 +1,5 @@
-//! How frames travel. A connection is a sink of texts and a stream of frames;
-//! where they come from is the business of a [`Transport`]: WebSockets, or memory.
+//! Transports of frames. A connection is a sink of texts and a stream of
+//! frames; opening one is the task of a [`Transport`]: WebSockets, or memory.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,17 +18,17 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::wire::Frame;
 
-/// Bytes of one frame that is read; a `hello` may have 4 MiB.
+/// The maximum size of a received frame in bytes; a `hello` may have 4 MiB.
 const FRAME_MAX: usize = 8 * 1024 * 1024;
-/// How long connecting may take.
+/// The time limit for connecting.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// Where a peer is.
+/// The address of a peer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Its `/ws`.
+    /// The URL of its `/ws`.
     pub url: String,
-    /// The key it wants to see.
+    /// The key that it requires.
     pub key: Option<String>,
 }
 
@@ -39,33 +39,33 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Where frames are said.
+/// The sink of outgoing frames.
 pub type Outgoing = Pin<Box<dyn Sink<String, Error = Closed> + Send>>;
 
-/// Where frames are heard.
+/// The stream of incoming frames.
 pub type Incoming = BoxStream<'static, Frame>;
 
 /// An open connection. It is closed by dropping it; when the other side closes
 /// it, `incoming` ends.
 pub struct Connection {
-    /// What is said.
+    /// The outgoing frames.
     pub outgoing: Outgoing,
-    /// What is heard.
+    /// The incoming frames.
     pub incoming: Incoming,
 }
 
-/// Nothing can be sent any more.
+/// The error of a closed connection: nothing can be sent any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is closed")]
 pub struct Closed;
 
 /// Opens connections.
 pub trait Transport: Send + Sync + 'static {
-    /// Connects, or says why not. Never shows the key.
+    /// Connects; the error says why not, and never shows the key.
     fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>>;
 }
 
-/// Connects to `/ws` of a server.
+/// The transport that connects to `/ws` of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WebSockets;
 
@@ -102,13 +102,13 @@ fn frame(message: &Message) -> Option<Frame> {
     message.is_text().then(|| message.to_text().ok().and_then(heard)).flatten()
 }
 
-/// What a peer said, if that can be read.
+/// Parses a frame of a peer; none if it cannot be read.
 pub(crate) fn heard(text: &str) -> Option<Frame> {
     let read = Frame::read(text);
     read.inspect_err(|error| tracing::debug!(%error, "a peer sent something unreadable")).ok()
 }
 
-/// What went wrong, without the address: it is known, and may hold a secret.
+/// Describes an error, without the address: it is known, and may hold a secret.
 fn words(error: Error) -> String {
     if let Error::Http(answer) = &error { format!("it answered {}", answer.status()) } else { error.to_string() }
 }

@@ -1,4 +1,4 @@
-//! What a link needs from the side that does the work.
+//! The interface of a link to the side that performs the work.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::fit::fit;
 use crate::links::Parcel;
 use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Span, TaskRequest, ToolRequest};
 
-/// Something a peer asks for.
+/// A request of a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// A shared task.
@@ -21,7 +21,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// What tells it apart from every other one.
+    /// Returns the id of the request.
     pub fn id(&self) -> &str {
         match self {
             Request::Task(request) => &request.request_id,
@@ -29,7 +29,7 @@ impl Request {
         }
     }
 
-    /// What is asked for.
+    /// Returns the name of the requested capability.
     pub fn capability(&self) -> &str {
         match self {
             Request::Task(request) => &request.task,
@@ -37,7 +37,7 @@ impl Request {
         }
     }
 
-    /// How long its asker waits.
+    /// Returns the maximum time that its requester waits.
     pub(crate) fn deadline(&self) -> Option<Span> {
         match self {
             Request::Task(request) => request.deadline,
@@ -45,7 +45,7 @@ impl Request {
         }
     }
 
-    /// What kind of thing is asked for.
+    /// Returns the kind of the requested capability.
     pub(crate) fn kind(&self) -> CapabilityKind {
         match self {
             Request::Task(_) => CapabilityKind::Task,
@@ -53,7 +53,7 @@ impl Request {
         }
     }
 
-    /// What it says, however often and by whichever way it is sent.
+    /// Returns a digest of the request's content, independent of its route and repetitions.
     pub(crate) fn digest(&self) -> String {
         let said = match self {
             Request::Task(request) => json!(["task", request.from, request.task, request.context]),
@@ -62,7 +62,7 @@ impl Request {
         Sha256::digest(said.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The same request, sent again to ask what became of it.
+    /// Returns the same request, sent again to ask for its outcome.
     pub(crate) fn resumed(mut self) -> Request {
         match &mut self {
             Request::Task(request) => request.route.resumed = true,
@@ -71,7 +71,7 @@ impl Request {
         self
     }
 
-    /// The answer as a frame.
+    /// Returns the answer as a frame.
     pub fn answer(&self, response: Response) -> Frame {
         match self {
             Request::Task(_) => Frame::TaskResponse(response),
@@ -79,7 +79,7 @@ impl Request {
         }
     }
 
-    /// The request as a frame.
+    /// Returns the request as a frame.
     pub fn frame(self) -> Frame {
         match self {
             Request::Task(request) => Frame::TaskRequest(request),
@@ -88,20 +88,20 @@ impl Request {
     }
 }
 
-/// Where the frames about the requests of one link go.
+/// The sender of frames about the requests of one link.
 #[derive(Clone)]
 pub struct Replies {
     pub(crate) outbox: mpsc::Sender<Parcel>,
-    /// How long work goes on when the link is gone and nobody has asked for it
-    /// again; absent: to its end.
+    /// The time for which work goes on when the link is gone and
+    /// the work has not been requested again; absent: to its end.
     pub(crate) patience: Option<Duration>,
-    /// Bytes of one frame that the other side takes.
+    /// The maximum size of a frame that the other side accepts, in bytes.
     pub(crate) frame_max: usize,
 }
 
 impl Replies {
-    /// Sends a frame, shortened to what the other side takes; when the link is
-    /// gone nobody waits for it.
+    /// Sends a frame, shortened to the size that the other
+    /// side accepts; it is dropped when the link is gone.
     pub async fn send(&self, frame: Frame) {
         match fit(frame, self.frame_max) {
             Ok(text) => drop(self.outbox.send(text.into()).await),
@@ -110,19 +110,19 @@ impl Replies {
     }
 }
 
-/// How much work there is.
+/// The amount of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Pieces of work under way or waiting.
+    /// The number of requests under way or waiting.
     pub active: usize,
-    /// How many can be under way.
+    /// The maximum number under way at once.
     pub max: usize,
-    /// Whether no more is taken on.
+    /// Whether no more work is accepted.
     pub draining: bool,
 }
 
 impl Load {
-    /// In a word.
+    /// Returns the availability for further work.
     pub fn availability(&self) -> Availability {
         match self {
             Load { draining: true, .. } => Availability::Draining,
@@ -131,27 +131,27 @@ impl Load {
         }
     }
 
-    /// How much of what can be done at once is taken, from 0 to 1.
+    /// Returns the share of the capacity that is in use, from 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "a share of small numbers")]
     pub fn share(&self) -> f64 {
         if self.max == 0 { 1.0 } else { (self.active as f64 / self.max as f64).min(1.0) }
     }
 }
 
-/// Does what peers ask for.
+/// The worker that performs requests of peers.
 pub trait Work: Send + Sync + 'static {
-    /// What they may ask for.
+    /// Returns the capabilities that peers may request.
     fn shared(&self) -> Vec<Capability>;
 
-    /// How much there is to do.
+    /// Returns the current amount of work.
     fn load(&self) -> Load;
 
-    /// Does it and answers. Dropping this drops the answer, not the work.
+    /// Performs a request and answers it. Dropping this drops the answer, not the work.
     fn serve(&self, request: Request, replies: Replies) -> BoxFuture<'static, ()>;
 
-    /// Takes no more work on; what is under way goes on.
+    /// Stops accepting work; work under way goes on.
     fn drain(&self);
 
-    /// Stops work that is not wanted any more.
+    /// Stops work that is no longer wanted.
     fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()>;
 }

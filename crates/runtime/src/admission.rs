@@ -1,5 +1,6 @@
-//! How many runs work at the same time, and who is next. Slots are handed on
-//! by priority and in the order of arrival; whoever stops waiting is passed over.
+//! Admission: limits the number of runs that are active at the same time, and queues
+//! the others. Slots are given by priority and then in the order of arrival; a run
+//! that stops waiting is skipped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,41 +10,41 @@ use consort_core::spec::Kind;
 use consort_log::clock::Clock;
 use tokio::sync::oneshot;
 
-/// After so long a run that waits counts as one level more urgent.
+/// After each such interval, a waiting run counts as one level more urgent.
 const AGING_MS: Millis = 60_000;
-/// Parked runs of a kind at most: each stays in memory with all it has said.
+/// Maximal parked runs of a kind: each stays in memory with its whole conversation.
 /// Beyond that a run keeps its slot while it waits for a person.
 const PARKED_MAX: usize = 5_000;
 
-/// How many runs there may be.
+/// The limits on the number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// At work at the same time.
+    /// Runs that may be active at the same time.
     pub running: usize,
-    /// Waiting for their turn.
+    /// Runs that wait in the queue.
     pub queued: usize,
 }
 
 impl Capacity {
-    /// As many as come.
+    /// No limit.
     pub const UNLIMITED: Capacity = Capacity { running: usize::MAX, queued: 0 };
 }
 
-/// How many ended runs are kept when another one ends.
+/// The retention of ended runs, applied when another one ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// All of them.
+    /// All ended runs are kept.
     All,
-    /// The newest.
+    /// The newest ones are kept, up to this number.
     Newest(usize),
 }
 
-/// What holds for the runs of one kind.
+/// The limits for runs of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// How many there may be.
+    /// The limits on their number.
     pub capacity: Capacity,
-    /// How many ended ones are kept.
+    /// The retention of ended ones.
     pub keep: Keep,
 }
 
@@ -60,7 +61,7 @@ impl Default for Pool {
     }
 }
 
-/// What holds for each kind of run.
+/// The limits for each kind of run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pools {
     /// Runs that were submitted.
@@ -69,12 +70,12 @@ pub struct Pools {
     pub turns: Pool,
     /// Work for peers.
     pub peers: Pool,
-    /// What looks for facts in turns that have ended.
+    /// Runs that extract facts from ended turns.
     pub minings: Pool,
 }
 
 impl Pools {
-    /// What holds for this kind.
+    /// Returns the limits for this kind.
     pub fn of(&self, kind: Kind) -> Pool {
         match kind {
             Kind::Run => self.runs,
@@ -85,16 +86,16 @@ impl Pools {
     }
 }
 
-/// How many runs there are.
+/// The current number of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// At work.
+    /// Active runs.
     pub active: usize,
-    /// Waiting for their turn.
+    /// Runs that wait in the queue.
     pub queued: usize,
 }
 
-/// Who works and who waits. Clones share it.
+/// The active and the waiting runs of one kind. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Admission(Arc<Mutex<State>>);
 
@@ -107,7 +108,7 @@ struct State {
     clock: Clock,
 }
 
-/// A run that waits for its turn.
+/// A run that waits in the queue.
 struct Waiter {
     run: Arc<str>,
     turn: Mutex<Option<oneshot::Sender<Slot>>>,
@@ -123,13 +124,13 @@ impl Waiter {
     }
 }
 
-/// A run's permission to work; dropping it is another run's turn.
+/// A run's permission to work; dropping it gives the slot to another run.
 pub(crate) struct Slot(Admission);
 
-/// A run's place among those that wait for a person; dropping it makes room.
+/// A run's entry among those that wait for a person; dropping it frees the entry.
 pub(crate) struct Parked(Admission);
 
-/// What a run gets that comes in.
+/// The admission of a new run.
 pub(crate) enum Place {
     /// It may work at once.
     Slot(Slot),
@@ -142,7 +143,7 @@ impl Admission {
         Admission(Arc::new(Mutex::new(State { capacity, active: 0, parked: 0, waiting: Queue::new(AGING_MS), clock })))
     }
 
-    /// A place for a new run; none when everything is taken.
+    /// Admits a new run; returns `None` when all slots and the queue are full.
     pub(crate) fn enter(&self, run: &Arc<str>, priority: Priority) -> Option<Place> {
         let mut state = self.state();
         state.waiting.retain(|waiter| waiter.is_there());
@@ -152,21 +153,21 @@ impl Admission {
         Some(self.place(&mut state, run, priority))
     }
 
-    /// A place for a run that was accepted before and has no slot now: it
-    /// waits, however many do.
+    /// Admits a run that was accepted before and has no slot now: it waits even if the
+    /// queue is full.
     pub(crate) fn rejoin(&self, run: &Arc<str>, priority: Priority) -> Place {
         let mut state = self.state();
         self.place(&mut state, run, priority)
     }
 
-    /// A slot for a run that had one before: it goes on, however many do.
+    /// Returns a slot for a run that had one before, even if all are taken.
     pub(crate) fn resume(&self) -> Slot {
         self.state().active += 1;
         Slot(self.clone())
     }
 
-    /// Takes a run's slot while it waits for a person; gives it back when too
-    /// many do already.
+    /// Takes a run's slot while it waits for a person; gives the slot back when too many
+    /// runs are parked already.
     pub(crate) fn park(&self, slot: Slot) -> Result<Parked, Slot> {
         let mut state = self.state();
         if state.parked >= PARKED_MAX {
@@ -179,7 +180,7 @@ impl Admission {
         Ok(Parked(self.clone()))
     }
 
-    /// The same for a run that waited for a person before: it does, however many do.
+    /// Parks a run that was parked before, even if too many are.
     pub(crate) fn resume_parked(&self) -> Parked {
         self.state().parked += 1;
         Parked(self.clone())
@@ -196,7 +197,7 @@ impl Admission {
         Place::Queue(waiting)
     }
 
-    /// How many wait before this run; none when it does not wait.
+    /// Returns the number of runs that wait before this one; `None` when it does not wait.
     pub(crate) fn position(&self, run: &str) -> Option<usize> {
         let state = self.state();
         let waiting = state.waiting.in_order(state.clock.now());
@@ -209,7 +210,7 @@ impl Admission {
         Load { active: state.active, queued: waiting.iter().filter(|waiter| waiter.is_there()).count() }
     }
 
-    /// From now on nobody gets a slot: what waits goes on waiting.
+    /// Stops handing out slots: waiting runs go on waiting.
     pub(crate) fn close(&self) {
         self.state().capacity = Capacity { running: 0, queued: 0 };
     }
@@ -220,7 +221,7 @@ impl Admission {
 }
 
 impl State {
-    /// Whose turn it is now that a slot is free.
+    /// Returns the waiter that gets the slot that is free now.
     fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
         let is_room = self.active <= self.capacity.running;
         let now = self.clock.now();
@@ -239,7 +240,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let next = self.0.state().next();
         if let Some(turn) = next {
-            // Sent without the lock: who left just now drops the slot, which comes here again.
+            // Sent without the lock: a waiter that has just left drops the slot, which comes back here.
             let _left = turn.send(Slot(self.0.clone()));
         }
     }

@@ -1,5 +1,5 @@
-//! One effect, ending in one report. It keeps no state of the run, so dropping
-//! it is all there is to cancelling it.
+//! One effect, which ends in one report. It keeps no state of the run, so dropping it
+//! is enough to cancel it.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,20 +33,20 @@ use crate::ring::Ring;
 /// How long a tool that must not be dropped may take after a stop, unless told.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
-/// The outside world, as a runner sees it.
+/// The seams to the outside world, as a runner uses them.
 #[derive(Clone)]
 pub struct Seams {
-    /// Where events go.
+    /// The log that stores events.
     pub log: Arc<dyn Log>,
-    /// Who can be asked.
+    /// The models that can be called.
     pub models: ModelCatalog,
-    /// What can be called.
+    /// The tools that can be called.
     pub tools: Toolbox,
-    /// How much of it at once.
+    /// The limits on concurrent calls.
     pub limits: Limits,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// How long a tool that must not be dropped may take after a stop.
+    /// The time that a tool that must not be dropped may take after a stop.
     pub cancel_grace: Duration,
 }
 
@@ -63,30 +63,30 @@ impl Seams {
     }
 }
 
-/// Whose effect it is, and who may watch it.
+/// The context of an effect: its run, and the watchers of it.
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) run: Arc<str>,
     pub(crate) seams: Arc<Seams>,
     pub(crate) ring: Ring,
-    /// How the run came here.
+    /// The origin of the run.
     pub(crate) origin: Option<Arc<Origin>>,
-    /// Whose words a model's are, or whose progress a call's is.
+    /// The speaker of a model's tokens, or the call of a tool's progress.
     pub(crate) voice: Arc<Voice>,
     pub(crate) meters: Meters,
-    /// Told when the run is to stop.
+    /// Becomes true when the run is to stop.
     pub(crate) halt: watch::Receiver<bool>,
     /// The trace it belongs to.
     pub(crate) trace: Option<Trace>,
 }
 
-/// Does it. What it holds is given back before the report is read, so that
-/// whoever waits for it can have it in the same decision.
+/// Executes an effect. Its permits are released before the report is read, so that a
+/// waiting effect can get them in the same decision.
 pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report {
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
-            // What was cut in an earlier turn of the thread is kept in the log.
+            // Results that were cut in an earlier turn of the thread are stored in the log.
             Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
                 read_earlier(id, &args, &stage).await
             }
@@ -122,7 +122,7 @@ async fn ask(question: Question, stage: &Stage) -> Report {
     }
 }
 
-/// A failure to reach a model says which one, as the configuration calls it.
+/// Adds the model's configured alias to a failure to reach it.
 fn named(mut failure: Failure, alias: &str) -> Failure {
     if matches!(failure.kind, FailureKind::Network | FailureKind::Timeout) {
         failure.message = format!("model `{alias}`, {}", failure.message);
@@ -198,7 +198,7 @@ async fn call(id: Id, tool: &str, (args, account): (Value, Account), stage: &Sta
     Report::Returned { call: id, outcome, duration_ms, spent: account.spent(), changes: account.changes() }
 }
 
-/// Reads on in what an earlier turn of the thread was told.
+/// Reads a further part of a result of an earlier turn of the thread.
 async fn read_earlier(call: Id, args: &Value, stage: &Stage) -> Report {
     let began = Instant::now();
     let read = past::read_result(&*stage.seams.log, &stage.run, args).await;
@@ -207,7 +207,7 @@ async fn read_earlier(call: Id, args: &Value, stage: &Stage) -> Report {
     Report::Returned { call, outcome, duration_ms, spent: None, changes: Vec::new() }
 }
 
-/// A random number; the end of a fresh UUID is one.
+/// Returns a random number, taken from the end of a fresh UUID.
 fn dice() -> u32 {
     let bytes = uuid::Uuid::now_v7().into_bytes();
     bytes.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))

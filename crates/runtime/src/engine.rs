@@ -1,6 +1,6 @@
-//! The front door: submit a run, steer it, follow it, pick runs up after a
-//! restart. A cheap handle; when the last one is dropped, every runner stops
-//! where it is, and the log knows where that was.
+//! The public handle: submit a run, steer it, follow it, resume runs after a restart.
+//! Cheap to clone; when the last one is dropped, every runner stops where it is, and
+//! the log holds that state.
 
 mod drain;
 mod erase;
@@ -39,7 +39,7 @@ use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 use crate::watcher::{Purpose, Source, Watcher, history, load, lost, page};
 
-/// Commands waiting for one run; small, because every sender waits anyway.
+/// Commands queued for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
 /// Runs listed at once while recovering.
 const RECOVER_PAGE: usize = 1000;
@@ -48,7 +48,7 @@ const RECOVER_PAGE: usize = 1000;
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>, Sight);
 
-/// Which runs a handle knows of; to it there are no others.
+/// The runs that a handle can see; it treats others as missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
     All,
@@ -57,23 +57,23 @@ enum Sight {
 
 struct Inner {
     seams: Arc<Seams>,
-    /// The runs owned here.
+    /// The runs owned by this process.
     live: Mutex<HashMap<Arc<str>, Live>>,
     pools: Pools,
-    /// Where runs are shown together.
+    /// The feed of all runs.
     press: Press,
-    /// Where work for peers is shown, as far as it asks people.
+    /// The feed of reviews in work for peers.
     questions: Press,
-    /// Who works and who waits, by kind.
+    /// Active and waiting runs, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
-    /// Where the traces of ended runs go, if anywhere.
+    /// The folder for traces of ended runs, if any.
     traces: OnceLock<Traces>,
-    /// Who is told what took how long, if anybody.
+    /// The telemetry exporter, if any.
     telemetry: OnceLock<Telemetry>,
-    /// Whose work earlier processes died in, if that is kept.
+    /// The record of runs in whose work earlier processes died, if it is kept.
     suspects: OnceLock<Suspects>,
-    /// Whether nothing new is begun any more.
+    /// Whether the engine is draining: no new work is begun.
     draining: watch::Sender<bool>,
     /// The runs that cannot be read.
     damage: Damage,
@@ -81,16 +81,16 @@ struct Inner {
     inspected: AtomicBool,
 }
 
-/// A run that is to begin.
+/// A run that is about to begin.
 struct New<'a> {
     id: &'a Arc<str>,
     kind: Kind,
     priority: Priority,
-    /// Where it will be shown.
+    /// The ring that publishes its frames.
     ring: Ring,
 }
 
-/// An unfinished run that nobody here owns.
+/// An unfinished run that no runner here owns.
 struct Found {
     id: Arc<str>,
     run: Run,
@@ -98,11 +98,11 @@ struct Found {
     len: Seq,
 }
 
-/// A run owned here.
+/// A run owned by this process.
 struct Live {
     requests: mpsc::Sender<Request>,
     window: Window,
-    /// Closed when nothing more is done for it.
+    /// Closed when no more work is done for it.
     over: watch::Receiver<()>,
     task: JoinHandle<()>,
 }
@@ -113,51 +113,51 @@ impl Drop for Live {
     }
 }
 
-/// What came of picking up unfinished runs.
+/// The result of resuming unfinished runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Runs that go on.
+    /// The number of runs that go on.
     pub resumed: usize,
-    /// Runs that cannot, and why: they stay as they are.
+    /// Ids of runs that cannot go on, each with the reason: they stay as they are.
     pub damaged: Vec<(String, String)>,
 }
 
-/// Why the engine said no.
+/// An error of the engine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The run turned the command down.
+    /// The run refused the command.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// No such run.
+    /// There is no such run.
     #[error("No run with ID {0}")]
     NotFound(String),
-    /// Everything is taken.
+    /// All slots and the queue are full.
     #[error("Maximum concurrent runs ({running}) reached. Retry later.")]
     Busy {
-        /// How many may work at the same time.
+        /// The number of runs that may be active at the same time.
         running: usize,
     },
-    /// Nothing new is begun here any more.
+    /// The engine is draining and takes no new work.
     #[error("this server is about to stop and begins nothing new")]
     Draining,
-    /// The run is somebody else's just now.
+    /// Another process owns the run at the moment.
     #[error("run {0} has no owner here")]
     NotOwned(String),
-    /// No new run could be made out of the old one.
+    /// No new run could be made from the old one.
     #[error(transparent)]
     Fork(#[from] consort_core::fork::Refused),
-    /// The request is fine; the log is not.
+    /// The request is valid, but the log failed.
     #[error(transparent)]
     Log(#[from] log::Error),
 }
 
 impl Engine {
-    /// An engine over the three seams, for as many runs as come.
+    /// Creates an engine over the three seams, without limits on runs.
     pub fn new(seams: Seams) -> Engine {
         Engine::limited(seams, Pools::default())
     }
 
-    /// An engine for so many runs at once, which keeps so many ended ones.
+    /// Creates an engine with limits on active and on ended runs.
     pub fn limited(seams: Seams, pools: Pools) -> Engine {
         let admissions = Kind::ALL.map(|kind| (kind, Admission::new(pools.of(kind).capacity, seams.clock)));
         Engine(
@@ -180,7 +180,7 @@ impl Engine {
         )
     }
 
-    /// The same engine to somebody who is to know of runs of this kind only.
+    /// Returns the same engine, restricted to runs of this kind.
     pub fn only(&self, kind: Kind) -> Engine {
         Engine(self.0.clone(), Sight::Only(kind))
     }
@@ -193,18 +193,17 @@ impl Engine {
         if seen { Ok(()) } else { Err(Error::NotFound(id.to_owned())) }
     }
 
-    /// What the engine works with.
+    /// Returns the engine's seams.
     pub fn seams(&self) -> &Seams {
         &self.0.seams
     }
 
-    /// What has happened here, counted.
+    /// Returns the metrics of this engine.
     pub fn meters(&self) -> &Meters {
         &self.0.meters
     }
 
-    /// Gives a new run, which begins with these events, a place among its kind
-    /// and an owner.
+    /// Admits a new run, which begins with these events, and gives it an owner.
     async fn accept(&self, new: New<'_>, events: Vec<Event>, claims: Vec<String>) -> Result<(), Error> {
         self.check_open()?;
         let New { id, kind, priority, ring } = new;
@@ -221,15 +220,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Asks a run to do something; returns the events that caused, once they
-    /// are stored.
+    /// Sends a command to a run; returns the events it caused, once they are stored.
     pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
         self.check_sight(run)?;
         let requests = self.live().get(run).map(|live| live.requests.clone());
         let answer = if let Some(requests) = requests { ask(&requests, command.clone()).await } else { None };
         match answer {
             Some(answer) => Ok(answer?),
-            // Nobody here owns it: an ended run says how it ended.
+            // No runner here owns it: an ended run reports its end.
             None => match self.run(run).await?.decide(command, self.0.seams.clock.now()) {
                 Err(refused) => Err(refused.into()),
                 Ok(_) => Err(Error::NotOwned(run.to_owned())),
@@ -237,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// Every frame from `from` on, then each new one, until the run ends.
+    /// Returns every frame from `from` on, then each new one, until the run ends.
     pub async fn tail(&self, run: &str, from: Seq) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
         self.check_sight(run)?;
         let log = self.0.seams.log.clone();
@@ -253,45 +251,44 @@ impl Engine {
         Ok(Watcher::new(run.into(), log, source, from, self.0.meters.clone()).frames())
     }
 
-    /// Every frame of a run that was listened to before it began.
+    /// Returns every frame of a run whose listener subscribed before it began.
     pub fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
         let (log, meters) = (self.0.seams.log.clone(), self.0.meters.clone());
         Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).that_has_heard_all().frames()
     }
 
-    /// What all runs show from now on; work for chats and peers is nobody
-    /// else's business.
+    /// Returns the feed of all runs from now on; work for chats and peers is not included.
     pub fn watch(&self) -> Feed {
         self.0.press.subscribe()
     }
 
-    /// What work for peers asks people from now on, and what came of it: nobody
-    /// else can decide that.
+    /// Returns the feed of reviews in work for peers from now on, with their decisions:
+    /// they can be decided only here.
     pub fn questions(&self) -> Feed {
         self.0.questions.subscribe()
     }
 
-    /// The run as it is stored.
+    /// Returns the run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
         self.check_sight(run)?;
         let (state, len) = self.0.damage.note(load(&*self.0.seams.log, run, Purpose::Look).await)?;
         if len == 0 { self.without_events(run).await } else { Ok(state) }
     }
 
-    /// Everything that is stored of a run.
+    /// Returns all stored events of a run.
     pub async fn history(&self, run: &str) -> Result<Vec<Event>, Error> {
         self.check_sight(run)?;
         let events = self.0.damage.note(history(&*self.0.seams.log, run).await)?;
         if events.is_empty() { self.without_events(run).await } else { Ok(events) }
     }
 
-    /// Says what a run without events is: none, or one whose events are lost.
+    /// Returns the error for a run without events: it does not exist, or its events are lost.
     async fn without_events<T>(&self, run: &str) -> Result<T, Error> {
         self.row(run).await?;
         Ok(self.0.damage.note(Err(lost(run)))?)
     }
 
-    /// Returns when the run is over and has left its traces, or is not owned here.
+    /// Returns when the run is over and its traces are written, or when it is not owned here.
     pub async fn finished(&self, run: &str) {
         let over = self.live().get(run).map(|live| live.over.clone());
         if let Some(mut over) = over {
@@ -299,8 +296,8 @@ impl Engine {
         }
     }
 
-    /// Looks at the run once it is over or not owned here; what it leaves behind
-    /// may still be on its way.
+    /// Passes the run to `look` once it is over or not owned here; its traces may still be
+    /// written afterwards.
     pub async fn at_its_end<T>(&self, run: &str, look: impl FnOnce(&Run) -> T) -> Result<T, Error> {
         self.check_sight(run)?;
         let live = self.live().get(run).map(|live| (live.requests.clone(), live.window.end.clone()));
@@ -313,22 +310,22 @@ impl Engine {
         Ok(look(&self.run(run).await?))
     }
 
-    /// Why nothing of this run can be stored just now.
+    /// Returns the reason why events of this run cannot be stored at the moment.
     pub fn stalled(&self, run: &str) -> Option<String> {
         self.live().get(run).and_then(|live| live.window.stalled.borrow().clone())
     }
 
-    /// Whether a run that is owned here can only go on when a review is decided.
+    /// Whether a run that is owned here waits only for reviews.
     pub fn is_parked(&self, run: &str) -> bool {
         self.live().get(run).is_some_and(|live| live.window.parked.load(Ordering::Acquire))
     }
 
-    /// The rows that match.
+    /// Returns the rows that match.
     pub async fn list(&self, query: Query) -> Result<Page, Error> {
         Ok(self.0.seams.log.list(query).await?)
     }
 
-    /// Takes every unfinished run nobody here owns.
+    /// Resumes every unfinished run that no runner here owns.
     pub async fn recover(&self) -> Result<Recovery, Error> {
         let mut recovery = Recovery::default();
         for kind in Kind::ALL {
@@ -337,7 +334,7 @@ impl Engine {
         Ok(recovery)
     }
 
-    /// Goes on with one run that a process before this one left unfinished.
+    /// Resumes one run that an earlier process left unfinished.
     pub async fn take_up(&self, run: &str) -> Recovery {
         let mut recovery = Recovery::default();
         if let Some(found) = self.find(&run.into(), &mut recovery).await {
@@ -370,7 +367,7 @@ impl Engine {
                 break;
             }
         }
-        // Runs that had a slot have it again before those without ask for one.
+        // Runs that had a slot get it back before the others ask for one.
         parked.into_iter().for_each(|found| self.go_on(found));
         Ok(())
     }
@@ -381,7 +378,7 @@ impl Engine {
             return None;
         }
         match self.0.damage.note(load(&*self.0.seams.log, id, Purpose::GoOn).await) {
-            // Its owner was faster.
+            // Its owner has finished it meanwhile.
             Ok((run, _)) if run.ended() => None,
             Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
                 tracing::error!(run = %id, "three processes died over this run; it is not tried again");
@@ -398,7 +395,7 @@ impl Engine {
             Err(error) => {
                 tracing::error!(run = %id, %error, "cannot go on with a run");
                 if let log::Error::Damaged { .. } = &error {
-                    // Also where another stream is damaged that it cannot do without.
+                    // Also where another stream is damaged that the run depends on.
                     self.0.damage.mark(id, &error);
                 }
                 recovery.damaged.push((id.to_string(), error.to_string()));
@@ -407,7 +404,7 @@ impl Engine {
         }
     }
 
-    /// Gives a run that was found an owner and the place it had.
+    /// Gives a loaded run an owner and the admission it had.
     fn go_on(&self, Found { id, run, len }: Found) {
         let kind = run.spec().kind;
         let (admission, priority) = (self.0.admission(kind), run.spec().priority());
@@ -426,8 +423,8 @@ impl Engine {
         });
     }
 
-    /// Stops every runner where it is; returns when nothing of them is left. The
-    /// log knows where that was.
+    /// Stops every runner where it is; returns when all of them have ended. The log holds
+    /// that state.
     pub async fn stop(&self) {
         self.0.close();
         let mut live: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
@@ -437,24 +434,24 @@ impl Engine {
         }
     }
 
-    /// At most `max` stored frames from `from` on.
+    /// Returns at most `max` stored frames from `from` on.
     pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
         self.row(run).await?;
         Ok(self.0.damage.note(page(&*self.0.seams.log, run, from, max).await)?)
     }
 
-    /// The run that holds a key.
+    /// Returns the run that holds a key.
     pub async fn holder(&self, key: &str) -> Result<Option<Arc<str>>, Error> {
         let query = Query { claim: Some(key.to_owned()), limit: 1, ..Query::default() };
         Ok(self.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
     }
 
-    /// How many runs of a kind there are here.
+    /// Returns the number of runs of a kind in this process.
     pub fn load(&self, kind: Kind) -> Load {
         self.0.admission(kind).load()
     }
 
-    /// How many runs wait before this one; none when it does not wait.
+    /// Returns the number of runs that wait before this one; `None` when it does not wait.
     pub fn queue_position(&self, run: &str) -> Option<usize> {
         self.0.admissions.iter().find_map(|(_, admission)| admission.position(run))
     }
@@ -466,7 +463,7 @@ impl Engine {
         page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
     }
 
-    /// Where a run of this kind is shown.
+    /// Returns the ring for a run of this kind.
     fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
         match kind {
             Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
@@ -475,7 +472,7 @@ impl Engine {
         }
     }
 
-    /// Gives a run an owner: a task that works it and then forgets it.
+    /// Gives a run an owner: a task that works on it and then forgets it.
     fn start<W>(&self, (id, ring): (&Arc<str>, Ring), (kind, seat): (Kind, Seat), work: impl FnOnce(Runner) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
@@ -503,7 +500,7 @@ impl Engine {
 }
 
 impl Drop for Inner {
-    /// A run that stops here must not make another one start.
+    /// Closes admission, because a run that stops here must not start another one.
     fn drop(&mut self) {
         self.close();
     }
@@ -525,7 +522,7 @@ impl Inner {
     }
 }
 
-/// An id no other run has.
+/// Returns an id that no other run has.
 pub fn fresh_id(kind: Kind) -> Arc<str> {
     format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
 }
@@ -535,20 +532,20 @@ fn is_of(kind: Kind, id: &str) -> bool {
     id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// A name for one execution of an ensemble.
+/// Returns an id for one execution of an ensemble.
 fn ensemble_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
-/// The runner's answer; `None` when it is gone.
+/// Returns the runner's response; `None` when it is gone.
 async fn ask(requests: &mpsc::Sender<Request>, command: Command) -> Option<Result<Vec<Event>, Refused>> {
     let (ack, answer) = oneshot::channel();
     requests.send(Request { command, ack }).await.ok()?;
     answer.await.ok()
 }
 
-/// Works a run and forgets it. A runner whose log refused simply stops: the
-/// run goes on wherever it is adopted next.
+/// Runs a runner to its end and forgets it. A runner whose log refused simply stops:
+/// the run goes on in the process that adopts it next.
 async fn own(work: impl Future<Output = Result<(), log::Error>>, (id, kind): (Arc<str>, Kind), engine: Weak<Inner>) {
     if let Err(error) = work.await {
         tracing::error!(run = %id, %error, "stopped working on a run");

@@ -1,6 +1,6 @@
-//! What all runs show, in one place, for whoever watches them all. Every slot
-//! of a run's ring also comes here, in the same order; between runs there is
-//! no order but that of their commits. Costs nothing while nobody watches.
+//! The feed of all runs in one place. Every entry of a run's ring also comes here, in
+//! the same order; between runs the only order is that of their commits. Costs nothing
+//! without watchers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,34 +9,34 @@ use tokio::sync::broadcast::error::TryRecvError;
 
 use crate::ring::Slot;
 
-/// Slots kept for watchers: a second or two of a busy server. Who is further
-/// behind than that is told so and starts again from the log.
+/// Entries buffered for watchers: a second or two of a busy server. A watcher that is
+/// further behind gets an error and starts again from the log.
 const FEED_MAX: usize = 4096;
 
-/// What one commit, or one word of a model, shows.
+/// The frames of one commit, or one token of a model.
 #[derive(Clone, Debug)]
 pub struct News {
-    /// Whose.
+    /// The run.
     pub run: Arc<str>,
-    /// What.
+    /// The frames.
     pub slot: Slot,
 }
 
-/// Some of what was shown is gone: read the log.
+/// The error of a watcher that has missed entries: read the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too far behind")]
 pub struct Behind;
 
-/// Everything that is shown from now on.
+/// A subscription to the feed from now on.
 pub struct Feed(broadcast::Receiver<News>);
 
 impl Feed {
-    /// The next one, when there is one.
+    /// Returns the next entry, when there is one.
     pub async fn next(&mut self) -> Result<News, Behind> {
         self.0.recv().await.map_err(|_lagged| Behind)
     }
 
-    /// The next one, if it is there already.
+    /// Returns the next entry, if it is there already.
     pub fn waiting(&mut self) -> Result<Option<News>, Behind> {
         match self.0.try_recv() {
             Ok(news) => Ok(Some(news)),
@@ -45,13 +45,13 @@ impl Feed {
         }
     }
 
-    /// Whether everything shown so far has been taken.
+    /// Whether all entries so far have been taken.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Where the runs of an engine show what they show; made for the first watcher.
+/// The sending side of the feed; its channel is created for the first watcher.
 #[derive(Clone, Default)]
 pub(crate) struct Press(Arc<OnceLock<broadcast::Sender<News>>>);
 

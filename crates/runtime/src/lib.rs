@@ -1,16 +1,15 @@
-//! Does what `consort-core` decides.
+//! Executes the effects that `consort-core` decides on.
 //!
 //! # Layout, in reading order
 //! - [`engine`]: the only public handle
 //! - `runner`: one run, one owner, one append per decision, with its `permits`
 //! - [`effects`]: one model call or tool call, ending in one report
-//! - [`limits`]: how much may happen at once; [`admission`]: how many runs work
-//!   at the same time, and who is next; [`suspects`]: runs that were worked on
-//!   when a process died
-//! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`:
-//!   what models say meanwhile; [`feed`]: the frames of all runs together
-//! - [`past`]: what was said in a thread before, which its turns go on from
-//! - [`meters`]: what happens, counted; [`telemetry`]: spans for a collector
+//! - [`limits`]: limits on concurrent calls; [`admission`]: limits on active runs, and
+//!   their queue; [`suspects`]: runs that were worked on when a process died
+//! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`: tokens
+//!   of models meanwhile; [`feed`]: the frames of all runs together
+//! - [`past`]: the earlier turns of a thread, which its next turns continue
+//! - [`meters`]: metrics; [`telemetry`]: spans for a collector
 //! - [`traces`]: ended runs as files, for reading afterwards
 //! - [`workflows`]: task graphs that are saved, version by version
 

@@ -1,7 +1,6 @@
-//! What a run must hold before it may ask a model or call a tool: one of the
-//! model's slots, a token of every rate that applies, a tool's lock. Whoever
-//! waits is served in the order of arrival; whoever stops waiting has taken
-//! nothing.
+//! The permits that a run needs before it may call a model or a tool: one of the
+//! model's slots, a token of every rate that applies, a tool's lock. Waiters are
+//! served in the order of arrival; one that stops waiting has taken nothing.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -11,12 +10,12 @@ use std::time::Duration;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 
-/// So many requests in so much time.
+/// A number of requests per duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many.
+    /// The number of requests.
     pub requests: NonZeroU32,
-    /// In how much time.
+    /// The duration.
     pub per: Duration,
 }
 
@@ -43,12 +42,12 @@ pub fn parse_rate(text: &str) -> Result<Rate, BadRate> {
 /// as providers take from one customer without complaint.
 pub const MAX_CONCURRENCY: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 
-/// What a model's users share.
+/// The limits that all callers of a model share.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelLimit {
-    /// Questions that may be under way at the same time.
+    /// Calls that may be active at the same time.
     pub max_concurrency: NonZeroU32,
-    /// Questions that may be asked over time.
+    /// The rate of calls.
     pub rate: Option<Rate>,
 }
 
@@ -69,7 +68,7 @@ struct ModelGate {
     rate: Option<Bucket>,
 }
 
-/// Leave to ask a model once. Dropping it frees the slot; the tokens are spent.
+/// Permission to call a model once. Dropping it frees the slot; the tokens are spent.
 #[derive(Debug)]
 #[must_use = "a permit that is dropped is given back"]
 pub struct Permit {
@@ -84,7 +83,7 @@ pub struct Lock {
 }
 
 impl Limits {
-    /// Limits per model alias, and the rate all of them share.
+    /// Creates limits per model alias, with the rate that all of them share.
     pub fn new(models: impl IntoIterator<Item = (String, ModelLimit)>, ensemble: Option<Rate>) -> Limits {
         let gate = |limit: ModelLimit| ModelGate {
             slots: Arc::new(Semaphore::new(usize::try_from(limit.max_concurrency.get()).unwrap_or(usize::MAX >> 3))),
@@ -97,8 +96,8 @@ impl Limits {
         }))
     }
 
-    /// Leave to ask this model now, if nobody has to wait for it. A model
-    /// nobody has limited is held back by the ensemble's rate alone.
+    /// Returns permission to call this model now, if that is possible without waiting. A
+    /// model without limits of its own is limited by the ensemble's rate alone.
     pub fn try_acquire(&self, alias: &str) -> Option<Permit> {
         let gate = self.0.models.get(alias);
         let slot = gate.map(|gate| gate.slots.clone().try_acquire_owned()).transpose().ok()?;
@@ -108,29 +107,29 @@ impl Limits {
         Some(Permit { _slot: slot })
     }
 
-    /// Leave to ask this model, as soon as it is our turn.
+    /// Waits for permission to call this model.
     pub async fn acquire(&self, alias: &str) -> Permit {
         let gate = self.0.models.get(alias);
         let slot = match gate {
-            // Nobody closes these semaphores.
+            // These semaphores are never closed.
             Some(gate) => gate.slots.clone().acquire_owned().await.ok(),
             None => None,
         };
-        // No token is spent before all are there: a turn that is dropped has
-        // cost nothing, and a waiting model never holds up another one.
+        // No token is spent before all are there: a wait that is dropped has cost nothing, and
+        // a waiting model never holds up another one.
         let own = turn(gate.and_then(|gate| gate.rate.as_ref())).await;
         let shared = turn(self.0.ensemble.as_ref()).await;
         own.into_iter().chain(shared).for_each(Turn::spend);
         Permit { _slot: slot }
     }
 
-    /// The lock of this name, if it is free and nobody waits for it.
+    /// Returns the lock of this name, if it is free and has no waiters.
     pub fn try_lock(&self, name: &str) -> Option<Lock> {
         let held = self.named(name).try_lock_owned().ok()?;
         Some(Lock { _held: held })
     }
 
-    /// The lock of this name, as soon as it is our turn.
+    /// Waits for the lock of this name.
     pub async fn lock(&self, name: &str) -> Lock {
         Lock { _held: self.named(name).lock_owned().await }
     }
@@ -140,8 +139,7 @@ impl Limits {
         if let Some(lock) = locks.get(name).and_then(Weak::upgrade) {
             return lock;
         }
-        // Names nobody holds or waits for are forgotten, so the map is as
-        // large as what is in use.
+        // Names without holders or waiters are removed, so the map only holds names in use.
         locks.retain(|_, lock| lock.strong_count() > 0);
         let lock = Arc::default();
         locks.insert(name.to_owned(), Arc::downgrade(&lock));
@@ -156,8 +154,8 @@ async fn turn(bucket: Option<&Bucket>) -> Option<Turn<'_>> {
     }
 }
 
-/// Tokens that drip in evenly up to `requests` of them; one is there at the
-/// start. The mutex is the queue: whoever holds it is next.
+/// A token bucket: tokens arrive evenly, up to `requests` of them; one is there at the
+/// start. The mutex is the queue: its holder is next.
 #[derive(Debug)]
 struct Bucket {
     drip: Duration,
@@ -165,7 +163,7 @@ struct Bucket {
     next: tokio::sync::Mutex<Instant>,
 }
 
-/// The head of a bucket's queue, with a token there to be spent.
+/// The head of a bucket's queue, with a token that can be spent.
 struct Turn<'a> {
     bucket: &'a Bucket,
     next: MutexGuard<'a, Instant>,
@@ -192,8 +190,8 @@ impl Bucket {
 }
 
 impl Turn<'_> {
-    /// `next` is when the oldest unspent token came, or the next one will: a
-    /// bucket never holds tokens older than `hoard`.
+    /// Spends the token. `next` is the time when the oldest unspent token arrived, or the
+    /// next one will: a bucket never holds tokens older than `hoard`.
     fn spend(mut self) {
         let oldest = Instant::now().checked_sub(self.bucket.hoard);
         let spent = oldest.map_or(*self.next, |oldest| oldest.max(*self.next));

@@ -1,37 +1,36 @@
-//! What happens, counted, for whoever looks after the process. Names are
-//! listed in one place; labels come from catalogs and never from requests, and
-//! past a limit new ones are not taken.
+//! Metrics for the operator of the process. Names are listed in one place; labels come
+//! from catalogs and never from requests, and beyond a limit new series are not added.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Upper ends of the spans of time that are told apart, in seconds.
+/// Upper bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
-/// Series kept at most: far more than routes, models and tools make together.
+/// Maximal series: far more than routes, models and tools make together.
 const SERIES_MAX: usize = 4096;
 
-/// What is counted.
+/// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meter {
-    /// How long models took, by model and outcome.
+    /// The duration of model calls, by model and outcome.
     ModelCall,
-    /// Tokens read and written, by model.
+    /// Input and output tokens, by model.
     ModelTokens,
-    /// How long tools took, by tool and outcome.
+    /// The duration of tool calls, by tool and outcome.
     ToolCall,
     /// Runs that ended, by status.
     RunsEnded,
-    /// From the request to stop a run to its end.
+    /// The time from the request to stop a run to its end.
     Cancel,
-    /// How long it took to store a decision.
+    /// The time to store a decision.
     Commit,
-    /// How often a watcher fell behind and had to read the log.
+    /// The number of times that a watcher fell behind and had to read the log.
     Lag,
     /// Requests, by method, route and status.
     HttpRequests,
-    /// Spans a collector has taken.
+    /// Spans that a collector has accepted.
     SpansExported,
     /// Spans that were lost, by reason.
     SpansDropped,
@@ -69,7 +68,7 @@ impl Meter {
     }
 }
 
-/// Counts; clones share them.
+/// The values of all metrics; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Meters(Arc<Mutex<BTreeMap<Meter, BTreeMap<String, Count>>>>);
 
@@ -80,7 +79,7 @@ enum Count {
 }
 
 impl Meters {
-    /// Adds to a total.
+    /// Adds to a counter.
     pub fn add(&self, meter: Meter, labels: &[(&str, &str)], more: u64) {
         self.note(meter, labels, Count::Total(0), |count| match count {
             Count::Total(total) => *total += more,
@@ -88,7 +87,7 @@ impl Meters {
         });
     }
 
-    /// Notes how long something took.
+    /// Records a duration.
     pub fn time(&self, meter: Meter, labels: &[(&str, &str)], took: Duration) {
         let seconds = took.as_secs_f64();
         let none = Count::Spans { buckets: [0; BUCKETS.len()], sum: 0.0, count: 0 };
@@ -112,7 +111,7 @@ impl Meters {
         }
     }
 
-    /// Everything, in the text format of Prometheus.
+    /// Returns all metrics, in the text format of Prometheus.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (meter, series) in &*self.counts() {
@@ -145,7 +144,7 @@ impl Count {
     }
 }
 
-/// A gauge with its values, in the same format.
+/// Appends a gauge with its values, in the same format.
 pub fn gauge(text: &mut String, name: &str, help: &str, values: &[(&[(&str, &str)], usize)]) {
     head(text, name, "gauge", help);
     values.iter().for_each(|(labels, value)| line(text, name, &written(labels), value));

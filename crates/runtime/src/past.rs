@@ -1,6 +1,6 @@
-//! What was said in a thread before. A turn is not stored with what was said
-//! before it: the rows of the turns before hold it, and do not change. Threads
-//! in use are kept at hand, so that each row is read once.
+//! The earlier turns of a thread. A turn is not stored with the conversation before
+//! it: the rows of earlier turns hold it, and do not change. Threads in use are
+//! cached, so that each row is read once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use crate::watcher::{Purpose, history, load};
 
-/// Threads kept at hand; the one used longest ago makes room.
+/// Cached threads; the least recently used one is evicted.
 const THREADS_MAX: usize = 32;
-/// Turns looked into for a result that was cut.
+/// Turns searched for a result that was cut.
 const LOOKED_INTO_MAX: usize = 8;
-/// Turns looked at to find a thread's last: more than can begin in the same
-/// millisecond, one after the other.
+/// Turns read to find a thread's last: more than can begin in the same millisecond,
+/// one after the other.
 const AT_ONCE_MAX: usize = 32;
 
 /// The turns of a thread that have ended, oldest first.
@@ -29,12 +29,12 @@ const AT_ONCE_MAX: usize = 32;
 pub struct Ended {
     /// The turns.
     pub turns: Vec<Arc<Stored>>,
-    /// What they say, as it is sent.
+    /// Their messages, as they are sent to a model.
     pub messages: Arc<Vec<Message>>,
 }
 
 impl Ended {
-    /// The number that follows the last event.
+    /// Returns the number that follows the last event.
     fn next(&self) -> u64 {
         self.turns.last().map_or(0, |turn| turn.next)
     }
@@ -53,12 +53,12 @@ pub struct Turns {
     pub running: Option<Stored>,
 }
 
-/// The threads at hand, the one used last at the end.
+/// The cached threads, the most recently used one at the end.
 #[derive(Default)]
 pub struct Past(Mutex<VecDeque<(String, Ended)>>);
 
 impl Past {
-    /// The turns of a thread as they are stored.
+    /// Returns the turns of a thread as they are stored.
     pub async fn turns(&self, log: &dyn Log, thread: &str) -> Result<Turns, Error> {
         let turns = match self.known(thread) {
             Some(ended) => go_on(log, thread, ended).await?,
@@ -68,7 +68,7 @@ impl Past {
         Ok(turns)
     }
 
-    /// The newest turn of a thread, without reading a thread that is not in use.
+    /// Returns the newest turn of a thread, without reading a thread that is not in use.
     pub async fn newest(&self, log: &dyn Log, thread: &str) -> Result<Option<Stored>, Error> {
         if self.known(thread).is_some() {
             let Turns { mut ended, running } = self.turns(log, thread).await?;
@@ -103,11 +103,11 @@ impl Past {
     }
 }
 
-/// All turns of a thread.
+/// Reads all turns of a thread.
 async fn read(log: &dyn Log, thread: &str) -> Result<Turns, Error> {
     let rows = log.list(Query { order: Order::OldestStart, limit: usize::MAX, ..turns_of(thread) }).await?.rows;
     let mut turns = turns(log, &rows).await?;
-    // Several can begin in the same millisecond; their numbers do not lie.
+    // Several can begin in the same millisecond; their numbers are reliable.
     turns.sort_by_key(|turn| turn.base);
     let running = turns.pop_if(|turn| !is_over(turn));
     let mut ended = Ended::default();
@@ -115,8 +115,8 @@ async fn read(log: &dyn Log, thread: &str) -> Result<Turns, Error> {
     Ok(Turns { ended, running })
 }
 
-/// The same where some are known: each turn is found by the number it has
-/// claimed, so that this costs what is new.
+/// Reads the turns after those that are known: each is found by the number it has
+/// claimed, so that only new turns are read.
 async fn go_on(log: &dyn Log, thread: &str, mut ended: Ended) -> Result<Turns, Error> {
     loop {
         let query = Query { claim: Some(claim(thread, ended.next())), limit: 1, ..Query::default() };
@@ -132,13 +132,14 @@ async fn go_on(log: &dyn Log, thread: &str, mut ended: Ended) -> Result<Turns, E
     }
 }
 
-/// What the turn of a thread that begins with this number claims: there is one.
+/// Returns the key that the turn of a thread that begins with this number claims; only
+/// one turn can hold it.
 pub fn claim(thread: &str, base: u64) -> String {
     format!("{thread}/{base}")
 }
 
-/// Puts what was said before it back into the first event of a turn, for
-/// whoever goes on with it.
+/// Restores the earlier conversation in the first event of a turn, so that it can be
+/// resumed.
 pub(crate) async fn put_back(log: &dyn Log, event: &mut Event) -> Result<(), Error> {
     let Fact::RunAccepted { spec, .. } = &mut event.fact else { return Ok(()) };
     let Some(turn) = spec.chat.as_ref().filter(|turn| turn.base > 0) else { return Ok(()) };
@@ -151,8 +152,8 @@ pub(crate) async fn put_back(log: &dyn Log, event: &mut Event) -> Result<(), Err
     Ok(())
 }
 
-/// The part of a result a turn asks for that was cut in an earlier one: the
-/// newest whose tools mention the handle and which keeps it.
+/// Returns the requested part of a result that was cut in an earlier turn: the newest
+/// turn whose tools mention the handle and which stores it.
 pub(crate) async fn read_result(log: &dyn Log, turn: &str, args: &Value) -> Result<Outcome, Error> {
     let rows = log.list(Query { stream: Some(turn.to_owned()), limit: 1, ..Query::default() }).await?.rows;
     let thread = rows.first().and_then(|(_, row)| row.tags.get("thread")).cloned().unwrap_or_default();
@@ -168,7 +169,7 @@ pub(crate) async fn read_result(log: &dyn Log, turn: &str, args: &Value) -> Resu
     Ok(Run::default().read_result(args))
 }
 
-/// The turns of a thread, as they are listed.
+/// Returns the query for the turns of a thread.
 pub fn turns_of(thread: &str) -> Query {
     Query {
         kind: Some(Kind::Turn.word().to_owned()),
@@ -177,7 +178,7 @@ pub fn turns_of(thread: &str) -> Query {
     }
 }
 
-/// Turns by their rows.
+/// Reads turns from their rows.
 async fn turns(log: &dyn Log, rows: &[(Arc<str>, Row)]) -> Result<Vec<Stored>, Error> {
     let mut turns = Vec::with_capacity(rows.len());
     for (id, row) in rows {
@@ -186,8 +187,8 @@ async fn turns(log: &dyn Log, rows: &[(Arc<str>, Row)]) -> Result<Vec<Stored>, E
     Ok(turns)
 }
 
-/// A turn by its row, or by its events where the row cannot be read: the row
-/// is made of them.
+/// Reads a turn from its row, or from its events where the row cannot be read: the row
+/// is derived from them.
 pub async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error> {
     if let Ok(turn) = serde_json::from_str(&row.body) {
         return Ok(turn);

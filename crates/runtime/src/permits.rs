@@ -1,5 +1,5 @@
-//! What one run holds and waits for: model slots and locks. A run asks for what
-//! it could use now, uses it in the same decision or gives it back.
+//! The permits of one run: model slots and locks. A run acquires the ones it could use
+//! now, and uses them in the same decision or gives them back.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use futures::{FutureExt, future};
 
 use crate::limits::{Limits, Lock, Permit};
 
-/// What an effect holds while it is performed.
+/// The permits that an effect holds while it is executed.
 #[expect(dead_code, reason = "held for being dropped with the effect")]
 pub(crate) enum Held {
     Slot(Permit),
@@ -18,7 +18,7 @@ pub(crate) enum Held {
     Nothing,
 }
 
-/// Something that was waited for.
+/// A permit that was waited for.
 pub(crate) enum Granted {
     Slot(String, Permit),
     Lock(String, Lock),
@@ -40,7 +40,7 @@ impl Permits {
         Permits { limits, slots: BTreeMap::new(), locks: BTreeMap::new(), waits, waiting: Vec::new() }
     }
 
-    /// What the run may use now.
+    /// Returns the permits that the run may use now.
     pub(crate) fn grants(&self) -> Grants {
         Grants {
             models: self.slots.iter().map(|(alias, slots)| (alias.clone(), slots.len())).collect(),
@@ -49,8 +49,8 @@ impl Permits {
         }
     }
 
-    /// Takes what can be had at once and waits for the rest; true when
-    /// something was had.
+    /// Acquires what is available at once and waits for the rest; returns true when
+    /// something was acquired.
     pub(crate) fn take(&mut self, needs: &Needs) -> bool {
         let mut had = false;
         for (alias, turns) in needs.models.iter().filter(|(_, turns)| **turns > 0) {
@@ -96,7 +96,7 @@ impl Permits {
         }
     }
 
-    /// Returns when something waited for has been granted; never, when nothing is.
+    /// Returns when a permit has been granted; never, when none is waited for.
     pub(crate) async fn granted(&mut self) -> Granted {
         match self.waits.next().await {
             Some(granted) => granted,
@@ -104,7 +104,7 @@ impl Permits {
         }
     }
 
-    /// Notes a grant and everything else that has been granted by now.
+    /// Records a grant and everything else that has been granted by now.
     pub(crate) fn note(&mut self, granted: Option<Granted>) {
         let mut granted = granted;
         while let Some(grant) = granted {
@@ -122,7 +122,7 @@ impl Permits {
         }
     }
 
-    /// Something granted that nobody has noted yet.
+    /// Returns a grant that has not been recorded yet.
     pub(crate) fn ready(&mut self) -> Option<Granted> {
         if self.waits.is_empty() {
             return None;
@@ -130,7 +130,7 @@ impl Permits {
         self.waits.next().now_or_never().flatten()
     }
 
-    /// Hands over what an effect needs.
+    /// Hands over the permits that an effect needs.
     pub(crate) fn spend(&mut self, effect: &Effect) -> Held {
         match effect {
             Effect::Ask(question) => {
@@ -144,7 +144,7 @@ impl Permits {
         }
     }
 
-    /// Gives back what this decision had no use for.
+    /// Gives back the permits that this decision did not use.
     pub(crate) fn give_back(&mut self) {
         self.slots.clear();
         self.locks.clear();

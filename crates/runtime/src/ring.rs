@@ -1,7 +1,7 @@
-//! What watchers see, rendered once and shared. Committed frames and live
-//! deltas go through one publisher, so a token never precedes the frame that
-//! announced its call nor follows the one that ended it. Nothing is rendered,
-//! nor room made for it, for a run that nobody watches.
+//! The frames for watchers, rendered once and shared. Committed frames and live deltas
+//! go through one publisher, so a token never precedes the frame that announced its
+//! call nor follows the one that ended it. Without watchers nothing is rendered, and
+//! no buffer is allocated.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,27 +17,27 @@ use tokio::sync::watch;
 use crate::feed::Press;
 use crate::speech::{Aloud, Place, Speech};
 
-/// Slots in a run's ring. A slot holds all frames of one commit, so even the
-/// start of a very wide run takes one; who is this far behind reads the log.
+/// Entries in a run's ring. An entry holds all frames of one commit, so even the start
+/// of a very wide run takes one; a watcher this far behind reads the log.
 const RING_MAX: usize = 256;
 
 /// The type of the frame that ends a run's frames.
 const RESULT: &str = "run_result";
 
-/// One thing a watcher sees.
+/// One frame for a watcher.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     /// A stored event.
     Event {
-        /// Its place in the run, from 0.
+        /// Its number in the run, from 0.
         seq: Seq,
         /// The frame as a value.
         frame: Arc<EventFrame>,
         /// The frame as it is sent.
         text: Arc<str>,
     },
-    /// Words of a model that is still talking, or how far a call is. Never
-    /// stored, has no number.
+    /// Tokens of a model that is still answering, or the progress of a call. Never stored,
+    /// has no number.
     Delta {
         /// The stored event it follows.
         after: Seq,
@@ -46,7 +46,7 @@ pub enum Frame {
         /// The frame as it is sent.
         text: Arc<str>,
     },
-    /// What came of the run: the last frame of all, which has no number.
+    /// The result of the run: the last frame, which has no number.
     Result {
         /// The frame as it is sent.
         text: Arc<str>,
@@ -54,19 +54,19 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The frame of a stored event, rendered once.
+    /// Creates the frame of a stored event, rendered once.
     pub(crate) fn event(seq: Seq, frame: EventFrame) -> Frame {
         let text = frame.text().into();
         Frame::Event { seq, frame: Arc::new(frame), text }
     }
 
-    /// A live frame that follows a stored event, rendered once.
+    /// Creates a live frame that follows a stored event, rendered once.
     pub(crate) fn live(after: Seq, frame: LiveFrame) -> Frame {
         let text = frame.text().into();
         Frame::Delta { after, frame: Arc::new(frame), text }
     }
 
-    /// The type of the frame.
+    /// Returns the type of the frame.
     pub fn kind(&self) -> &'static str {
         match self {
             Frame::Event { frame, .. } => frame.kind(),
@@ -75,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// The frame as JSON text.
+    /// Returns the frame as JSON text.
     pub fn text(&self) -> &Arc<str> {
         match self {
             Frame::Event { text, .. } | Frame::Delta { text, .. } | Frame::Result { text } => text,
@@ -83,13 +83,13 @@ impl Frame {
     }
 }
 
-/// What one commit shows.
+/// The frames of one commit.
 #[derive(Clone, Debug)]
 pub enum Slot {
     /// These frames.
     Frames(Arc<[Frame]>),
-    /// Something that was not rendered, because nobody watched when it was
-    /// decided: read the log.
+    /// Frames that were not rendered, because there was no watcher when they were decided:
+    /// read the log.
     Unrendered,
 }
 
@@ -98,13 +98,13 @@ pub enum Slot {
 pub struct Ring {
     /// Made for the first watcher: most runs never have one.
     slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
-    /// Locked while publishing: one order for all.
+    /// Locked while publishing, so that all watchers see one order.
     state: Arc<Mutex<State>>,
-    /// Told when a model of a chat has said something.
+    /// Notified when a model of a chat has sent tokens.
     said: watch::Sender<()>,
-    /// Where all runs are shown together, and this one's name there.
+    /// The feed of all runs, and this run's id there.
     press: Option<(Arc<str>, Press)>,
-    /// Where only what it asks people is shown, and its name there.
+    /// The feed of reviews only, and this run's id there.
     asks: Option<(Arc<str>, Press)>,
 }
 
@@ -112,12 +112,12 @@ pub struct Ring {
 struct State {
     /// The newest published event.
     last: Seq,
-    /// What models have said. Kept for chats only: who comes late is told, and
-    /// who stops a turn keeps it.
+    /// The tokens of models. Kept for chats only: late watchers get them, and a stopped
+    /// turn keeps them.
     speech: Speech,
 }
 
-/// Somebody who watches a run.
+/// A watcher of a run.
 pub struct Listener {
     slots: broadcast::Receiver<Slot>,
     said: watch::Receiver<()>,
@@ -125,16 +125,16 @@ pub struct Listener {
     place: Place,
 }
 
-/// What a listener can hear.
+/// An event for a listener.
 pub(crate) enum News {
     /// Something was published.
     Slot(Slot),
-    /// A model has said something.
+    /// A model has sent tokens.
     Words,
 }
 
 impl Listener {
-    /// Waits for something new.
+    /// Waits for the next event.
     pub(crate) async fn news(&mut self) -> Result<News, RecvError> {
         tokio::select! {
             biased;
@@ -143,7 +143,8 @@ impl Listener {
         }
     }
 
-    /// Words that come before the event `next`, for who wants events from `from` on.
+    /// Returns tokens that come before the event `next`, for a watcher that wants events
+    /// from `from` on.
     pub(crate) fn words(&mut self, from: Seq, next: Seq) -> Option<Frame> {
         lock(&self.state).speech.read(&mut self.place, from, next)
     }
@@ -156,48 +157,48 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The ring of a run that is also shown together with all others.
+    /// Creates the ring of a run that is also published on the feed of all runs.
     pub(crate) fn shown(run: Arc<str>, press: Press) -> Ring {
         Ring { press: Some((run, press)), ..Ring::default() }
     }
 
-    /// The ring of a run of which others are shown what it asks people.
+    /// Creates the ring of a run whose reviews are also published on a feed.
     pub(crate) fn asking(run: Arc<str>, press: Press) -> Ring {
         Ring { asks: Some((run, press)), ..Ring::default() }
     }
 
-    /// Whether anybody would see a question beside the run.
+    /// Whether the feed of reviews has watchers.
     pub(crate) fn asks(&self) -> bool {
         self.asks.as_ref().is_some_and(|(_, press)| press.is_watched())
     }
 
-    /// Shows what one commit asks people, or what they said.
+    /// Publishes the reviews of one commit, or their decisions.
     pub(crate) fn ask(&self, questions: Vec<Frame>) {
         if let Some((run, press)) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
             press.print(run, &Slot::Frames(questions.into()));
         }
     }
 
-    /// New frames from now on, and everything that is being said.
+    /// Subscribes to new frames from now on, and to the tokens of active model calls.
     pub fn subscribe(&self) -> Listener {
         let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
         Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: Place::default() }
     }
 
-    /// Whether anybody would see a frame.
+    /// Whether a frame would have watchers.
     pub(crate) fn is_watched(&self) -> bool {
         self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
             || self.press.as_ref().is_some_and(|(_, press)| press.is_watched())
     }
 
-    /// Shows what one commit has to show.
+    /// Publishes the frames of one commit.
     pub(crate) fn publish(&self, slot: Slot, last: Seq) {
         let mut state = lock(&self.state);
         state.last = last;
         self.send(slot);
     }
 
-    /// Shows words of a model.
+    /// Publishes tokens of a model.
     pub(crate) fn delta(&self, turn: &Id, voice: &Voice, words: &str, at: Millis) {
         if let Voice::Chat(voice) = voice {
             return self.speak(turn, voice, (Aloud::Said, words));
@@ -210,14 +211,14 @@ impl Ring {
         }
     }
 
-    /// Shows thoughts of a chat's model, which are never stored.
+    /// Publishes reasoning of a chat's model, which is never stored.
     pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
         if let Voice::Chat(voice) = voice {
             self.speak(turn, voice, (Aloud::Thought, words));
         }
     }
 
-    /// Shows how far a call is, which is never kept.
+    /// Publishes the progress of a call, which is never stored.
     pub(crate) fn progress(&self, voice: &Voice, progress: &Progress, at: Millis) {
         if !self.is_watched() {
             return;
@@ -230,7 +231,7 @@ impl Ring {
         self.send(Slot::Frames([Frame::live(state.last, LiveFrame::ToolProgress(frame))].into()));
     }
 
-    /// The model of this turn has stopped talking; what it had said.
+    /// Ends the output of this conversation's model; returns the text so far.
     pub(crate) fn hush(&self, turn: &Id) -> String {
         let mut state = lock(&self.state);
         let last = state.last;

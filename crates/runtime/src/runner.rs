@@ -1,8 +1,8 @@
-//! One run, one owner. The runner holds the only [`Run`] and is the only writer
-//! of its stream. Whatever wakes it is one decision: what happened, and what
-//! the run wants because of it, are one append. The run moves ahead of the log
-//! only within a decision; nothing is shown or done before the append is
-//! acknowledged, and if it is refused the runner ends and its run with it.
+//! One run, one owner. The runner holds the only [`Run`] and is the only writer of its
+//! stream. Every wake-up is one decision: the event and everything the run does
+//! because of it are one append. The run is ahead of the log only within a decision;
+//! nothing is shown or executed before the append is acknowledged, and if it is
+//! refused the runner ends and its run with it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
@@ -33,30 +33,30 @@ use crate::seat::Seat;
 use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
 
-/// How long a runner waits before it tries a full disk again.
+/// The delay before a runner tries a full disk again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
 
-/// A command and who waits for the answer: the events it caused.
+/// A command with the sender that waits for the events it caused.
 pub(crate) struct Request {
     pub(crate) command: Command,
     pub(crate) ack: oneshot::Sender<Result<Vec<Event>, Refused>>,
 }
 
-/// What others can see of a runner.
+/// The state of a runner that others can see.
 #[derive(Clone)]
 pub(crate) struct Window {
     pub(crate) ring: Ring,
-    /// Why nothing can be stored just now.
+    /// The reason why events cannot be stored at the moment.
     pub(crate) stalled: watch::Sender<Option<String>>,
-    /// Whether the run holds no slot because only reviews are open.
+    /// Whether the run has no slot because only reviews are open.
     pub(crate) parked: Arc<AtomicBool>,
-    /// What happened, counted.
+    /// The metrics.
     pub(crate) meters: Meters,
-    /// Who is told what took how long, if anybody.
+    /// The telemetry exporter, if any.
     pub(crate) telemetry: Option<Telemetry>,
-    /// Where it is noted whose work this is, should the process die in it.
+    /// The record of runs in whose work a process dies, if it is kept.
     pub(crate) suspects: Option<Suspects>,
-    /// The run, once it has ended: who waits for that need not read it again.
+    /// The run, once it has ended: waiters need not read it again.
     pub(crate) end: Arc<OnceLock<Run>>,
 }
 
@@ -68,26 +68,26 @@ pub(crate) struct Runner {
     seams: Arc<Seams>,
     window: Window,
     requests: mpsc::Receiver<Request>,
-    /// What is being done for the run; dropped with it.
+    /// The effects of the run; dropped with it.
     effects: JoinSet<Report>,
-    /// What each effect is done for, and how it may be stopped.
+    /// The id of each running effect, and the way to stop it.
     under_way: HashMap<task::Id, UnderWay>,
     permits: Permits,
     seat: Seat,
     /// The decision being made.
     batch: Batch,
     timer: Option<Millis>,
-    /// When what must not be dropped is dropped all the same.
+    /// The time when effects that must not be dropped are dropped anyway.
     grace: Option<Millis>,
-    /// When it was first asked to stop.
+    /// The time of the first request to stop.
     cancelled: Option<Instant>,
-    /// Tells what is under way that it is to stop.
+    /// Tells running effects to stop.
     halt: watch::Sender<bool>,
     draining: Draining,
     recorder: Recorder,
-    /// Held while something of the run's own is validated.
+    /// Held while data of the run is validated.
     mark: Option<Mark>,
-    /// Whether that is large.
+    /// Whether that data is large.
     is_large: bool,
 }
 
@@ -97,15 +97,15 @@ struct UnderWay {
     task: AbortHandle,
 }
 
-/// What one decision records, shows and does.
+/// The events, frames and effects of one decision.
 #[derive(Default)]
 struct Batch {
     records: Vec<Record>,
     frames: Vec<Frame>,
-    /// What people are asked, or said, for those who are shown only that.
+    /// Reviews and their decisions, for the feed of reviews.
     questions: Vec<Frame>,
     effects: Vec<Effect>,
-    /// What a verbose run says about it in the log of the process.
+    /// Lines of a verbose run for the log of the process.
     aloud: Vec<Line>,
     /// Keys this decision claims.
     claims: Vec<String>,
@@ -113,7 +113,7 @@ struct Batch {
     rendered: bool,
 }
 
-/// Told when nothing new is to be begun; clones hear it too.
+/// Becomes true when the engine is draining; clones see it too.
 pub(crate) type Draining = watch::Receiver<bool>;
 
 enum Wake {
@@ -123,7 +123,7 @@ enum Wake {
     /// A parked run has a slot again.
     Turn,
     Timer,
-    /// Nothing new is to be begun.
+    /// The engine is draining.
     Drain,
     /// The engine is gone.
     Abandoned,
@@ -166,20 +166,20 @@ impl Runner {
         self
     }
 
-    /// Stores a new run, begins it in the same append if it may work at once,
-    /// and says when that is done.
+    /// Stores a new run, and begins it in the same append if it has a slot; returns when
+    /// that is done.
     pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>) -> Result<(), Error> {
         self.batch.claims = claims;
         for event in events {
             self.take(event)?;
         }
-        // What a fork brings along has ended, and was said, elsewhere.
+        // The inherited part of a fork has ended, and was reported, in another run.
         self.recorder.forget();
         self.batch.aloud.clear();
         if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
     }
 
-    /// Works once it is the run's turn.
+    /// Works once the run has a slot.
     pub(crate) async fn work_in_turn(&mut self) -> Result<(), Error> {
         if self.run.epoch() == 0 && self.seat.is_queued() {
             self.queue().await?;
@@ -187,7 +187,7 @@ impl Runner {
         self.work().await
     }
 
-    /// Waits for the run's turn. A run that is to stop needs none.
+    /// Waits for a slot. A run that is to stop needs none.
     async fn queue(&mut self) -> Result<(), Error> {
         loop {
             let request = tokio::select! {
@@ -210,13 +210,13 @@ impl Runner {
         }
     }
 
-    /// Becomes the owner and does whatever there is to do.
+    /// Becomes the owner and executes the open effects.
     pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
         let _ended = self.decide(Command::Adopt)?;
         self.commit().await
     }
 
-    /// Ends a run that processes died over, without looking at what it holds.
+    /// Ends a run over which processes died, without processing its content.
     pub(crate) async fn give_up(mut self) -> Result<(), Error> {
         let _ended = self.decide(Command::Poison)?;
         self.commit().await?;
@@ -227,8 +227,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Works until the run ends, the log refuses, or nothing is under way and
-    /// nothing is to be begun. Dropping the runner drops every effect with it.
+    /// Works until the run ends, the log refuses, or no effect runs and none is to be
+    /// begun. Dropping the runner drops every effect with it.
     async fn work(&mut self) -> Result<(), Error> {
         while !self.run.ended() && !self.is_drained() {
             match self.wake().await {
@@ -271,7 +271,7 @@ impl Runner {
         }
     }
 
-    /// Everything that has ended by now belongs to one decision.
+    /// Collects all effects that have ended by now into one decision.
     fn reports(&mut self, first: Result<(task::Id, Report), JoinError>) -> Vec<Report> {
         let mut ended = vec![first];
         while let Some(more) = self.effects.try_join_next_with_id() {
@@ -290,7 +290,7 @@ impl Runner {
         }
     }
 
-    /// A report, with what a model had said that did not finish.
+    /// Adds the partial text of a model call that did not finish to its report.
     fn hushed(&self, report: Report) -> Report {
         match report {
             Report::Replied { ref turn, .. } => {
@@ -322,10 +322,10 @@ impl Runner {
         Ok(decided)
     }
 
-    /// Notes whose work it is before something of the run's own is validated.
+    /// Marks the run as suspect before data of its own is validated.
     fn suspect(&mut self, command: &Command) {
         let bytes = match command {
-            // What was left open before is looked at again, whatever it is.
+            // Work that was left open is processed again, whatever it is.
             Command::Adopt if self.run.epoch() > 0 => busy::BYTES,
             Command::Report(Report::Replied { reply, .. }) => reply.bytes(),
             Command::Review { decision, .. } => decision.bytes(),
@@ -366,8 +366,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Asks the run what it wants until it waits, then records, shows and does
-    /// all of it, in this order.
+    /// Lets the run decide until it waits, then records, shows and executes all of it, in
+    /// this order.
     async fn commit(&mut self) -> Result<(), Error> {
         let settled = if mem::take(&mut self.is_large) { busy::in_place(|| self.settle()) } else { self.settle() };
         self.mark = None;
@@ -392,7 +392,7 @@ impl Runner {
         Ok(())
     }
 
-    /// A run that only people can help on leaves its slot to another one.
+    /// Gives up the slot of a run that waits only for people.
     fn park(&mut self) {
         let parked = self.run.is_parked();
         if parked && !self.seat.is_queued() {
@@ -410,7 +410,7 @@ impl Runner {
     }
 
     fn settle(&mut self) -> Result<(), Error> {
-        // What has ended is recorded; what follows from it is the next owner's.
+        // Ended effects are recorded; their consequences are left to the next owner.
         if self.is_draining() {
             self.timer = None;
             return Ok(());
@@ -441,8 +441,8 @@ impl Runner {
         }
     }
 
-    /// Gets a parked run that has work again a slot or a turn in the queue, and
-    /// takes it out of there when it has none; says whether it got a slot.
+    /// Requests a slot for a parked run that has work again, and leaves the queue when it
+    /// has none; returns whether it got a slot.
     fn take_seat(&mut self, needs: &Needs) -> bool {
         if needs.slot {
             return self.seat.take();
@@ -453,7 +453,7 @@ impl Runner {
         false
     }
 
-    /// Looks names up that stand for tools of others; says whether any were new.
+    /// Resolves names of dynamic tools; returns whether any were new.
     fn look_up(&self, needs: &Needs, belts: &mut BTreeMap<String, Vec<Arc<ToolInfo>>>) -> bool {
         let known = belts.len();
         for name in &needs.belts {
@@ -462,15 +462,15 @@ impl Runner {
         belts.len() > known
     }
 
-    /// What is held and not yet promised to an effect of this decision.
+    /// Returns the permits that are not yet assigned to an effect of this decision.
     fn unused(&self) -> Grants {
         let mut grants = self.permits.grants();
         self.batch.effects.iter().for_each(|effect| used(&mut grants, effect));
         grants
     }
 
-    /// A full disk is waited out, unless nothing was promised yet; whatever else
-    /// is wrong ends the runner.
+    /// Appends the decision. A full disk is waited out, except for a run's first append;
+    /// any other error ends the runner.
     async fn append(&mut self, batch: &mut Batch) -> Result<(), Error> {
         let count = batch.records.len() as Seq;
         let summary = self.run.summary(&self.id);
@@ -547,8 +547,8 @@ impl Runner {
         self.under_way.insert(task.id(), UnderWay { id, cancel, task });
     }
 
-    /// Drops what is under way, once the run is to stop at once; what must not
-    /// be dropped is told and has a little longer.
+    /// Drops running effects, once the run is to stop at once; those that must not be
+    /// dropped are notified and get a little longer.
     fn stop(&mut self) {
         if !self.run.stopping() {
             return;
@@ -567,7 +567,7 @@ impl Runner {
     }
 }
 
-/// Returns when nothing new is to be begun; never, when the engine is gone.
+/// Returns when the engine is draining; never, when it is gone.
 async fn told(draining: &mut Draining) {
     if draining.wait_for(|told| *told).await.is_err() {
         std::future::pending().await
@@ -578,7 +578,7 @@ fn unwritable(error: serde_json::Error) -> Error {
     Error::Unavailable(error.to_string())
 }
 
-/// One grant less.
+/// Subtracts the permit that an effect uses.
 fn used(grants: &mut Grants, effect: &Effect) {
     match effect {
         Effect::Ask(question) => {

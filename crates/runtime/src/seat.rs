@@ -1,4 +1,4 @@
-//! One run's place among the runs of its kind: a slot, its turn in the queue,
+//! The admission of one run among those of its kind: a slot, a position in the queue,
 //! or neither while the run is parked.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::admission::{Admission, Parked, Place, Slot};
 
-/// A run's place. Dropping it leaves the place to another run.
+/// A run's admission. Dropping it makes room for another run.
 pub(crate) struct Seat {
     admission: Admission,
     run: Arc<str>,
@@ -16,10 +16,10 @@ pub(crate) struct Seat {
     held: Held,
 }
 
-/// What a run has of a place.
+/// The current state of the admission.
 enum Held {
     Slot(Slot),
-    /// Brings a slot when it is the run's turn.
+    /// Resolves to a slot when one is free for the run.
     Turn(oneshot::Receiver<Slot>),
     #[expect(dead_code, reason = "held for being dropped with the seat")]
     Parked(Parked),
@@ -27,25 +27,25 @@ enum Held {
 }
 
 impl Seat {
-    /// A place for a new run; none when everything is taken.
+    /// Admits a new run; returns `None` when all slots and the queue are full.
     pub(crate) fn enter(admission: &Admission, run: &Arc<str>, priority: Priority) -> Option<Seat> {
         let held = admission.enter(run, priority)?.into();
         Some(Seat { admission: admission.clone(), run: run.clone(), priority, held })
     }
 
-    /// A place for a run that was accepted before and has not begun.
+    /// Admits a run that was accepted before and has not begun.
     pub(crate) fn rejoin(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
         let held = admission.rejoin(run, priority).into();
         Seat { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
-    /// A slot for a run that had one before.
+    /// Returns a slot for a run that had one before.
     pub(crate) fn resume(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
         let held = Held::Slot(admission.resume());
         Seat { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
-    /// No slot, for a run that needs none until its work goes on.
+    /// Admits a run without a slot, because it needs none until its work goes on.
     pub(crate) fn without_slot(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
         let held = Held::Parked(admission.resume_parked());
         Seat { admission: admission.clone(), run: run.clone(), priority, held }
@@ -56,12 +56,12 @@ impl Seat {
         matches!(self.held, Held::Slot(_))
     }
 
-    /// Whether the run waits for its turn.
+    /// Whether the run waits for a slot.
     pub(crate) fn is_queued(&self) -> bool {
         matches!(self.held, Held::Turn(_))
     }
 
-    /// Asks for a slot; says whether the run has one now.
+    /// Requests a slot; returns whether the run has one now.
     pub(crate) fn take(&mut self) -> bool {
         if matches!(self.held, Held::Parked(_) | Held::Nothing) {
             self.held = self.admission.rejoin(&self.run, self.priority).into();
@@ -69,7 +69,7 @@ impl Seat {
         self.has_slot()
     }
 
-    /// Gives the slot, or the turn in the queue, to another run.
+    /// Gives up the slot, or the position in the queue.
     pub(crate) fn park(&mut self) {
         self.held = match std::mem::replace(&mut self.held, Held::Nothing) {
             Held::Slot(slot) => self.admission.park(slot).map_or_else(Held::Slot, Held::Parked),
@@ -78,7 +78,7 @@ impl Seat {
         };
     }
 
-    /// Returns when it is the run's turn; never, when it does not wait for one.
+    /// Returns when the run gets a slot; never, when it does not wait for one.
     pub(crate) async fn turn(&mut self) {
         if let Held::Turn(turn) = &mut self.held
             && let Ok(slot) = turn.await

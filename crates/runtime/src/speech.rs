@@ -1,6 +1,6 @@
-//! What the models of a turn say while they talk. Words are pulled, not pushed:
-//! a reader takes what was said since it last looked. Who is slow or comes late
-//! gets fewer and longer chunks, and never a gap.
+//! The tokens of a turn's models while they answer. Text is pulled, not pushed: a
+//! reader takes the text since its last read. A slow or late reader gets fewer and
+//! longer chunks, and never a gap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use consort_log::Seq;
 
 use crate::ring::Frame;
 
-/// Everything said in one turn, until it ends.
+/// All tokens of one turn, until it ends.
 #[derive(Default)]
 pub(crate) struct Speech {
-    /// The model calls that have said something.
+    /// The model calls that have sent tokens.
     calls: Vec<Call>,
-    /// What they said, in the order they said it.
+    /// Their text, in the order it was sent.
     pieces: Vec<Piece>,
-    /// Which call each turn that still talks is at.
+    /// The current call of each conversation that is still answering.
     open: BTreeMap<Id, usize>,
 }
 
@@ -28,20 +28,20 @@ struct Call {
     voice: Arc<ChatVoice>,
     said: String,
     thoughts: String,
-    /// The event after which it had nothing more to say.
+    /// The event that ended its output.
     over: Option<Seq>,
 }
 
-/// Whether words belong to the answer.
+/// Whether text belongs to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aloud {
-    /// They do.
+    /// It belongs to the answer.
     Said,
-    /// They are what the model thinks.
+    /// It is the model's reasoning.
     Thought,
 }
 
-/// Words of one call that follow the same event.
+/// Text of one call that follows the same event.
 struct Piece {
     call: usize,
     after: Seq,
@@ -50,7 +50,7 @@ struct Piece {
     end: usize,
 }
 
-/// How far a reader has come: so many pieces, and so many bytes of the next.
+/// The position of a reader: complete pieces, and bytes of the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     piece: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Place {
 }
 
 impl Speech {
-    /// A turn's model says something more, after this event.
+    /// Adds text of a conversation's model, after this event.
     pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (aloud, words): (Aloud, &str), after: Seq) {
         let call = match self.open.get(turn) {
             Some(call) => *call,
@@ -83,7 +83,7 @@ impl Speech {
         }
     }
 
-    /// The model of this turn has stopped talking, after this event; what it had said.
+    /// Ends the output of this conversation's model, after this event; returns its text.
     pub(crate) fn hush(&mut self, turn: &Id, after: Seq) -> String {
         let call = self.open.remove(turn).and_then(|call| self.calls.get_mut(call));
         let said = call.map(|call| {
@@ -93,8 +93,8 @@ impl Speech {
         said.unwrap_or_default()
     }
 
-    /// The next words for a reader who wants events from `from` on and has seen
-    /// all before `next`. Calls it knows the end of are passed over.
+    /// Returns the next text for a reader that wants events from `from` on and has seen
+    /// all before `next`. Calls whose end it has seen are skipped.
     pub(crate) fn read(&self, place: &mut Place, from: Seq, next: Seq) -> Option<Frame> {
         while let Some(piece) = self.pieces.get(place.piece).filter(|piece| piece.after < next) {
             let start = piece.start + place.bytes;

@@ -1,7 +1,6 @@
-//! Runs that something of their own is validated for just now, one file each.
-//! What the process before this one left behind says in whose work it died. A
-//! file is written without waiting for the disk: it has to outlive the process,
-//! not the machine.
+//! Runs whose own data is being validated at the moment, one file each. The files that
+//! an earlier process left behind show in whose work it died. A file is written
+//! without waiting for the disk: it has to outlive the process, not the machine.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -9,10 +8,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Deaths in a row after which a run is not tried again.
+/// Crashes in a row after which a run is not tried again.
 pub const DEATHS_MAX: u8 = 3;
 
-/// The folder of the files, and the deaths each run was suspect at.
+/// The folder of the files, and the number of crashes at which each run was suspect.
 #[derive(Clone, Debug)]
 pub struct Suspects(Arc<Inner>);
 
@@ -22,7 +21,7 @@ struct Inner {
     deaths: Mutex<HashMap<String, u8>>,
 }
 
-/// A run that is suspect as long as this lives.
+/// Marks a run as suspect until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Mark {
     suspects: Suspects,
@@ -30,7 +29,7 @@ pub(crate) struct Mark {
 }
 
 impl Suspects {
-    /// Counts what the process before this one left in the folder.
+    /// Opens the folder and counts the files that an earlier process left.
     pub fn open(folder: &Path) -> io::Result<Suspects> {
         fs::create_dir_all(folder)?;
         let mut deaths = HashMap::new();
@@ -48,13 +47,13 @@ impl Suspects {
         Ok(Suspects(Arc::new(Inner { folder: folder.to_owned(), deaths: Mutex::new(deaths) })))
     }
 
-    /// Whether the run was suspect at too many deaths in a row.
+    /// Whether the run was suspect at too many crashes in a row.
     pub(crate) fn is_poisoned(&self, run: &str) -> bool {
         self.deaths(run) >= DEATHS_MAX
     }
 
-    /// Marks a run until the mark is dropped. A run is not kept from working
-    /// because no mark can be made.
+    /// Marks a run until the mark is dropped. If the mark cannot be written, the run works
+    /// anyway.
     pub(crate) fn mark(&self, run: &Arc<str>) -> Mark {
         let note = Note { is_working: true, deaths: self.deaths(run) };
         if let Err(error) = note.write(&self.0.folder.join(&**run)) {
@@ -63,7 +62,7 @@ impl Suspects {
         Mark { suspects: self.clone(), run: run.clone() }
     }
 
-    /// Forgets a run: it came through, or is over.
+    /// Forgets a run: its work succeeded, or it is over.
     pub(crate) fn clear(&self, run: &str) {
         self.0.deaths.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
         match fs::remove_file(self.0.folder.join(run)) {
@@ -85,7 +84,7 @@ impl Drop for Mark {
     }
 }
 
-/// What a file says: always two bytes, so that it is never half written.
+/// The content of a file: always two bytes, so that it is never half written.
 #[derive(Clone, Copy)]
 struct Note {
     is_working: bool,
@@ -96,7 +95,7 @@ impl Note {
     fn read(bytes: &[u8]) -> Note {
         match bytes {
             [word, digit] => Note { is_working: *word == b'w', deaths: digit.saturating_sub(b'0').min(DEATHS_MAX) },
-            // Created, and nothing more: the process died right there.
+            // Created, but not yet written: the process died right there.
             _ => Note { is_working: true, deaths: 0 },
         }
     }
@@ -112,7 +111,7 @@ impl Note {
 mod tests {
     use super::*;
 
-    /// A process that works on the run and does not live to see the end of it.
+    /// Simulates a process that dies while it works on the run.
     fn dies_at_work(folder: &Path, run: &Arc<str>) {
         std::mem::forget(Suspects::open(folder).unwrap().mark(run));
     }
@@ -124,7 +123,7 @@ mod tests {
         let (run, other): (Arc<str>, Arc<str>) = ("run-1".into(), "run-2".into());
         dies_at_work(&folder, &run);
         dies_at_work(&folder, &run);
-        // Deaths at which nothing of it was worked on do not count.
+        // Crashes at which the run was not worked on do not count.
         for _ in 0..5 {
             assert!(!Suspects::open(&folder).unwrap().is_poisoned(&run));
         }

@@ -1,5 +1,5 @@
-//! A folder of traces: what ended runs leave for reading. It is held open, so
-//! nothing outside it can be read or written, whatever it is named.
+//! A folder for the traces of ended runs. It is held open, so that no name can lead to
+//! a file outside of it.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use cap_tempfile::TempFile;
 
-/// What the files of a run are called after its name.
+/// The suffixes of a run's files, with their kinds.
 const KINDS: [(&str, &str); 2] = [(".dag.json", "dag"), (".trace.json", "trace")];
-/// Files listed at once; the folder of a busy server has to be tidied by hand.
+/// Files listed at once; the folder of a busy server has to be cleaned up by hand.
 const LISTED_MAX: usize = 10_000;
 
 /// A folder of traces. Clones share it.
@@ -26,28 +26,28 @@ struct Folder {
 /// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it holds: `dag` or `trace`.
+    /// Its kind: `dag` or `trace`.
     pub kind: &'static str,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
 }
 
 impl Traces {
-    /// The folder at `path`, made if need be.
+    /// Opens the folder at `path`, which is created if needed.
     pub fn open(path: &Path) -> io::Result<Traces> {
         std::fs::create_dir_all(path)?;
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Traces(Arc::new(Folder { root, path: path.to_owned() })))
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The traces there are, by name.
+    /// Returns the traces in it, by name.
     pub async fn list(&self) -> io::Result<Vec<TraceFile>> {
         self.work(|folder| {
             let entries = folder.root.entries()?.filter_map(Result::ok).take(LISTED_MAX);
@@ -63,7 +63,7 @@ impl Traces {
         .await
     }
 
-    /// What a trace holds; none when there is no such trace.
+    /// Returns the content of a trace; `None` when there is no such trace.
     pub async fn read(&self, name: &str) -> io::Result<Option<String>> {
         let name = name.to_owned();
         self.work(move |folder| {
@@ -80,7 +80,7 @@ impl Traces {
         .await
     }
 
-    /// Writes files, each whole or not at all.
+    /// Writes files, each completely or not at all.
     pub(crate) async fn write(&self, files: Vec<(String, String)>) -> io::Result<()> {
         self.work(move |folder| {
             for (name, text) in &files {

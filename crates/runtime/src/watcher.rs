@@ -1,6 +1,6 @@
-//! Follows one run: folds what is stored, then takes what the owner publishes;
-//! when nobody here owns the run, or the watcher has fallen behind, it goes on
-//! reading the log. Each event is seen once.
+//! Follows one run: folds the stored events, then takes what the owner publishes; when
+//! no runner here owns the run, or the watcher has fallen behind, it goes on reading
+//! the log. Each event is seen once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::ring::{Frame, Listener, News, Slot};
 /// Records read at once.
 const PAGE_MAX: usize = 512;
 
-/// Where new frames come from. Subscribed before the log is read, so that
-/// nothing falls between the two; what is in both is shown once.
+/// The source of new frames. Subscribed before the log is read, so that nothing falls
+/// between the two; frames in both are shown once.
 pub(crate) enum Source {
-    /// What the owner publishes and its models say.
+    /// The frames that the owner publishes, and tokens of its models.
     Ring(Listener),
     Log(watch::Receiver<u64>),
 }
@@ -32,9 +32,9 @@ pub(crate) struct Watcher {
     id: Arc<str>,
     log: Arc<dyn Log>,
     source: Source,
-    /// The fold of what was read: frames quote it.
+    /// The fold of the records that were read: frames refer to it.
     run: Run,
-    /// Records read.
+    /// The number of records read.
     read: Seq,
     caught_up: bool,
     queue: VecDeque<Frame>,
@@ -52,12 +52,12 @@ impl Watcher {
         Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false, meters }
     }
 
-    /// A watcher who has listened since before the run began.
+    /// Marks a watcher as caught up, because its listener subscribed before the run began.
     pub(crate) fn that_has_heard_all(self) -> Watcher {
         Watcher { caught_up: true, ..self }
     }
 
-    /// Every frame from `from` on, until the result or an unreadable log.
+    /// Returns every frame from `from` on, until the result or an unreadable log.
     pub(crate) fn frames(self) -> BoxStream<'static, Result<Frame, Error>> {
         stream::unfold(self, |mut watcher| async { watcher.frame().await.map(|frame| (frame, watcher)) }).boxed()
     }
@@ -79,7 +79,7 @@ impl Watcher {
         None
     }
 
-    /// What models said before the frame that is next.
+    /// Returns the tokens that come before the next frame.
     fn words(&mut self) -> Option<Frame> {
         match &mut self.source {
             Source::Ring(ring) => ring.words(self.from, self.next),
@@ -100,7 +100,7 @@ impl Watcher {
                     self.meters.add(Meter::Lag, &[], 1);
                     self.caught_up = false;
                 }
-                // The owner is gone: if it was in the middle, somebody else may go on.
+                // The owner is gone: if the run has not ended, another one may adopt it.
                 Err(RecvError::Closed) => {
                     (self.source, self.caught_up) = (Source::Log(self.log.commits()), false);
                 }
@@ -148,16 +148,16 @@ impl Watcher {
     }
 }
 
-/// What somebody wants a run for.
+/// The purpose of loading a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To look at it.
+    /// To read it.
     Look,
-    /// To go on with it, for which a turn needs what was said before it.
+    /// To resume it, for which a turn needs the earlier conversation.
     GoOn,
 }
 
-/// Rebuilds a run from its log; also says how long the log is.
+/// Rebuilds a run from its log; also returns the length of the log.
 pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(Run, Seq), Error> {
     let (mut run, mut len) = (Run::default(), 0);
     loop {
@@ -180,21 +180,22 @@ pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(R
     }
 }
 
-/// Says that a run has a row and nothing else, which no run is written as.
+/// Returns the error for a run that has a row and no events, which is never written
+/// that way.
 pub(crate) fn lost(id: &str) -> Error {
     Error::Damaged { stream: id.to_owned(), seq: 0, reason: "all of its records are missing".to_owned() }
 }
 
-/// What the records of a stream are.
+/// The content of a stream's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Events of a run.
     Events,
-    /// Something whose owner alone knows it.
+    /// Data that only its owner can interpret.
     Other,
 }
 
-/// Reads a stream to its end, to see whether that can be done.
+/// Reads a stream to its end, to check that it is readable.
 pub(crate) async fn check(log: &dyn Log, id: &str, content: Content) -> Result<(), Error> {
     let mut len = 0;
     loop {
@@ -211,7 +212,7 @@ pub(crate) async fn check(log: &dyn Log, id: &str, content: Content) -> Result<(
     }
 }
 
-/// Every event of a run.
+/// Returns every event of a run.
 pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error> {
     let mut events = Vec::new();
     loop {
@@ -226,7 +227,7 @@ pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error
     }
 }
 
-/// At most `max` frames from `from` on. Frames quote what came before, so
+/// Returns at most `max` frames from `from` on. Frames refer to earlier events, so
 /// everything up to them is folded.
 pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
     let (mut run, mut len, mut frames) = (Run::default(), 0, Vec::new());

@@ -1,5 +1,6 @@
-//! Who may connect, and as whom. A server on this machine alone believes only
-//! requests that a local program or page can have sent; any other needs keys.
+//! Access control: the clients that may connect, and their identity. A server that
+//! listens on loopback accepts only requests that a local program or page can have
+//! sent; any other server needs keys.
 
 use std::hint::black_box;
 use std::net::IpAddr;
@@ -14,29 +15,29 @@ use url::{Host, Url};
 
 use crate::problem::{Code, Problem};
 
-/// Who may connect.
+/// The clients that may connect.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Who can reach the server at all.
+    /// The machines that can reach the server at all.
     pub reach: Reach,
-    /// Web pages, besides its own, that may talk to it.
+    /// Origins of web pages, besides the server's own, that may send requests.
     pub origins: Vec<String>,
-    /// Who may connect; everybody on this machine when empty.
+    /// The keys that clients may connect with; empty lets in every program on this machine.
     pub keys: Vec<Key>,
 }
 
-/// Why a server does not go on without keys.
+/// The reason why a server refuses to run without keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoKeys {
-    /// Others could connect.
+    /// Other machines could connect.
     #[error("other machines could connect without a key")]
     Network,
-    /// It has some.
+    /// The server had keys before.
     #[error("a server that has keys does not go on without any: start it again to do so")]
     HadSome,
 }
 
-/// Who can reach a server.
+/// The machines that can reach a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Programs on this machine.
@@ -46,34 +47,34 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Who can reach a server that listens here.
+    /// Returns the reach of a server that listens on this address.
     pub fn of(address: IpAddr) -> Reach {
         if address.is_loopback() { Reach::Loopback } else { Reach::Network }
     }
 }
 
-/// A key somebody may connect with.
+/// A key that a client may connect with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Whose it is.
+    /// The name of the client that owns the key.
     pub name: String,
     /// The SHA-256 of the key.
     pub sha256: [u8; 32],
-    /// What it allows.
+    /// The scopes that the key grants.
     pub scopes: Vec<Scope>,
 }
 
 impl Key {
-    /// This key, of which only the SHA-256 is kept.
+    /// Creates a key; only its SHA-256 is kept.
     pub fn new(name: &str, key: &str, scopes: &[Scope]) -> Key {
         Key { name: name.to_owned(), sha256: Sha256::digest(key).into(), scopes: scopes.to_vec() }
     }
 }
 
-/// What a key allows.
+/// A permission that a key grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// To look; part of every other one.
+    /// To read; included in every other scope.
     Read,
     /// To start and steer runs, and to chat.
     Run,
@@ -100,26 +101,26 @@ impl Scope {
     }
 }
 
-/// Who sent a request.
+/// The name of the client that sent a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller(pub(crate) String);
 
-/// Who somebody is, and what they may do.
+/// The identity of a client, and its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     pub(crate) caller: Caller,
     scopes: Vec<Scope>,
-    /// The SHA-256 of the key they showed; none where none is needed.
+    /// The SHA-256 of the key that the client sent; `None` where no key is needed.
     key: Option<[u8; 32]>,
 }
 
 impl Pass {
-    /// True for a client that showed a key.
+    /// Returns true for a client that sent a key.
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Whether this is allowed.
+    /// Returns an error unless the scope is granted.
     pub(crate) fn check(&self, needed: Scope) -> Result<(), Problem> {
         if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
             return Ok(());
@@ -132,12 +133,12 @@ impl Pass {
     }
 }
 
-/// Who wants to open a socket: a key may also be the first thing they say.
+/// A client that opens a socket. Its key may also come in its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Knock {
-    /// They showed a key, or none is needed.
+    /// The client sent a valid key, or no key is needed.
     Known(Pass),
-    /// They have not shown one yet.
+    /// The client has not sent a key yet.
     Unknown,
 }
 
@@ -147,9 +148,9 @@ impl Access {
         self.reach == Reach::Network && self.keys.is_empty()
     }
 
-    /// The same with other keys. A server that has keys does not go on without
-    /// any: everybody would be let in, which nobody asks for by leaving out a
-    /// line of a file.
+    /// Returns the same access with other keys. A server that has keys refuses an empty
+    /// list: it would let everyone in, which must not happen because a line of a file was
+    /// left out.
     pub fn with_keys(&self, keys: Vec<Key>) -> Result<Access, NoKeys> {
         let changed = Access { keys, ..self.clone() };
         if changed.is_open() {
@@ -158,8 +159,8 @@ impl Access {
         if changed.keys.is_empty() && !self.keys.is_empty() { Err(NoKeys::HadSome) } else { Ok(changed) }
     }
 
-    /// Whether the request can come from where it should: the page it was made
-    /// by, if any, may talk to this server.
+    /// Checks the host and the origin of a request: the page that made it, if any, must be
+    /// allowed to talk to this server.
     pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if self.reach == Reach::Loopback && !is_loopback_host(host) {
@@ -182,22 +183,22 @@ impl Access {
         self.origins.iter().any(|listed| listed == origin) || own()
     }
 
-    /// Who sends this, when they may.
+    /// Returns the pass of the client that sends this request, if it is allowed.
     pub(crate) fn admit(&self, needed: Scope, headers: &HeaderMap) -> Result<Pass, Problem> {
         let pass = self.pass(bearer(headers))?;
         pass.check(needed)?;
         Ok(pass)
     }
 
-    /// Whether somebody who was let in would still be, with all they might do.
+    /// Whether a client that was let in would still be let in, with the same scopes.
     pub(crate) fn honours(&self, pass: &Pass) -> bool {
         let Some(shown) = &pass.key else { return self.keys.is_empty() };
         let key = self.keys.iter().find(|key| key.sha256 == *shown);
         key.is_some_and(|key| pass.scopes.iter().all(|scope| key.scopes.contains(scope)))
     }
 
-    /// Who opens a socket: browsers cannot send a header, so the key may also
-    /// be one of the protocols they offer.
+    /// Returns the identity of a client that opens a socket. Browsers cannot send a header
+    /// there, so the key may also be one of the subprotocols they offer.
     pub(crate) fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
         let offered = protocol_key(headers);
         match bearer(headers).or(offered.as_deref()) {
@@ -206,7 +207,7 @@ impl Access {
         }
     }
 
-    /// Without keys, what is an admin's is only for this machine.
+    /// Returns the scopes of clients when there are no keys: admin only on loopback.
     fn scopes_without_keys(&self) -> Vec<Scope> {
         match self.reach {
             Reach::Loopback => vec![Scope::Admin],
@@ -214,14 +215,14 @@ impl Access {
         }
     }
 
-    /// Who holds this key; where there are no keys, everybody is let in.
+    /// Returns the pass of the owner of this key; without configured keys everyone gets one.
     pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.keys.is_empty() {
             return Ok(Pass { caller: Caller("local".to_owned()), scopes: self.scopes_without_keys(), key: None });
         }
         let unknown = || Problem::new(Code::Unauthorized, "send a key as `Authorization: Bearer …`");
         let digest: [u8; 32] = Sha256::digest(key.ok_or_else(unknown)?.as_bytes()).into();
-        // Every key is compared, so that the time taken tells nothing.
+        // Every key is compared, so that the time taken reveals nothing.
         let found =
             self.keys.iter().fold(None, |found, key| if same(&key.sha256, &digest) { Some(key) } else { found });
         let key = found.ok_or_else(unknown)?;
@@ -238,16 +239,17 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
 }
 
-/// The key among the protocols a socket offers, `key.` and base64url.
+/// Returns the key among the subprotocols that a socket offers: `key.` followed by
+/// base64url.
 fn protocol_key(headers: &HeaderMap) -> Option<String> {
     let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
     let encoded = offered.flat_map(|value| value.split(',')).find_map(|one| one.trim().strip_prefix("key."))?;
     let decoded = URL_SAFE_NO_PAD.decode(encoded.trim_end_matches('=')).ok();
-    // What cannot be read is a key nobody has.
+    // A key that cannot be decoded counts as an unknown key.
     Some(decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default())
 }
 
-/// Compares in the same time wherever the difference is.
+/// Compares in constant time, wherever the difference is.
 fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let different = one.iter().zip(other).fold(0, |bits, (one, other)| black_box(bits | (one ^ other)));
     black_box(different) == 0

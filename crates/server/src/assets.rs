@@ -1,6 +1,6 @@
-//! The web UI, in the binary. A path with no file of its own is a place inside
-//! the UI and gets its one page; files under `assets/` are named by what they
-//! hold and may be kept for ever. Built without the UI, the server says so.
+//! The web UI, embedded in the binary. A path without a file is a page inside the UI
+//! and gets `index.html`; files under `assets/` are named by their content hash and
+//! may be cached for ever. Built without the UI, the server says so.
 
 use axum::http::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{Embed, EmbeddedFile};
 
-/// What `make run` builds from `web/`; empty when only cargo ran.
+/// The files that `make run` builds from `web/`; empty when only cargo ran.
 #[derive(Embed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
@@ -24,7 +24,8 @@ const ABSENT: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Co
 <h1>Consort is running</h1><p>This binary was built without the web UI. \
 <code>make run</code> and <code>make install</code> build both. The API is at <code>/api</code>.";
 
-/// A page runs our own files only, and nobody may frame it.
+/// Response headers of the UI: a page runs our own files only, and no other page may
+/// frame it.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -39,7 +40,7 @@ const HEADERS: &[(&str, &str)] = &[
 /// The encodings files are stored in, the smallest first.
 const ENCODINGS: &[(&str, &str)] = &[("br", ".br"), ("gzip", ".gz")];
 
-/// Answers with a file of the web UI, or its page.
+/// Responds with a file of the web UI, or with its page.
 pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response();
@@ -61,7 +62,7 @@ fn found(path: &str, headers: &HeaderMap) -> Response {
     file(PAGE, headers).unwrap_or_else(|| ([(CONTENT_TYPE, "text/html; charset=utf-8")], ABSENT).into_response())
 }
 
-/// Places inside the UI have no dot in their last part; what has one is missing.
+/// Whether a path is a file: pages inside the UI have no dot in their last segment.
 fn is_file(path: &str) -> bool {
     path.starts_with(HASHED) || path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
@@ -81,7 +82,7 @@ fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     Some(response)
 }
 
-/// The smallest form the client takes.
+/// Returns the file in the smallest encoding that the client accepts.
 fn body(path: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Response {
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let packed = ENCODINGS.iter().filter(|(name, _)| takes(accepted, name));

@@ -1,6 +1,6 @@
-//! Who changed what: one line for every request that may change something,
-//! written in one place, so no route can forget it. What is only answered
-//! again changes nothing and has no line.
+//! The audit log: one line for every request that may change something, written in one
+//! place, so no route can forget it. A repeated response changes nothing and has no
+//! line.
 
 use axum::Extension;
 use axum::extract::{MatchedPath, Request};
@@ -13,26 +13,26 @@ use consort_core::frame::parse_review_id;
 use crate::access::Caller;
 use crate::problem::RequestId;
 
-/// A change somebody asked for, and what came of it.
+/// A change that a client asked for, and its outcome.
 pub(crate) struct Change<'a> {
-    /// The request's id, which its answer has too.
+    /// The request's id, which its response has too.
     pub(crate) request_id: &'a str,
-    /// Who asked for it.
+    /// The name of the client that asked for it.
     pub(crate) caller: &'a str,
     /// The method, or `WS`.
     pub(crate) method: &'a str,
     /// The route, or the type of the frame.
     pub(crate) route: &'a str,
-    /// What it is about: an address, or the id in the frame.
+    /// The subject of the change: an address, or the id in the frame.
     pub(crate) subject: Option<&'a str>,
-    /// The run it is about, or has made.
+    /// The run that it is about, or that it has made.
     pub(crate) run: Option<&'a str>,
-    /// What was answered.
+    /// The status of the response.
     pub(crate) status: &'a str,
 }
 
 impl Change<'_> {
-    /// Writes the line.
+    /// Writes the audit line.
     pub(crate) fn record(&self) {
         let Change { request_id, caller, method, route, subject, run, status } = self;
         tracing::info!(target: "audit", request_id, caller, method, route, subject, run, status, "a change was asked for");
@@ -65,7 +65,7 @@ pub(crate) async fn layer(
     response
 }
 
-/// The run a request is about: the one it made, or the one it names.
+/// Returns the run that a request is about: the one it made, or the one it names.
 pub(crate) fn run_of<'a>(path: &'a str, answer: &'a HeaderMap) -> Option<&'a str> {
     let made = answer.get(LOCATION).and_then(|place| place.to_str().ok());
     if let Some(rest) = made.unwrap_or(path).strip_prefix("/api/runs/") {

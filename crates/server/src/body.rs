@@ -1,4 +1,4 @@
-//! What was sent: a JSON object, or nothing, which means an empty one.
+//! Request bodies: a JSON object, or nothing, which means an empty one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tokio::time::timeout;
 use crate::Site;
 use crate::problem::{Code, Problem};
 
-/// How long a body may take to come.
+/// The time within which a body must arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A body as JSON.
+/// A request body, parsed as JSON.
 #[derive(Debug)]
 pub(crate) struct Sent(pub(crate) Value);
 
@@ -39,17 +39,17 @@ impl FromRequest<Arc<Site>> for Sent {
     }
 }
 
-/// What this says, or why it says nothing.
+/// Parses JSON, or returns the reason why it cannot be parsed.
 pub(crate) fn json(bytes: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(bytes).map_err(|error| {
         let told = error.to_string();
-        // The parser's own words for the deepest it goes.
+        // The parser's own words for its maximal nesting.
         told.replace("recursion limit exceeded", "nested deeper than 127 levels")
     })
 }
 
-/// The whole body, within the server's limit; nobody is waited for who
-/// announces more.
+/// Reads the whole body, within the server's limit. A body that announces more is
+/// refused at once.
 pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem> {
     let max = site.server.max_body_bytes;
     let too_large = || {
@@ -71,13 +71,13 @@ pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem
 }
 
 impl Sent {
-    /// Text that must be there and say something.
+    /// Returns a required field: text that is not blank.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Problem> {
         let text = self.optional_text(name)?.filter(|text| !text.trim().is_empty());
         text.ok_or_else(|| Problem::bad_request(format!("`{name}` is required")))
     }
 
-    /// Text that may be absent.
+    /// Returns a text field that may be absent.
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&str>, Problem> {
         match self.object()?.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -91,7 +91,7 @@ impl Sent {
         self.word(name, T::WORDS)
     }
 
-    /// One of these words, whatever their case.
+    /// Returns the meaning of a field that must be one of these words, ignoring case.
     pub(crate) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(said) = self.optional_text(name)? else { return Ok(None) };
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));

@@ -1,5 +1,5 @@
-//! The layer in front of every route: [`Access`](crate::access::Access) asked
-//! in order, and what browsers need to be told about it.
+//! The middleware in front of every route: it applies
+//! [`Access`](crate::access::Access) and adds the CORS headers that browsers need.
 
 use std::sync::Arc;
 
@@ -21,11 +21,10 @@ use crate::endpoint::Needs;
 use crate::problem::{Code, Problem};
 use crate::{head, routes, ws};
 
-/// How long picking up runs takes, about.
+/// The approximate time that picking up runs takes at startup.
 const STARTING_RETRY_MS: u64 = 1_000;
 
-/// Lets a request in, and tells a page of an allowed origin that it may read
-/// the answer.
+/// Admits a request, and tells a page of an allowed origin that it may read the response.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if let Err(problem) = check(&site, &request) {
         return problem.into_response();
@@ -47,7 +46,7 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
     response
 }
 
-/// Lets in whoever may look at the pages: everybody who is where they should be.
+/// Admits requests for the pages of the UI: any whose host and origin are allowed.
 pub(crate) async fn watch(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     match check(&site, &request) {
         Ok(()) => next.run(request).await,
@@ -86,7 +85,7 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
     }
 }
 
-/// A request for a socket, with who makes it as far as that is known.
+/// Attaches the identity, as far as it is known, to a request that opens a socket.
 fn knocking(mut request: Request, knock: Knock) -> Request {
     let caller = match &knock {
         Knock::Known(pass) => pass.caller.clone(),
@@ -110,7 +109,7 @@ fn starting() -> Problem {
     Problem::new(Code::Starting, message).retried_after(STARTING_RETRY_MS)
 }
 
-/// A stream ends when whoever opened it would not be let in any more.
+/// Ends a streamed response when the client that opened it would not be admitted any more.
 fn until_revoked(site: &Site, pass: Pass, response: Response) -> Response {
     if !is_stream(response.headers()) {
         return response;
@@ -120,12 +119,12 @@ fn until_revoked(site: &Site, pass: Pass, response: Response) -> Response {
     Response::from_parts(head, Body::from_stream(body))
 }
 
-/// Whether an answer goes on as things happen.
+/// Whether a response is a stream of events.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// What a browser asks before it sends what a form could not.
+/// Answers the CORS preflight request of a browser.
 fn permitted() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),

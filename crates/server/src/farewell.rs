@@ -1,5 +1,6 @@
-//! A socket whose client has said its last word. It may still want the answer,
-//! so its end is told a moment later; a client that is gone looks the same.
+//! A socket whose client has stopped sending. The client may still want the response,
+//! so the end of the input is reported a moment later; a client that is gone looks the
+//! same.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// How long an answer may take once the client has stopped sending.
+/// The time that a response may take once the client has stopped sending.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A connection that ends [`PATIENCE`] after its client has.
+/// A connection that reports its end [`PATIENCE`] after its client has stopped sending.
 pub(crate) struct Farewell {
     socket: TcpStream,
     ending: Option<Pin<Box<Sleep>>>,

@@ -1,5 +1,5 @@
-//! The head of a request, looked at before anything else: so long at most, an
-//! address that can be read, and one answer to who is asked and by whom.
+//! Checks on the head of a request, before anything else: limited sizes, an address
+//! that can be decoded, and no ambiguity about host, origin and key.
 
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
@@ -7,14 +7,14 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 
 use crate::problem::{Code, Problem};
 
-/// Bytes of an address at most.
+/// Maximal bytes of an address.
 const ADDRESS_MAX: usize = 16 * 1024;
-/// Bytes of all headers at most.
+/// Maximal bytes of all headers together.
 const HEADERS_MAX: usize = 64 * 1024;
-/// What is said once: a second one could mean something else to a proxy.
+/// Headers that may be sent only once: a proxy could read a second one differently.
 const ONCE: [HeaderName; 4] = [HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE];
 
-/// Whether the rest is worth looking at.
+/// Checks the address and the headers of a request.
 pub(crate) fn check(request: &Request) -> Result<(), Problem> {
     check_address(request.uri())?;
     check_headers(request.headers())?;
@@ -32,7 +32,7 @@ fn check_address(uri: &Uri) -> Result<(), Problem> {
         let message = format!("the address is longer than {ADDRESS_MAX} bytes");
         return Err(Problem::at(StatusCode::URI_TOO_LONG, Code::BadRequest, message));
     }
-    // Most have nothing to decode.
+    // Most addresses have nothing to decode.
     if !address.contains('%') {
         return Ok(());
     }
@@ -43,7 +43,7 @@ fn check_address(uri: &Uri) -> Result<(), Problem> {
     }
 }
 
-/// The bytes an address stands for; none where a `%` stands for nothing.
+/// Decodes the `%XX` of an address; `None` where a `%` is not followed by two digits.
 fn decoded(address: &str) -> Option<Vec<u8>> {
     let mut parts = address.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -1,12 +1,12 @@
 //! HTTP over [`Engine`]. Handlers translate; they decide nothing.
 //!
 //! # Layout, in reading order
-//! - `problem`: what a failed request looks like; `head`, `body`, `query`,
-//!   `wish`: what was sent, how it was asked for
-//! - `listen`: connections, and how long they may take; `farewell`: those whose
-//!   client has said its last word
-//! - [`access`]: who may connect, and as whom; `door`: the same as a layer;
-//!   `once`: a request that is sent again; `audit`: who changed what
+//! - `problem`: the form of a failed request; `head`, `body`, `query`, `wish`: parsing
+//!   of the request and of the wanted form of the response
+//! - `listen`: connections and their timeouts; `farewell`: connections whose client
+//!   has stopped sending
+//! - [`access`]: the clients that may connect, and their identity; `door`: the same as
+//!   a layer; `once`: idempotent repetition of requests; `audit`: the log of changes
 //! - `endpoint`: a route, its scope and its description in one value; `routes`:
 //!   one file of them per resource
 //! - `sse`: frames as server-sent events a client can resume
@@ -54,58 +54,58 @@ use crate::access::{Access, Pass, Reach};
 pub use crate::listen::bind;
 use crate::once::Keys;
 
-/// How long requests under way may take to end once the server is told to stop.
+/// The time that open requests may take to end once the server has been asked to stop.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// Bytes of a request's body at most, unless told.
+/// The default maximum of bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// How long what is under way may take to end when the server stops, unless told.
+/// The default time that active runs may take to end when the server stops.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// How long somebody who calls a tool directly waits for its answer.
+/// The time that a client that calls a tool directly waits for its result.
 const TOOL_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Classes of tools that may be called directly, unless told.
+/// The default classes of tools that may be called directly.
 pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Permission::Network];
 
-/// How long a server that starts looks for runs that cannot be read before it
-/// answers; the rest is looked through meanwhile. Enough for some thousand runs.
+/// The time that a starting server looks for unreadable runs before it accepts
+/// requests; the rest is inspected in the background. Enough for some thousand runs.
 const INSPECTION: Duration = Duration::from_millis(500);
-/// Notices kept for sockets that are busy: there are a few in a minute.
+/// Notices buffered for sockets that are busy: there are a few in a minute.
 const NOTICES_MAX: usize = 64;
 
 /// A server that does not listen yet.
 pub struct Server {
-    /// Where runs take place.
+    /// The engine that executes runs.
     pub engine: Engine,
-    /// What a request without tasks of its own runs; none when it has no tasks.
+    /// The ensemble that a request without tasks of its own runs; it may have no tasks.
     pub ensemble: Ensemble,
-    /// What requests can choose from, beside what the engine's toolbox gets from
-    /// its sources and what comes with the store.
+    /// The models, tools and roles that requests can choose from, besides the tools that
+    /// the engine's toolbox gets from its sources and those that come with the store.
     pub catalog: Catalog,
     /// Conversations.
     pub chats: Chats,
     /// Classes of tools that may be called directly.
     pub direct: Vec<Permission>,
-    /// Who may connect.
+    /// The clients that may connect.
     pub access: Access,
-    /// Bytes of a request's body at most.
+    /// Maximal bytes of a request's body.
     pub max_body_bytes: usize,
-    /// How long what is under way may take to end when the server stops.
+    /// The time that active runs may take to end when the server stops.
     pub drain_timeout: Duration,
-    /// How long somebody who calls a tool directly waits for its answer.
+    /// The time that a client that calls a tool directly waits for its result.
     pub tool_patience: Duration,
-    /// How much sockets are told, and how much they may say.
+    /// The limits of sockets, in both directions.
     pub sockets: ws::Sockets,
     /// Other ensembles, and what they may use.
     pub network: Network,
 }
 
-/// Why a server cannot go on with what was left unfinished.
+/// The reason why a server cannot resume unfinished work.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
-    /// Runs.
+    /// Runs cannot be resumed.
     #[error(transparent)]
     Runs(#[from] engine::Error),
     /// Conversations.
@@ -113,14 +113,13 @@ pub enum OpeningError {
     Chats(#[from] chats::Error),
 }
 
-/// What may change while a server listens.
+/// The settings that may change while a server listens.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Who may connect: who may not any more is shut out at once, open streams
-    /// included.
+    /// The clients that may connect. A client that loses its access is disconnected at
+    /// once, open streams included.
     pub access: watch::Receiver<Access>,
-    /// Whether what was left unfinished goes on; until then only its health is
-    /// told.
+    /// Whether unfinished work has been resumed; until then only health is reported.
     pub started: watch::Receiver<bool>,
 }
 
@@ -128,35 +127,35 @@ pub struct Terms {
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) port: u16,
-    /// Told by a client that the server is to stop.
+    /// Notified when a client asks the server to stop.
     pub(crate) drain: Notify,
     /// Closed when the server is about to stop: streams end then.
     pub(crate) open: watch::Receiver<()>,
     pub(crate) terms: Terms,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
-    /// The idempotency keys in use just now.
+    /// The idempotency keys that are in use at the moment.
     pub(crate) keys: Keys,
-    /// What every socket is told that concerns no run.
+    /// Notices for every socket that concern no run.
     pub(crate) notices: broadcast::Sender<ws::Notice>,
-    /// What late clients are told about runs that have ended.
+    /// The summaries of ended runs that late clients get.
     pub(crate) traces: ws::Traces,
-    /// Watched by every socket: they outlive the requests they began as.
+    /// Watched by every socket, because sockets outlive the requests they began as.
     pub(crate) talking: watch::Sender<()>,
 }
 
 impl Site {
-    /// Returns when the server is told to stop.
+    /// Returns when the server is asked to stop.
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
         closed(self.open.clone())
     }
 
-    /// Returns when whoever has this pass would not be let in any more.
+    /// Returns when the owner of this pass would not be admitted any more.
     pub(crate) fn revoked(&self, pass: Pass) -> impl Future<Output = ()> + Send + 'static {
         let mut access = self.terms.access.clone();
         async move {
             if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
-                // It cannot change any more.
+                // Access cannot change any more.
                 std::future::pending().await
             }
         }
@@ -174,7 +173,7 @@ impl Site {
         self.engine().seams().clock.now()
     }
 
-    /// What requests can choose from at this moment.
+    /// Returns the catalog that requests can choose from at this moment.
     pub(crate) fn catalog(&self) -> Catalog {
         let (mut catalog, tools) = (self.server.catalog.clone(), &self.engine().seams().tools);
         let stored = tools.get(OwnTool::SearchCollections.name()).cloned();
@@ -184,7 +183,7 @@ impl Site {
 }
 
 impl Server {
-    /// A server on this machine alone, with the usual limits.
+    /// Creates a server for this machine alone, with the default limits.
     pub fn new(engine: Engine, ensemble: Ensemble, catalog: Catalog, chats: Chats, network: Network) -> Server {
         Server {
             engine,
@@ -201,19 +200,18 @@ impl Server {
         }
     }
 
-    /// What comes before a server answers: everything that was left unfinished
-    /// goes on, and links to peers are opened, which last as long as what this
-    /// gives.
+    /// The work before a server accepts requests: unfinished runs and chats are resumed,
+    /// and links to peers are opened, which last as long as the returned value.
     pub fn opening(&self) -> impl Future<Output = Result<Dialling, OpeningError>> + Send + 'static {
         let (engine, chats, network) = (self.engine.clone(), self.chats.clone(), self.network.clone());
         async move {
-            // What is damaged was said already.
+            // Damaged runs were logged already.
             let recovery = engine.recover().await?;
             if recovery.resumed > 0 {
                 tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
             }
             chats.resume().await?;
-            // What cannot be read is known before anybody asks, unless there is much to read.
+            // Unreadable runs are known before the first request, unless there is much to read.
             match tokio::time::timeout(INSPECTION, engine.inspect()).await {
                 Ok(inspected) => inspected?,
                 Err(_elapsed) => tracing::info!("stored runs are still looked through while the server answers"),
@@ -222,16 +220,16 @@ impl Server {
         }
     }
 
-    /// Answers until `stop`, or until a client says so. From then on no run is
-    /// taken and what is under way may end; then streams end, other requests
-    /// may finish, and this returns.
+    /// Serves until `stop` resolves or a client asks for it. From then on no run is
+    /// accepted and active ones may end; then streams end, other requests may finish, and
+    /// this returns.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (_unchanging, access) = watch::channel(self.access.clone());
         let (_all_done, started) = watch::channel(true);
         self.serve_as(Terms { access, started }, listener, stop).await
     }
 
-    /// The same on terms that change.
+    /// Serves with settings that may change.
     pub async fn serve_as(
         self,
         terms: Terms,
@@ -240,7 +238,7 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        // Turns of chats and work for peers are not to be had by guessing their ids.
+        // Turns of chats and work for peers must not be reachable by guessing their ids.
         let engine = self.engine.only(Kind::Run);
         let site = Arc::new(Site {
             server: Server { engine, ..self },
@@ -279,7 +277,7 @@ impl Server {
     }
 }
 
-/// Finds out which runs cannot be read, where that was not done before.
+/// Finds out which runs cannot be read, unless that was done before.
 async fn inspect(engine: Engine) -> Infallible {
     if let Err(error) = engine.inspect().await {
         tracing::warn!(%error, "cannot look through the stored runs");
@@ -293,7 +291,8 @@ async fn closed(mut open: watch::Receiver<()>) {
 
 fn router(site: Arc<Site>) -> Router {
     routes::all()
-        // Dressed before it is kept, and again for what the layers in between refuse.
+        // Inside the layer that stores responses, so that these have their body, and outside
+        // again for the refusals of the layers in between.
         .layer(middleware::from_fn(problem::dress))
         .layer(middleware::from_fn(audit::layer))
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
@@ -305,7 +304,8 @@ fn router(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// The pages that ask for a key cannot need one themselves.
+/// Returns the routes of the web UI. The pages that ask for a key cannot need one
+/// themselves.
 fn pages(site: &Arc<Site>) -> Router {
     Router::new()
         .fallback(assets::page)

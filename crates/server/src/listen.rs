@@ -1,5 +1,5 @@
-//! Connections: so many at once, each with a time to say what it wants. Who
-//! is slower is cut off, so nobody can hold a place by saying nothing.
+//! Connections: a limited number at once, each with a timeout for its request head. A
+//! slower client is cut off, so that an idle connection cannot occupy a slot.
 
 use std::io;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use crate::farewell::Farewell;
 
 /// Connections at once, streams included; more wait until one has ended.
 const CONNECTIONS_MAX: usize = 16_384;
-/// Connections that may wait to be accepted, as far as the system allows: many
-/// clients that come back at once are not turned away.
+/// Connections that may wait to be accepted, as far as the system allows: many clients
+/// that reconnect at once are not refused.
 const WAITING_MAX: u32 = 4096;
-/// How long a connection may take to send the head of its next request.
+/// The time that a connection may take to send the head of its next request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait when the system has no room for another connection.
+/// The delay before accepting again when the system has no room for another connection.
 const ACCEPT_RETRY: Duration = Duration::from_millis(500);
 
-/// Listens on the first of these addresses that can be had.
+/// Listens on the first of these addresses that is available.
 pub async fn bind(address: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::AddrNotAvailable, "it has no address");
     for address in tokio::net::lookup_host(address).await? {
@@ -41,7 +41,7 @@ pub async fn bind(address: impl ToSocketAddrs) -> io::Result<TcpListener> {
     Err(refused)
 }
 
-/// Answers until `open` closes; then returns when every connection has ended.
+/// Serves until `open` closes; then returns when every connection has ended.
 pub(crate) async fn listen(listener: TcpListener, router: Router, open: watch::Receiver<()>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
@@ -60,7 +60,7 @@ pub(crate) async fn listen(listener: TcpListener, router: Router, open: watch::R
 }
 
 async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // Never closed, so there is always a place in the end.
+    // The semaphore is never closed, so a permit is always granted in the end.
     let place = room.clone().acquire_owned().await.ok();
     loop {
         match listener.accept().await {
@@ -74,16 +74,16 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Op
     }
 }
 
-/// Whether a connection was gone before it was accepted.
+/// Whether an error concerns one connection that was gone before it was accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     [ConnectionAborted, ConnectionRefused, ConnectionReset].contains(&error.kind())
 }
 
-/// Answers one request after the other. When the server stops, the one under
-/// way is the last.
+/// Serves the requests of one connection, one after the other. When the server stops,
+/// the current one is the last.
 async fn converse(socket: TcpStream, router: Router, open: watch::Receiver<()>, _place: Option<OwnedSemaphorePermit>) {
-    // Frames are small and somebody waits for each.
+    // Frames are small, and a client waits for each.
     let _slower = socket.set_nodelay(true);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);

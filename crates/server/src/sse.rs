@@ -1,6 +1,6 @@
-//! Frames as server-sent events. `id` is the event's seq; a client that comes
-//! back with it gets what follows, each once. Tokens and the result have no
-//! id. A stream ends with the run's result, or when the server stops.
+//! Frames as server-sent events. `id` is the event's seq; a client that reconnects
+//! with it gets the following ones, each once. Tokens and the result have no id. A
+//! stream ends with the run's result, or when the server stops.
 
 use std::convert::Infallible;
 
@@ -18,7 +18,7 @@ use crate::Site;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// Which frames a client wants.
+/// The frames that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Filter {
     All,
@@ -41,7 +41,7 @@ impl Filter {
     }
 }
 
-/// The first seq to send: after `Last-Event-ID`, which beats `from`.
+/// Returns the first seq to send: after `Last-Event-ID`, which overrides `from`.
 pub(crate) fn first(pairs: &Pairs, headers: &HeaderMap) -> Result<Seq, Problem> {
     let from = pairs.number("from", 0..=Seq::MAX, 0);
     let Some(last) = headers.get("last-event-id") else { return from };
@@ -49,7 +49,7 @@ pub(crate) fn first(pairs: &Pairs, headers: &HeaderMap) -> Result<Seq, Problem> 
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| Problem::bad_request("Last-Event-ID is not a number"))
 }
 
-/// A stream of frames as a response.
+/// Returns a stream of frames as a response.
 pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Error>>, filter: Filter) -> Response {
     let counted = site.streams.clone();
     let events = frames.take_until(site.closed()).filter_map(move |frame| {
@@ -59,7 +59,7 @@ pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Err
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// A thread's frames as a response; `id` is their number in the thread.
+/// Returns a thread's frames as a response; `id` is their number in the thread.
 pub(crate) fn chat_sse(
     site: &Site,
     frames: BoxStream<'static, Result<Numbered, log::Error>>,
@@ -86,7 +86,7 @@ fn chat_event(frame: Result<Numbered, log::Error>, filter: &Filter) -> Option<Ev
     filter.admits(frame.kind).then_some(event)
 }
 
-/// The code for why frames cannot be read from the log.
+/// Returns the code for a failure to read frames from the log.
 pub(crate) fn storage_code(error: &log::Error) -> &'static str {
     match error {
         log::Error::Damaged { .. } => "STORAGE_DAMAGED",
@@ -96,7 +96,7 @@ pub(crate) fn storage_code(error: &log::Error) -> &'static str {
     }
 }
 
-/// Told when the log cannot be read any more.
+/// Returns the event that is sent when the log cannot be read any more.
 fn broken(error: &log::Error) -> Event {
     let told = json!({ "type": "error", "code": storage_code(error), "message": error.to_string() });
     Event::default().event("error").data(told.to_string())

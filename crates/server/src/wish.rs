@@ -1,4 +1,4 @@
-//! How an answer is wanted: `Accept` and `Prefer`.
+//! The wanted form of a response: `Accept` and `Prefer`.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::problem::Problem;
 /// Seconds a request may wait for a run to end; connections should not idle longer.
 const WAIT_MAX_S: u64 = 300;
 
-/// When to answer a submission, and with what.
+/// The time and the form of the response to a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// At once.
     Accepted,
-    /// When the run has ended, but no later than this.
+    /// Once the run has ended, but no later than after this time.
     Ended(Duration),
     /// At once, with everything that happens.
     Stream,
@@ -38,7 +38,7 @@ impl Wish {
     }
 }
 
-/// Whether the client named this type of answer.
+/// Whether the client accepts this media type by name.
 pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let mut types = accepted.flat_map(|value| value.split(',')).map(|one| one.split(';').next().unwrap_or_default());

@@ -1,6 +1,5 @@
-//! What a call knows of its run beyond its arguments, and tells it beside its
-//! answer: whose money it spends, whether it is still wanted, how far it is,
-//! which files it changed.
+//! The context of a call beyond its arguments, and its reports beside its answer: the
+//! budget it spends, whether the run is to stop, its progress, the files it changed.
 
 use std::future::pending;
 use std::sync::{Arc, OnceLock};
@@ -12,16 +11,16 @@ use consort_core::message::Spent;
 use consort_core::spec::Origin;
 use tokio::sync::watch;
 
-/// Who a call is for, beyond its run: how the run came here, what the call may
-/// use, and what it did. Clones share the last.
+/// The context of a call: the origin of its run, the limits
+/// of the call, and its reports. Clones share the reports.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// How the run came here, when another ensemble asked for it.
+    /// The origin of the run, when another ensemble requested it.
     pub origin: Option<Arc<Origin>>,
-    /// What the call may take out of the run's budget; absent: no limit.
+    /// The part of the run's budget that the call may spend; absent: no limit.
     pub lent: Option<Claim>,
-    /// What doing it twice would mean, for a call that an owner of the run
-    /// before this one had made; absent: it is made for the first time.
+    /// The effect class of a call that a previous owner of the run
+    /// had already made; absent: the call is made for the first time.
     pub again: Option<EffectClass>,
     spent: Arc<OnceLock<Spent>>,
     /// Whether the run is to stop.
@@ -30,55 +29,55 @@ pub struct Account {
     changes: watch::Sender<Vec<FileChange>>,
 }
 
-/// How far a call is, as whoever does it says.
+/// The progress of a call, as reported by the one who performs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// In a word.
+    /// The status as one word.
     pub status: Option<String>,
-    /// In a sentence.
+    /// The status as a sentence.
     pub message: Option<String>,
-    /// As a number, from 0 to 100.
+    /// The progress in percent, from 0 to 100.
     pub percent: Option<u8>,
 }
 
 impl Account {
-    /// An account of this origin and limit.
+    /// Returns an account of this origin and limit.
     pub fn new(origin: Option<Arc<Origin>>, lent: Option<Claim>) -> Account {
         Account { origin, lent, ..Account::default() }
     }
 
-    /// The same, told when it is to stop.
+    /// Returns the account with a signal that tells when to stop.
     pub fn until(self, stop: watch::Receiver<bool>) -> Account {
         Account { stop: Some(stop), ..self }
     }
 
-    /// The same, for a call that may have been made before.
+    /// Returns the account for a call that may have been made before.
     pub fn made_before(self, again: Option<EffectClass>) -> Account {
         Account { again, ..self }
     }
 
-    /// Says what the call used; the first word counts.
+    /// Records the usage of the call; only the first record counts.
     pub fn charge(&self, spent: Spent) {
         let _first = self.spent.set(spent);
     }
 
-    /// What the call said it used.
+    /// Returns the recorded usage of the call.
     pub fn spent(&self) -> Option<Spent> {
         self.spent.get().copied()
     }
 
-    /// Says what the call did to a file; it is told whatever the call answers.
+    /// Records a change to a file; it is published whatever the call's answer.
     pub fn changed(&self, change: FileChange) {
         self.changes.send_modify(|changes| changes.push(change));
     }
 
-    /// What the call did to files, in order.
+    /// Returns the recorded changes to files, in order.
     pub fn changes(&self) -> Vec<FileChange> {
         self.changes.borrow().clone()
     }
 
-    /// Returns when the run is to stop. Whoever ends a call that may finish
-    /// ends it now: it is dropped when the grace period is over.
+    /// Returns when the run is to stop. A call that may finish should
+    /// then end itself: it is dropped when the grace period is over.
     pub async fn stopped(&self) {
         if let Some(mut stop) = self.stop.clone()
             && stop.wait_for(|told| *told).await.is_ok()
@@ -93,12 +92,12 @@ impl Account {
         self.stop.as_ref().is_some_and(|stop| *stop.borrow())
     }
 
-    /// Says how far the call is; only the latest word is kept.
+    /// Reports the progress of the call; only the latest report is kept.
     pub fn progress(&self, progress: Progress) {
         self.progress.send_replace(Some(progress));
     }
 
-    /// What is said about how far the call is, from now on.
+    /// Returns a receiver of the call's progress reports from now on.
     pub fn reports(&self) -> watch::Receiver<Option<Progress>> {
         self.progress.subscribe()
     }

@@ -12,29 +12,29 @@ use tokio::sync::oneshot;
 
 use super::{Answer, Invocation, Tool};
 
-/// How long one calculation may take; nothing a person would ask takes longer.
+/// The time limit of one calculation; nothing a person would ask takes longer.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// Bytes of input; also bounds how long parsing takes, which nothing interrupts.
+/// The maximum size of the input in bytes; also bounds the time of parsing, which cannot be interrupted.
 const INPUT_MAX: usize = 1_000;
-/// Bytes of a result; longer numbers help nobody.
+/// The maximum size of a result in bytes; longer numbers are of no use.
 const RESULT_MAX: usize = 2_000;
-/// Stack of a calculation, which calls itself once per operator. Only what is
-/// used is ever taken from the machine.
+/// The stack size of a calculation, which recurses once
+/// per operator. Only the part that is used takes memory.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
-/// Characters of an expression or a reason quoted in an error.
+/// The maximum number of characters of an expression or a reason quoted in an error.
 const QUOTE_MAX: usize = 120;
 
 /// Beginnings of a question that mean the same without it.
 const OPENINGS: [&str; 4] = ["what is", "what's", "how much is", "calculate"];
 
-/// Operators that are words: a bracket after one is not their argument.
+/// Operators that are words: a bracket after one of them is not a function's argument.
 const BETWEEN: [&str; 9] = ["of", "mod", "to", "in", "as", "per", "and", "or", "xor"];
 
-/// What would define functions, assign, shift without limit or read dates:
-/// the ways to keep a calculation busy where it cannot be interrupted.
+/// Signs that would define functions, assign, shift without limit or read
+/// dates: the ways to keep a calculation busy where it cannot be interrupted.
 const REFUSED: [char; 11] = ['\\', 'λ', ':', '=', '<', '>', '@', ';', '"', '{', '}'];
 
-/// Calculates.
+/// The calculator tool.
 #[derive(Clone, Debug)]
 pub struct Calculator(Arc<ToolInfo>);
 
@@ -68,8 +68,8 @@ async fn calculate(input: &str) -> Result<String, String> {
     let expression = expression(input)?;
     let (reply, result) = oneshot::channel();
     let about = expression.clone();
-    // A thread of its own, for its stack. It ends with the calculation, which
-    // ends at the deadline or when nobody waits for the result any more.
+    // A separate thread, for its stack. It ends with the calculation, which
+    // ends at the deadline or when the receiver of the result is dropped.
     let work = move || {
         let limit = Limit { deadline: Instant::now() + TIME_MAX, reply };
         let result = evaluate(&expression, &limit);
@@ -84,7 +84,7 @@ async fn calculate(input: &str) -> Result<String, String> {
     result.map_err(|why| format!("cannot calculate `{}`: {why}", short(&about)))
 }
 
-/// When a calculation has to stop.
+/// The condition under which a calculation has to stop.
 struct Limit {
     deadline: Instant,
     reply: oneshot::Sender<Result<String, String>>,
@@ -146,7 +146,7 @@ fn step(text: &str, context: &mut Context, limit: &Limit) -> Result<String, Stri
     }
 }
 
-/// The expression in what somebody typed or asked.
+/// Returns the expression in a typed input or a question.
 fn expression(input: &str) -> Result<String, String> {
     if input.len() > INPUT_MAX {
         return Err(format!("the input is longer than {INPUT_MAX} bytes"));
@@ -165,7 +165,7 @@ fn expression(input: &str) -> Result<String, String> {
     Ok(rest.to_owned())
 }
 
-/// `text` without a word at its beginning; `None` when it begins otherwise.
+/// Returns `text` without a word at its beginning; `None` when it begins otherwise.
 fn without<'a>(text: &'a str, opening: &str) -> Option<&'a str> {
     let head = text.get(..opening.len()).filter(|head| head.eq_ignore_ascii_case(opening))?;
     let rest = text.get(head.len()..)?;
@@ -173,7 +173,7 @@ fn without<'a>(text: &'a str, opening: &str) -> Option<&'a str> {
         .then(|| rest.trim_start_matches([' ', ',', ':', '\t', '\n']))
 }
 
-/// `2d6` and the like: how a distribution, which can be huge, is written.
+/// Returns whether a word is `2d6` or the like: the notation of a distribution, which can be huge.
 fn has_dice(word: &str) -> bool {
     let followed = word.chars().zip(word.chars().skip(1));
     !word.starts_with("0x") && followed.into_iter().any(|pair| pair.0 == 'd' && pair.1.is_ascii_digit())

@@ -1,5 +1,5 @@
-//! `datetime {timezone?, format?}`: what time it is, in words a model can use.
-//! The clock is handed in, and the time zones come with the program.
+//! `datetime {timezone?, format?}`: the current time, in a form that a model
+//! can use. The clock is a parameter, and the time zones come with the program.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use serde_json::json;
 use super::arguments::{arguments, short};
 use super::{Answer, Invocation, Tool};
 
-/// Bytes of a format.
+/// The maximum size of a format in bytes.
 const FORMAT_MAX: usize = 200;
-/// The format when none is asked for.
+/// The default format.
 const FORMAT: &str = "%Y-%m-%dT%H:%M:%S%:z (%A, %Q)";
-/// Zones suggested for an unknown one.
+/// The maximum number of zones suggested for an unknown one.
 const SUGGESTIONS_MAX: usize = 3;
 
-/// Tells the time.
+/// The tool that returns the time.
 #[derive(Clone, Debug)]
 pub struct DateTime {
     clock: Clock,
@@ -38,7 +38,7 @@ struct Args {
 }
 
 impl DateTime {
-    /// Tells the time of this clock.
+    /// Returns a tool with this clock.
     pub fn new(clock: Clock) -> DateTime {
         let about = "Tells the current date and time. `timezone` is an IANA name such as `Europe/Berlin` (default \
                      `UTC`); `format` is as for strftime, such as `%A, %d %B %Y, %H:%M`.";

@@ -41,25 +41,24 @@ use consort_core::id::Id;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-/// One call, with what a tool may want to know about it. Arguments have been
-/// checked against the tool's schema.
+/// One call, with its context. Arguments have been checked against the tool's schema.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// The run that calls.
+    /// The run that makes the call.
     pub run: Arc<str>,
-    /// The call's place in the run.
+    /// The position of the call in the run.
     pub call: Id,
     /// Unique to this intent, and the same when an idempotent call is repeated.
     pub key: String,
     /// The arguments.
     pub args: Value,
-    /// Who it is for and what it may use.
+    /// The origin, limits and reports of the call.
     pub account: Account,
 }
 
 #[cfg(test)]
 impl Invocation {
-    /// A call with these arguments, of no particular run.
+    /// Returns a call with these arguments, of no particular run.
     pub(crate) fn test(args: Value) -> Invocation {
         Invocation {
             run: "run".into(),
@@ -71,59 +70,58 @@ impl Invocation {
     }
 }
 
-/// What a tool answers. There is no error type: a failure is read by the
-/// model, so it is said in words.
+/// The result of a tool. There is no error type: a failure is read by the model, so it is a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// It worked.
+    /// The call succeeded.
     Done {
-        /// In words for the model.
+        /// The result as text for the model.
         text: String,
-        /// The same as data, where there is any.
+        /// The result as data, where there is any.
         data: Option<Value>,
     },
-    /// It certainly did not happen, or the tool says it failed.
+    /// The call certainly did not happen, or the tool reports that it failed.
     Failed(String),
-    /// It may or may not have happened (the connection broke, time ran out).
+    /// The call may or may not have happened (the connection broke, time ran out).
     Unknown(String),
 }
 
 /// Something an agent can call.
 pub trait Tool: Send + Sync + 'static {
-    /// What is known about it without calling it.
+    /// Returns the description of the tool.
     fn info(&self) -> &Arc<ToolInfo>;
 
     /// Does the work. The caller enforces the time limit by dropping this.
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer>;
 
-    /// What it is about: `<provider>:#tag` stands for the tools with a tag.
+    /// Returns the tags of the tool: `<provider>:#tag` stands for the tools with a tag.
     fn tags(&self) -> &[String] {
         &[]
     }
 
-    /// Why it cannot be called at the moment; a call is answered with the same.
+    /// Returns the reason why it cannot be called at the moment; a call is answered with the same.
     fn trouble(&self) -> Option<String> {
         None
     }
 }
 
 /// Tools that come and go while the program runs: those of an MCP server, those
-/// of other ensembles, or whatever a program likes to offer. A task lists one
+/// of other ensembles, or any others that a program offers. A task lists one
 /// by its name, all of them as `<provider>:*`, those with a tag as
 /// `<provider>:#tag`; the last two are looked up whenever the task begins.
 pub trait DynamicToolProvider: Send + Sync + 'static {
-    /// What it is called; letters, digits, `_` and `-`.
+    /// Returns the name of the provider; letters, digits, `_` and `-`.
     fn name(&self) -> &str;
 
-    /// What it has now, those included that cannot be called at the moment.
+    /// Returns its current tools, including those that cannot be called at the moment.
     fn resolve(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// The tool of this name, for one call; none when it is nobody's here.
+    /// Returns the tool of this name, for one call; none when the provider has no such tool.
     fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.resolve().into_iter().find(|tool| tool.info().name == name)
     }
 
-    /// Why nothing of it can be called at the moment, if so.
+    /// Returns the reason why none of its tools can be called at the moment, if so.
     fn trouble(&self) -> Option<String> {
         None
     }

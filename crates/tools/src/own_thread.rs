@@ -1,13 +1,12 @@
-//! Work that may nest deeply or take long: a thread of its own, with a large
-//! stack, that is told when to give up. It ends with its work, and the work
-//! looks at its patience.
+//! Work that may recurse deeply or take long: a separate thread, with a large stack, and a
+//! signal that tells it to give up. The thread ends with its work, which checks the signal.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// When work has to give up: at its deadline, or when nobody waits any more.
+/// The condition under which work has to give up: its deadline, or a caller that no longer waits.
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
     deadline: Instant,
@@ -20,8 +19,7 @@ impl Patience {
     }
 }
 
-/// Does `work` on a thread of its own. Only as much of the stack as is used is
-/// ever taken from the machine.
+/// Does `work` on a separate thread. Only the part of the stack that is used takes memory.
 pub(super) async fn on_own_thread<T, W>(name: &str, stack: usize, limit: Duration, work: W) -> Result<T, String>
 where
     T: Send + 'static,

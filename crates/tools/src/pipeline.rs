@@ -1,5 +1,5 @@
-//! A chain of tools as one tool. What is known about it is core's business
-//! (`consort_core::pipeline`); here it is performed, step by step.
+//! A chain of tools as one tool. Its description is derived in
+//! core (`consort_core::pipeline`); here the steps are performed.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ pub use consort_core::pipeline::PipelineError;
 
 use super::{Answer, Invocation, Tool, toolbox};
 
-/// Tools one after the other: the first takes the arguments, each next the
-/// text of the one before. To a run it is as dangerous as its worst part.
+/// Tools one after the other: the first takes the arguments, each next one the
+/// text of the one before. To a run it is as dangerous as its most dangerous step.
 ///
 /// ```
 /// use consort_tools::{Calculator, Json, Pipeline, Step, Tool};
@@ -33,7 +33,7 @@ pub struct Pipeline {
     info: Arc<ToolInfo>,
 }
 
-/// One tool of a pipeline, with what it is always told.
+/// One tool of a pipeline, with its fixed arguments.
 #[derive(Clone)]
 pub struct Step {
     tool: Arc<dyn Tool>,
@@ -47,12 +47,12 @@ impl<T: Tool> From<T> for Step {
 }
 
 impl Step {
-    /// This tool.
+    /// Returns a step with this tool.
     pub fn new(tool: impl Tool) -> Step {
         tool.into()
     }
 
-    /// The same step, where an argument has this value in every call.
+    /// Returns the step with a fixed value for an argument.
     #[must_use]
     pub fn with(mut self, argument: &str, value: impl Into<Value>) -> Step {
         self.args.insert(argument.to_owned(), value.into());
@@ -69,7 +69,7 @@ impl Step {
 }
 
 impl Pipeline {
-    /// A chain under a name of its own.
+    /// Returns a chain of tools under this name.
     pub fn new<S: Into<Step>>(
         name: &str,
         description: &str,
@@ -89,7 +89,7 @@ impl Pipeline {
             if !wrong.is_empty() {
                 return Answer::Failed(self.named(index, &format!("cannot take this: {}", wrong.join("; "))));
             }
-            // A key of its own for each step, and the same one when the call is repeated.
+            // Each step has its own key, which is the same when the call is repeated.
             let key = format!("{}/{index}", invocation.key);
             let call = Invocation { key, args, ..invocation.clone() };
             last = match toolbox::perform(step.tool.as_ref(), call).await {
@@ -109,8 +109,8 @@ impl Pipeline {
     }
 }
 
-/// What a step is told: what it is always told, and the arguments or the text
-/// of the step before.
+/// Returns the arguments of a step: its fixed arguments,
+/// and the call's arguments or the text of the step before.
 fn arguments(step: &Step, takes: Option<&str>, first: &Value, last: &Answer) -> Value {
     let mut args = match (takes, last) {
         (Some(takes), Answer::Done { text, .. }) => Map::from_iter([(takes.to_owned(), Value::String(text.clone()))]),

@@ -1,6 +1,5 @@
-//! A tool that does what a test tells it and keeps a ledger. What it is told
-//! it does call by call, in order; the last instruction holds for all further
-//! calls: `ScriptedTool::new("stock").fails("busy").answers("3 left")`.
+//! A scripted tool with a ledger. It follows its instructions call by call, in order; the last
+//! instruction holds for all further calls: `ScriptedTool::new("stock").fails("busy").answers("3 left")`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use super::{Answer, Invocation, Tool};
 
-/// Does what it is told. Clones share the ledger.
+/// A tool that follows a script. Clones share the ledger.
 #[derive(Clone)]
 pub struct ScriptedTool {
     info: Arc<ToolInfo>,
@@ -33,11 +32,11 @@ enum Play {
 /// One line of the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What happened to the call.
+    /// The kind of the event.
     pub what: What,
-    /// The run that called.
+    /// The run that made the call.
     pub run: Arc<str>,
-    /// The call's place in the run.
+    /// The position of the call in the run.
     pub call: Id,
     /// The call's key.
     pub key: String,
@@ -45,19 +44,19 @@ pub struct Entry {
     pub args: Value,
 }
 
-/// What happened to a call.
+/// An event in the life of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The tool was called.
     Began,
-    /// It answered.
+    /// The tool answered.
     Finished,
-    /// It was given up, or broke, before it had answered.
+    /// The call was dropped, or panicked, before it had answered.
     Dropped,
 }
 
 impl ScriptedTool {
-    /// A tool that reads, takes `{input}`, may run beside others and answers `ok`.
+    /// Returns a tool that reads, takes `{input}`, may run beside others and answers `ok`.
     pub fn new(name: &str) -> ScriptedTool {
         ScriptedTool {
             info: Arc::new(ToolInfo::new(name, "A scripted tool")),
@@ -68,81 +67,80 @@ impl ScriptedTool {
         }
     }
 
-    /// The same tool with another effect class.
+    /// Returns the tool with another effect class.
     pub fn effect(self, effect: EffectClass) -> Self {
         self.with_info(|info| info.effect = effect)
     }
 
-    /// The same tool, never beside other calls of its reply.
+    /// Returns the tool, which now never runs beside other calls of its reply.
     pub fn serial(self) -> Self {
         self.with_info(|info| info.parallel_safe = false)
     }
 
-    /// The same tool, holding this lock while it runs.
+    /// Returns the tool, which now holds this lock while it runs.
     pub fn locks(self, lock: &str) -> Self {
         self.with_info(|info| info.lock = Some(lock.to_owned()))
     }
 
-    /// The same tool with anything else about it changed.
+    /// Returns the tool with a changed description.
     pub fn with_info(mut self, change: impl FnOnce(&mut ToolInfo)) -> Self {
         change(Arc::make_mut(&mut self.info));
         self
     }
 
-    /// It answers with these words.
+    /// Answers with this text.
     pub fn answers(self, text: &str) -> Self {
         self.plays(Play::Answer(Answer::Done { text: text.to_owned(), data: None }))
     }
 
-    /// It answers what the function makes of the arguments.
+    /// Answers with the result of a function of the arguments.
     pub fn answers_by(self, answer: impl Fn(&Value) -> Answer + Send + Sync + 'static) -> Self {
         self.plays(Play::AnswerBy(Arc::new(answer)))
     }
 
-    /// It answers that it failed.
+    /// Answers with a failure.
     pub fn fails(self, why: &str) -> Self {
         self.plays(Play::Answer(Answer::Failed(why.to_owned())))
     }
 
-    /// It answers that nobody knows what happened.
+    /// Answers with an unknown outcome.
     pub fn loses_track(self, why: &str) -> Self {
         self.plays(Play::Answer(Answer::Unknown(why.to_owned())))
     }
 
-    /// It panics.
+    /// Panics.
     pub fn panics(self, why: &str) -> Self {
         self.plays(Play::Panic(why.to_owned()))
     }
 
-    /// It never answers; only dropping it ends the call.
+    /// Never answers; only dropping it ends the call.
     pub fn hangs(self) -> Self {
         self.plays(Play::Hang)
     }
 
-    /// In every call it waits here first; several gates in the order given.
+    /// Waits here first in every call; several gates in the order given.
     pub fn waits(mut self, gate: impl Into<Gate>) -> Self {
         self.gates.push(gate.into());
         self
     }
 
-    /// What happened, in order and in short: `began KEY`, then `finished KEY`
-    /// or `dropped KEY`.
+    /// Returns the events in order, in short form: `began KEY`, then `finished KEY` or `dropped KEY`.
     pub fn ledger(&self) -> Vec<String> {
         self.ledger.entries().iter().map(|entry| format!("{} {}", entry.what.word(), entry.key)).collect()
     }
 
-    /// What happened, in order.
+    /// Returns the events in order.
     pub fn entries(&self) -> Vec<Entry> {
         self.ledger.entries()
     }
 
-    /// The arguments of the calls that began, in order.
+    /// Returns the arguments of the calls that began, in order.
     pub fn args(&self) -> Vec<Value> {
         let began = |entry: Entry| (entry.what == What::Began).then_some(entry.args);
         self.ledger.entries().into_iter().filter_map(began).collect()
     }
 
-    /// How many calls ran at the same time at most.
+    /// Returns the maximum number of calls that ran at the same time.
     pub fn most_at_once(&self) -> usize {
         self.ledger.most_open(|entry| match entry.what {
             What::Began => 1,
@@ -150,7 +148,7 @@ impl ScriptedTool {
         })
     }
 
-    /// Waits until this happened to at least so many calls.
+    /// Waits until at least `count` calls have had this event.
     pub async fn until(&self, what: What, count: usize) {
         self.ledger.until(count, |entry| entry.what == what).await;
     }
@@ -193,7 +191,7 @@ impl Tool for ScriptedTool {
             let answer = match play {
                 Play::Answer(answer) => answer,
                 Play::AnswerBy(answer) => answer(&open.invocation.args),
-                // Unlike `panic!`, this prints nothing: it is meant to happen.
+                // Unlike `panic!`, this prints nothing: the panic is intended.
                 Play::Panic(why) => std::panic::resume_unwind(Box::new(why)),
                 Play::Hang => future::pending().await,
             };
@@ -203,7 +201,7 @@ impl Tool for ScriptedTool {
     }
 }
 
-/// A call under way; says in the ledger how it ended, whoever ends it.
+/// A call under way; writes its end to the ledger, however it ends.
 struct Open {
     invocation: Invocation,
     ledger: Ledger<Entry>,

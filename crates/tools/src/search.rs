@@ -1,5 +1,5 @@
-//! `web_search {query, limit?}`: asks the configured search service, whatever
-//! shape its answer has, and passes on titles, addresses and snippets.
+//! `web_search {query, limit?}`: queries the configured search service, reads
+//! results of any known shape, and returns titles, addresses and snippets.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use super::arguments::{arguments, short};
 use super::http::{Body, HttpToolError, body, chain, encoded, quote};
 use super::{Answer, Invocation, Tool};
 
-/// Bytes of an answer.
+/// The maximum size of a response in bytes.
 const BODY_MAX: usize = 2 * 1024 * 1024;
-/// Bytes of a query.
+/// The maximum size of a query in bytes.
 const QUERY_MAX: usize = 500;
-/// Results passed on unless another number is asked for, and at most.
+/// The default number of results, and the maximum.
 const RESULTS: usize = 5;
 const RESULTS_MAX: usize = 20;
-/// Characters of a snippet.
+/// The maximum length of a snippet in characters.
 const SNIPPET_MAX: usize = 400;
-/// Characters of an answer of a shape nobody knows.
+/// The maximum length of a response of an unknown shape in characters.
 const TEXT_MAX: usize = 4_000;
 
-/// Where services keep their results.
+/// Pointers to the lists of results in the services' responses.
 const LISTS: [&str; 7] = ["/web/results", "/results", "/organic_results", "/organic", "/items", "/data", ""];
 const TITLES: [&str; 2] = ["title", "name"];
 const ADDRESSES: [&str; 3] = ["url", "link", "href"];
 const SNIPPETS: [&str; 4] = ["content", "snippet", "description", "text"];
 
-/// What a configuration says about web search.
+/// The configuration of web search.
 #[derive(Clone, PartialEq)]
 pub struct WebSearchOptions {
     /// The service's address, with `{query}` in it.
     pub url: String,
-    /// Sent as `Authorization: Bearer`.
+    /// The key that is sent as `Authorization: Bearer`.
     pub api_key: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for WebSearchOptions {
     }
 }
 
-/// Searches the web.
+/// The tool that searches the web.
 #[derive(Clone)]
 pub struct WebSearch {
     client: Client,
@@ -63,7 +63,7 @@ struct Args {
 }
 
 impl WebSearch {
-    /// A search that uses this client, which should come from `http_client`.
+    /// Returns a tool that uses this client, which should come from `http_client`.
     pub fn new(client: Client, options: WebSearchOptions) -> Result<WebSearch, HttpToolError> {
         if !options.url.contains("{query}") {
             return Err(HttpToolError::Address("`{query}` is not in it".to_owned()));
@@ -75,7 +75,7 @@ impl WebSearch {
         Ok(WebSearch { client, options, info: Arc::new(WebSearch::told()) })
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Searches the web. Answers with titles, addresses and snippets; `http_fetch` reads a page.";
         let schema = Schema::new(json!({ "type": "object", "required": ["query"], "additionalProperties": false,
@@ -131,7 +131,7 @@ fn address(template: &str, query: &str) -> Result<Url, String> {
     Url::parse(&template.replace("{query}", &encoded(query))).map_err(|error| error.to_string())
 }
 
-/// The results in an answer of any known shape.
+/// Returns the results in a response of any known shape.
 fn results(answer: &Value, limit: usize) -> Option<Vec<Value>> {
     let list = LISTS.iter().find_map(|path| answer.pointer(path)?.as_array())?;
     let found: Vec<Value> = list.iter().filter_map(result).take(limit).collect();
@@ -146,7 +146,7 @@ fn result(item: &Value) -> Option<Value> {
         "snippet": cut(&plain(first(&SNIPPETS).unwrap_or_default()), SNIPPET_MAX) }))
 }
 
-/// Without the tags some services mark the words with, on one line.
+/// Returns the text on one line, without the tags with which some services mark words.
 fn plain(text: &str) -> String {
     let (mut words, mut in_tag) = (String::new(), false);
     for sign in text.chars() {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::http_client;
 
-    /// A service with the same answer for every query; `/echo` answers what it was asked.
+    /// Starts a service with the same response for every query; `/echo` returns the request.
     async fn service(status: u16, answer: &str) -> (String, JoinHandle<()>) {
         let answer = answer.to_owned();
         let echo = |RawQuery(query): RawQuery, headers: HeaderMap| async move {

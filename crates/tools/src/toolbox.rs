@@ -1,7 +1,6 @@
-//! The tools of one server: those that are always there, in the order they
-//! were registered, and those of providers, which come and go. And how one call
-//! is performed: within its time limit, and whatever breaks inside a tool
-//! stays inside its answer.
+//! The tools of one server: the registered ones, in the order of registration,
+//! and those of providers, which come and go. It also performs a call: within
+//! its time limit, and so that a panic in a tool becomes its answer.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -18,7 +17,7 @@ use tokio::time::timeout;
 
 use super::{Answer, DynamicToolProvider, Invocation, Tool};
 
-/// Names suggested for an unknown one; more would not help anybody.
+/// The maximum number of names suggested for an unknown one; more would not help.
 const SUGGESTIONS_MAX: usize = 3;
 
 /// Tools by name. Clones share them.
@@ -28,10 +27,10 @@ pub struct Toolbox {
     providers: Arc<Vec<Arc<dyn DynamicToolProvider>>>,
 }
 
-/// Why a tool cannot be in a toolbox.
+/// The reason why a tool cannot be in a toolbox.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Its name says nothing.
+    /// The name is blank.
     #[error("a tool has a blank name")]
     Blank,
     /// Another tool has the name; register it under another one.
@@ -40,7 +39,7 @@ pub enum Unfit {
 }
 
 impl Toolbox {
-    /// The same toolbox with one more tool.
+    /// Returns the toolbox with one more tool.
     pub fn with(mut self, tool: impl Tool) -> Result<Toolbox, Unfit> {
         let name = &tool.info().name;
         if name.trim().is_empty() {
@@ -53,15 +52,15 @@ impl Toolbox {
         Ok(self)
     }
 
-    /// The same toolbox with whatever this provider has, whenever it has it. A
-    /// tool that is always there goes before one that comes and goes.
+    /// Returns the toolbox with the current tools of this provider.
+    /// A registered tool takes precedence over one of a provider.
     pub fn with_provider(mut self, provider: Arc<dyn DynamicToolProvider>) -> Toolbox {
         Arc::make_mut(&mut self.providers).push(provider);
         self
     }
 
-    /// What a name that is looked up stands for just now. Secrets are handed
-    /// out by name alone.
+    /// Returns the tools that a name or pattern currently stands
+    /// for. Tools with access to secrets are returned only by name.
     pub fn resolve(&self, name: &str) -> Vec<Arc<ToolInfo>> {
         let (provider, tag) = match Dynamic::parse(name) {
             Some(Dynamic::All { provider }) => (provider, None),
@@ -76,22 +75,22 @@ impl Toolbox {
         named.flat_map(|provider| provider.resolve()).filter(wanted).map(|tool| tool.info().clone()).collect()
     }
 
-    /// The tool of this name, among those that are always there.
+    /// Returns the registered tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.info().name == name)
     }
 
-    /// The tool of this name, wherever it comes from.
+    /// Returns the tool of this name, registered or of a provider.
     pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.get(name).cloned().or_else(|| self.providers().find_map(|provider| provider.find(name)))
     }
 
-    /// Names of the tools that are always there, in order of registration.
+    /// Returns the names of the registered tools, in order of registration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.info().name.as_str())
     }
 
-    /// What is known about the tools that are always there, in order of registration.
+    /// Returns the descriptions of the registered tools, in order of registration.
     pub fn infos(&self) -> impl Iterator<Item = &Arc<ToolInfo>> {
         self.tools.iter().map(|tool| tool.info())
     }
@@ -107,18 +106,18 @@ impl Toolbox {
         }
     }
 
-    /// Where tools come from that are not always there.
+    /// Returns the providers of tools.
     pub fn providers(&self) -> impl Iterator<Item = &Arc<dyn DynamicToolProvider>> {
         self.providers.iter()
     }
 
-    /// What the providers have now under names that a run is told when it is
-    /// accepted; the others are looked up when a task begins.
+    /// Returns the providers' current tools whose names a run resolves
+    /// when it is accepted; the others are looked up when a task begins.
     pub fn live(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         self.providers().flat_map(|provider| provider.resolve()).filter(|tool| !is_dynamic(&tool.info().name))
     }
 
-    /// Names somebody who typed `name` may have meant, the likeliest first.
+    /// Returns known names similar to `name`, the likeliest first.
     pub fn nearest(&self, name: &str) -> Vec<String> {
         let typed = name.to_lowercase();
         let slips_max = (typed.chars().count() / 3).max(1);
@@ -130,8 +129,8 @@ impl Toolbox {
         near.into_iter().take(SUGGESTIONS_MAX).map(|(_, known)| known.to_owned()).collect()
     }
 
-    /// Performs one call. Dropping this drops the tool's own future at once,
-    /// so nothing of the call goes on behind the caller's back.
+    /// Performs one call. Dropping this drops the tool's own future
+    /// at once, so no part of the call goes on in the background.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
         match self.find(name) {
             Some(tool) => perform(tool.as_ref(), invocation).await,
@@ -176,7 +175,8 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
     }
 }
 
-/// A read that was cut short has done no harm; anything else may have happened.
+/// Returns the answer for a call that was cut short: a
+/// read has done no harm; anything else may have happened.
 pub(super) fn in_doubt(effect: EffectClass, why: String) -> Answer {
     match effect {
         EffectClass::Read => Answer::Failed(why),
@@ -189,8 +189,8 @@ fn last_words(broken: &(dyn Any + Send)) -> &str {
     text.or_else(|| broken.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
 }
 
-/// How far apart two names are, `None` when they are not alike: names that
-/// hold each other come first, then those with few slips of the keyboard.
+/// Returns the distance of two names, `None` when they are not similar: names
+/// that contain each other come first, then those with few typing errors.
 fn rank(typed: &str, known: &str, slips_max: usize) -> Option<usize> {
     let holds = typed.len() > 2 && (known.contains(typed) || typed.contains(known));
     let slips = strsim::levenshtein(typed, known);
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Tools that come when they are put here and go when they are taken out.
+    /// A provider whose tools a test adds and removes.
     struct Shelf(Mutex<Vec<Shelved>>);
 
     #[derive(Clone)]

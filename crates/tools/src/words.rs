@@ -1,15 +1,15 @@
-//! How well short texts fit a query, by their words alone.
+//! Scores short texts against a query, by their words alone.
 
 use std::collections::HashMap;
 
-/// How quickly further mentions of a word stop mattering.
+/// The constant that decides how quickly further mentions of a word stop mattering.
 const SATURATION: f64 = 1.2;
 
-/// Letters of a word that says what a text is about.
+/// The minimum number of letters of a word that counts.
 const LONG: usize = 2;
 
-/// A score for each text; 0 where no word of the query is in it. Words that are
-/// rare among the texts count for more, and each further mention for less.
+/// Returns a score for each text; 0 where it contains no word of the query. Words
+/// that are rare among the texts count for more, and each further mention for less.
 pub fn scores(texts: &[&str], query: &str) -> Vec<f64> {
     let bag = |text: &str| bag(text, LONG);
     let bags: Vec<HashMap<String, f64>> = texts.iter().map(|text| bag(text)).collect();
@@ -28,7 +28,7 @@ pub fn scores(texts: &[&str], query: &str) -> Vec<f64> {
     bags.iter().map(score).collect()
 }
 
-/// How much of their words two texts share, from 0 to 1.
+/// Returns the share of words that two texts have in common, from 0 to 1.
 pub fn likeness(one: &str, other: &str) -> f64 {
     let (one, other) = (bag(one, 1), bag(other, 1));
     let shared = one.keys().filter(|word| other.contains_key(*word)).count() as f64;
@@ -36,7 +36,7 @@ pub fn likeness(one: &str, other: &str) -> f64 {
     if all == 0.0 { 0.0 } else { shared / all }
 }
 
-/// The words of a text that have so many letters, and how often each is in it.
+/// Returns the words of a text with at least this many letters, and the count of each.
 fn bag(text: &str, letters: usize) -> HashMap<String, f64> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= letters);
     let mut bag = HashMap::new();

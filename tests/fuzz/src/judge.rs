@@ -1,6 +1,5 @@
-//! The providers' own clients as judges of what our wires send. They are
-//! Python packages, which `scripts/judge` installs; without them nothing is
-//! judged, and the tests say so.
+//! The providers' own clients as judges of the requests that our wires send. They are Python
+//! packages, which `scripts/judge` installs; without them nothing is judged, and the tests say so.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,7 +25,7 @@ pub fn judge(api: &str, requests: &[Value]) {
     println!("{api}: {} requests are what the provider's own client sends", requests.len());
 }
 
-/// What the judge has to say against the bodies, if anything.
+/// Returns the judge's complaint about the bodies, if there is one.
 fn complaint(mut judge: Command, requests: &[Value]) -> io::Result<Option<String>> {
     let mut judge = judge.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let bodies: String = requests.iter().map(|request| format!("{request}\n")).collect();

@@ -1,6 +1,5 @@
-//! What a process says it did, line by line in a file beside its log. Each
-//! line is one write, so what was written survives the writer; nobody waits
-//! for the disk.
+//! The ledger of a process's actions, line by line in a file beside its log. Each
+//! line is one write, so that it survives the process; no writer waits for the disk.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,21 +15,21 @@ const FILE: &str = "ledger";
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Line {
-    /// A process began.
+    /// A process started.
     Born,
     /// A tool began a call.
     Begun { tool: String, key: String },
-    /// It finished it.
+    /// A tool finished a call.
     Finished { tool: String, key: String },
-    /// It was stopped before that.
+    /// A call was stopped before it finished.
     Dropped { tool: String, key: String },
-    /// The log was handed an append.
+    /// An append was passed to the log.
     Handed { append: u64, run: String, expected: Seq },
-    /// The log acknowledged it.
+    /// The log acknowledged an append.
     Acknowledged { append: u64, run: String },
     /// A submission was acknowledged.
     Accepted { run: String },
-    /// A command was acknowledged, and caused this.
+    /// A command was acknowledged, and caused this event.
     Promised { run: String, event: Event },
 }
 
@@ -68,7 +67,7 @@ impl Ledger {
         &self.lines
     }
 
-    /// What was written from a line on.
+    /// Returns the entries from a line on.
     pub(super) fn since(&self, line: usize) -> Ledger {
         Ledger { lines: self.lines[line..].to_vec() }
     }

@@ -1,5 +1,5 @@
-//! What the runs do: a few ensembles that together use everything, and a
-//! script that gives the same answers however often it is asked.
+//! The behaviour of the runs: a few ensembles that together use all features,
+//! and a script that gives the same answers however often it is asked.
 
 use consort_core::budget::Limits;
 use consort_core::draft::{Draft, Ensemble};
@@ -17,10 +17,10 @@ pub(super) const PUT: &str = "put";
 pub(super) const PAY: &str = "pay";
 pub(super) const DOOR: &str = "door";
 
-/// How long reviews wait for somebody.
+/// The time after which reviews expire, in milliseconds.
 const REVIEW_MS: u64 = 120;
 
-/// The ensembles, each named after what it is about.
+/// Returns the ensembles, each named after its subject.
 pub(super) fn plays() -> Vec<Ensemble> {
     let play = |name: &str, tasks| Ensemble { name: name.to_owned(), ..ensemble(tasks) };
     let every = &[LOOK, PUT, PAY, DOOR];
@@ -45,7 +45,7 @@ pub(super) fn plays() -> Vec<Ensemble> {
     ]
 }
 
-/// What the model says, which does not answer every task.
+/// Returns the main model, which does not answer every task.
 pub(super) fn main() -> ScriptedModel {
     let overloaded = Line::new().breaks(failure(FailureKind::Overloaded));
     let refused = Line::new().breaks(failure(FailureKind::Refused));
@@ -54,12 +54,12 @@ pub(super) fn main() -> ScriptedModel {
     lines(model.when(|ask| &*ask.task == "refused", refused))
 }
 
-/// What its stand-in says.
+/// Returns the fallback model.
 pub(super) fn spare() -> ScriptedModel {
     lines(ScriptedModel::new())
 }
 
-/// Every other answer asks for calls or is not good enough, the next one is.
+/// Adds the common lines: every other answer makes calls or is not good enough, the next one is.
 fn lines(model: ScriptedModel) -> ScriptedModel {
     let text = |text: &str| json!({ "input": text });
     let part = |title: &str| json!({ "title": title, "instructions": "Do it" });
@@ -77,7 +77,7 @@ fn lines(model: ScriptedModel) -> ScriptedModel {
         .otherwise(Line::new().says("done"))
 }
 
-/// Asked for calls, this deep in this task.
+/// Returns whether the request is one of the even rounds of this task at this depth, which make calls.
 fn is(ask: &Ask, task: &str, depth: u32) -> bool {
     &*ask.task == task && ask.turn.depth() == depth && ask.round.is_multiple_of(2)
 }

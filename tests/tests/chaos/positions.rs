@@ -1,5 +1,5 @@
-//! Where a kill fell: what the runs that were open had under way, by what is
-//! stored and by what the process had said.
+//! The positions of a kill: the work that open runs had under way,
+//! according to the stored events and to the process's ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,26 +12,26 @@ use super::ledger::{Ledger, Line};
 use super::victim::LOG;
 use crate::support::events;
 
-/// One kill in so many must have fallen between dispatch and return, and one
-/// in so many during a commit.
+/// The required frequency: one kill in so many must have fallen
+/// between dispatch and return, and one in so many during a commit.
 const EVERY: usize = 10;
 
-/// What was under way.
+/// The work under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Positions {
-    /// Calls dispatched and not returned.
+    /// The calls dispatched and not returned.
     calls: usize,
-    /// Models asked that had not answered.
+    /// The model requests without an answer.
     models: usize,
-    /// Reviews nobody had answered.
+    /// The reviews without a decision.
     reviews: usize,
-    /// Appends handed to the log and not acknowledged, that were stored and that were not.
+    /// The appends passed to the log and not acknowledged, stored and not stored.
     stored: usize,
     lost: usize,
 }
 
 impl Positions {
-    /// Reads a copy of the file, and what the process has said in its life.
+    /// Reads a copy of the file, and the process's ledger of its lifetime.
     pub(super) async fn read(folder: &Path, life: &Ledger) -> Positions {
         let log = SqliteLog::open(&folder.join(LOG)).unwrap();
         let open = log.list(Query { ended: Some(false), limit: usize::MAX >> 1, ..Query::default() }).await.unwrap();
@@ -72,14 +72,14 @@ impl Positions {
     }
 }
 
-/// The runs the process had made its own.
+/// Returns the runs of which the log acknowledged an append: those that the process owned.
 fn owned<'a>(life: &'a Ledger) -> BTreeSet<&'a str> {
     let acknowledged =
         |line: &'a Line| if let Line::Acknowledged { run, .. } = line { Some(run.as_str()) } else { None };
     life.lines().iter().filter_map(acknowledged).collect()
 }
 
-/// The appends that the process waited for.
+/// Returns the appends that the process waited for.
 fn unacknowledged(life: &Ledger) -> Vec<(&str, Seq)> {
     let mut waiting = BTreeMap::new();
     for line in life.lines() {
@@ -96,7 +96,7 @@ fn fell(kills: &[Positions], here: impl Fn(&Positions) -> usize) -> (usize, usiz
     (kills.iter().filter(|kill| here(kill) > 0).count(), kills.iter().map(&here).sum())
 }
 
-/// Where the kills fell, in words. One kill may have fallen in several places.
+/// Describes the positions of the kills. One kill may count in several positions.
 pub(super) fn report(kills: &[Positions]) -> Vec<String> {
     let line = |place: &str, (count, things): (usize, usize), what: &str| {
         format!("{place:<28} {count:>4} of {} kills, {things} {what}", kills.len())
@@ -114,7 +114,7 @@ pub(super) fn report(kills: &[Positions]) -> Vec<String> {
     ]
 }
 
-/// Enough of them fell where it matters.
+/// Checks that enough kills fell in the positions that matter.
 pub(super) fn check(kills: &[Positions]) {
     assert!(fell(kills, |kill| kill.calls).0 * EVERY >= kills.len(), "too few between dispatch and return");
     assert!(fell(kills, |kill| kill.stored + kill.lost).0 * EVERY >= kills.len(), "too few during a commit");

@@ -1,5 +1,4 @@
-//! What came of it: every run of a file, read from start to end and compared
-//! with how the same run ends when nobody disturbs it.
+//! The verdict: every run of a file, read from start to end and compared with the same run without kills.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,10 +21,10 @@ use super::witness::witnessed;
 use crate::laws::{Done, Tally, check_frames, check_run};
 use crate::support::{compiled, events, frames};
 
-/// What a play's tasks put out, by the play's name.
+/// The outputs of a play's tasks, by the play's name.
 pub(super) type Endings = BTreeMap<String, BTreeMap<String, String>>;
 
-/// How every play ends when nobody disturbs it.
+/// Returns the outputs of every play without kills.
 pub(super) async fn undisturbed() -> Endings {
     let folder = tempfile::tempdir().unwrap();
     let engine = witnessed(Arc::new(MemoryLog::default()), &Pen::open(folder.path()), Dice(0));
@@ -48,14 +47,14 @@ fn outputs(frames: &[Value]) -> BTreeMap<String, String> {
     result["outputs"].as_array().unwrap().iter().map(|o| (word(&o["taskName"]), word(&o["output"]))).collect()
 }
 
-/// What was found, in numbers.
+/// The findings, in numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Verdict {
     completed: usize,
     cancelled: usize,
     events: usize,
     tally: Tally,
-    /// Acknowledged commands.
+    /// The number of acknowledged commands.
     promises: usize,
 }
 
@@ -76,7 +75,7 @@ impl Verdict {
         verdict
     }
 
-    /// Compares what a run's log says with what others say about it.
+    /// Compares a run's log with the ledger's entries about it.
     fn hear(&mut self, events: &[Event], said: &Said) {
         assert!(said.promised.iter().all(|promise| events.contains(promise)), "a promise was not kept");
         self.promises += said.promised.len();
@@ -84,8 +83,7 @@ impl Verdict {
         self.tally += check_run(events, &said.done);
     }
 
-    /// Whatever a run puts out is what it puts out undisturbed; it may put out
-    /// less only if somebody has cancelled it.
+    /// Checks that a run's outputs equal those without kills; there may be fewer only if it was cancelled.
     fn end(&mut self, events: &[Event], frames: &[Value], endings: &Endings) {
         check_frames(frames);
         let (run, outputs) = (Run::replay(events), outputs(frames));
@@ -112,7 +110,7 @@ impl Verdict {
         self.promises += other.promises;
     }
 
-    /// The kills have left traces of every kind.
+    /// Checks that the kills have left traces of every kind.
     pub(super) fn check(&self) {
         let Verdict { completed, cancelled, tally, promises, .. } = *self;
         let traces = [completed, cancelled, tally.repeated, tally.unknown, promises];
@@ -129,14 +127,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What processes said about one run.
+/// The ledger's entries about one run.
 #[derive(Default)]
 struct Said {
     done: BTreeMap<Id, Done>,
     promised: Vec<Event>,
 }
 
-/// What they said about each run they spoke of as theirs.
+/// Returns the entries about each run that the ledger names.
 fn said(ledger: &Ledger) -> BTreeMap<&str, Said> {
     let mut said: BTreeMap<&str, Said> = BTreeMap::new();
     for line in ledger.lines() {
@@ -156,7 +154,7 @@ fn call<'a, 'said>(said: &'said mut BTreeMap<&'a str, Said>, key: &'a str) -> &'
     said.entry(run).or_default().done.entry(Id::from(call)).or_default()
 }
 
-/// One at a time goes through the door, as long as the process lives.
+/// Checks that only one call at a time holds the door, within the lifetime of a process.
 fn check_door(ledger: &Ledger) {
     let mut inside: Option<&str> = None;
     for line in ledger.lines() {

@@ -1,5 +1,5 @@
-//! The process that is killed: it picks up what it finds, keeps many runs
-//! going and interferes with them, until it is killed or nothing is left.
+//! The process that is killed: it resumes the runs it finds, keeps many runs
+//! going and sends them commands, until it is killed or nothing is left.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,24 +22,24 @@ use super::witness::{WitnessedLog, witnessed};
 use crate::laws::check_frames;
 use crate::support::{compiled, frames};
 
-/// The file.
+/// The name of the log file.
 pub(super) const LOG: &str = "log.db";
-/// What the process prints when it begins to work.
+/// The line that the process prints when it begins to work.
 pub(super) const ALIVE: &str = "alive";
 
-/// Runs under way at the same time.
+/// The number of concurrent runs.
 const RUNS: usize = 24;
-/// How long a run is left in peace at most.
+/// The maximum time until a run gets a command.
 const PEACE_US: u64 = 150_000;
-/// Far more than the open runs need to end.
+/// Far longer than the open runs need to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the process is to do. The seed decides what is left to chance.
+/// The orders of the process. The seed decides all random choices.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Orders {
     /// Keep runs going for ever.
     Work { seed: u64 },
-    /// Let those that there are end.
+    /// Let the existing runs end.
     Finish { seed: u64 },
 }
 
@@ -49,7 +49,7 @@ impl Orders {
     }
 }
 
-/// The life of the process.
+/// Runs the process.
 pub(super) fn live(orders: &str) {
     // A panic anywhere must be noticed, not survived.
     std::panic::set_hook(Box::new(|panic| {
@@ -79,12 +79,12 @@ async fn work(orders: Orders, folder: &Path) {
     }
 }
 
-/// Everybody who works on runs.
+/// The parts of the process that work on runs.
 #[derive(Clone)]
 struct Company {
     engine: Engine,
     pen: Pen,
-    /// For so many runs at the same time.
+    /// The permits of concurrent runs.
     room: Arc<Semaphore>,
 }
 
@@ -118,13 +118,13 @@ impl Company {
         timeout(PATIENCE, runs).await.expect("every run ends");
     }
 
-    /// Watches a run to its end, and interferes with it.
+    /// Watches a run to its end, and sends it commands.
     async fn attend(self, run: Arc<str>, dice: Dice) {
         let (seen, ()) = tokio::join!(frames(&self.engine, &run), self.interfere(&run, dice));
         check_frames(&seen);
     }
 
-    /// Somebody before may have paused it and died.
+    /// Sends a run commands; a previous process may have paused it and died.
     async fn interfere(&self, run: &str, mut dice: Dice) {
         let by = || "me".to_owned();
         self.tell(run, Command::Resume { by: by() }).await;
@@ -149,7 +149,7 @@ impl Company {
         }
     }
 
-    /// Says something to a run; what it answers is a promise.
+    /// Sends a command to a run; its acknowledgement is a promise.
     async fn tell(&self, run: &str, command: Command) {
         match self.engine.command(run, command).await {
             Ok(events) => {

@@ -1,5 +1,5 @@
-//! The seams of the process that is killed: the real log, tools and models that
-//! take a moment, and a witness beside each who writes down what it does.
+//! The seams of the process that is killed: the real log, tools and models
+//! that take a moment, and a wrapper around each that records its actions.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use super::ledger::{Line, Pen};
 use super::plays::{self, DOOR, LOOK, PAY, PUT};
 use crate::support::{engine, models, toolbox};
 
-/// What a model and a tool take at most.
+/// The maximum times of a model and of a tool.
 const MODEL_US: u64 = 6_000;
 const TOOL_US: u64 = 8_000;
 
-/// An engine that plays the plays.
+/// Returns an engine that runs the plays.
 pub(super) fn witnessed(log: Arc<dyn Log>, pen: &Pen, dice: Dice) -> Engine {
     let tool = |name: &str, effect, lock: Option<&str>| WitnessedTool {
         info: Arc::new(ToolInfo { effect, lock: lock.map(str::to_owned), ..ToolInfo::new(name, "a tool") }),
@@ -44,14 +44,14 @@ pub(super) fn witnessed(log: Arc<dyn Log>, pen: &Pen, dice: Dice) -> Engine {
     engine(log, models(slow(plays::main()), slow(plays::spare())), toolbox(tools))
 }
 
-/// Some time below `max_us`, always the same for the same thing.
+/// Waits for some time below `max_us`, always the same for the same thing.
 async fn moment(dice: Dice, thing: &str, max_us: u64) {
     let mut hasher = DefaultHasher::new();
     thing.hash(&mut hasher);
     sleep(Duration::from_micros(Dice(dice.0 ^ hasher.finish()).roll(max_us))).await;
 }
 
-/// The real log; the witness sees what it is handed and what it acknowledges.
+/// The real log; the wrapper records what it is passed and what it acknowledges.
 pub(super) struct WitnessedLog {
     inner: SqliteLog,
     pen: Pen,
@@ -115,7 +115,7 @@ impl Tool for WitnessedTool {
     }
 }
 
-/// A call under way; says how it ended, unless the process is killed first.
+/// A call under way; records its end, unless the process is killed first.
 struct Call<'a> {
     pen: &'a Pen,
     tool: String,

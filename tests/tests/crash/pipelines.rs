@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::PATIENCE;
 use crate::support::{Death, DyingLog, compiled, engine, ensemble, events, models, task, toolbox};
 
-/// Looks, does something, and tells.
+/// A chain that looks, acts, and tells.
 struct Chain {
     look: ScriptedTool,
     middle: ScriptedTool,
@@ -45,7 +45,7 @@ impl Chain {
         engine.submit(run).await.unwrap()
     }
 
-    /// A second process takes over; everything that was stored in the end.
+    /// Lets a second process take over; returns all events stored in the end.
     async fn recovered(&self, log: &MemoryLog) -> Vec<Event> {
         let stored = log.list(Query { limit: 1, ..Query::default() }).await.unwrap();
         let [(id, _)] = stored.rows.as_slice() else { panic!("one run: {stored:?}") };
@@ -56,7 +56,7 @@ impl Chain {
         events(log, id).await
     }
 
-    /// How often the effect began and ended, and under how many keys.
+    /// Returns how often the effect began and ended, and the number of its keys.
     fn effects(&self) -> (usize, usize, usize) {
         let ledger = self.middle.ledger();
         let count = |word: &str| ledger.iter().filter(|line| line.starts_with(word)).count();

@@ -1,5 +1,5 @@
-//! One small run for everything a run can do: what is asked for, what models
-//! and people say, and how it must end.
+//! One small run for each feature of runs: the request,
+//! the answers of models and people, and the expected end.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(super) const WORK: &Table = &[
     ("a run, forked within a task", forked),
 ];
 
-/// Everything a person can say.
+/// Scenarios for all commands of people.
 pub(super) const PEOPLE: &Table = &[
     ("a directive", directed),
     ("another model", switched),
@@ -68,7 +68,7 @@ pub(super) const PEOPLE: &Table = &[
     ("nobody, so fail", || unattended(OnTimeout::Fail, ("FAILED", &[]))),
 ];
 
-/// What goes wrong, and limits.
+/// Scenarios for failures and limits.
 pub(super) const TROUBLE: &Table = &[
     ("a retry", retried),
     ("a fallback", fell_back),
@@ -82,34 +82,34 @@ pub(super) const TROUBLE: &Table = &[
     ("a history too long for the model", overflowing),
 ];
 
-/// A run that has ended, and what a new one keeps of it.
+/// A run that has ended, and the part of it that a new run keeps.
 pub(super) struct Before {
     pub(super) main: ScriptedModel,
     pub(super) keep: Keep,
 }
 
-/// A run and how it must end.
+/// A run and its expected end.
 pub(super) struct Scenario {
     pub(super) ensemble: Ensemble,
-    /// The run it goes on from, if it does.
+    /// The run it continues, if any.
     pub(super) before: Option<Before>,
     pub(super) main: ScriptedModel,
     pub(super) spare: ScriptedModel,
     pub(super) tools: Vec<ScriptedTool>,
-    /// After so many frames of a type, this is said.
+    /// The commands, each sent after so many frames of a type.
     pub(super) steering: Vec<(&'static str, usize, Command)>,
-    /// Where models and tools wait until the first of it has been said; with
-    /// nothing to say, until the next frame.
+    /// The gate at which models and tools wait until the first
+    /// command has been sent; without commands, until the next frame.
     pub(super) gate: Arc<Notify>,
     pub(super) status: &'static str,
-    /// Outputs, each after its task's name.
+    /// The expected outputs, each after its task's name.
     pub(super) outputs: Vec<&'static str>,
-    /// Frames that show that the scenario is about what its name says.
+    /// Types of frames that prove that the scenario tests what its name says.
     pub(super) shows: Vec<&'static str>,
 }
 
 impl Scenario {
-    /// Tasks whose models say these lines, all of which complete.
+    /// Returns a scenario of tasks whose models play these lines, all of which complete.
     fn new(tasks: Vec<Draft>, model: ScriptedModel, outputs: &[&'static str]) -> Scenario {
         Scenario {
             ensemble: ensemble(tasks),
@@ -125,7 +125,7 @@ impl Scenario {
         }
     }
 
-    /// Goes on from a run whose model said something else.
+    /// Returns the scenario as a continuation of a run with another model.
     fn goes_on(self, main: ScriptedModel, keep: Keep) -> Scenario {
         Scenario { before: Some(Before { main, keep }), ..self }.shows("run_forked")
     }
@@ -183,7 +183,7 @@ fn decide(review: u32, decision: Decision) -> Command {
     Command::Review { review, decision, by: me() }
 }
 
-/// Task `a` looks and says `first`, task `b` says `second`.
+/// Returns a script in which task `a` looks and says `first`, and task `b` says `second`.
 fn two_lines() -> ScriptedModel {
     ScriptedModel::new().calls("1.0", "look", &input("")).says("1.1", "first").says("2.0", "second")
 }
@@ -207,7 +207,7 @@ fn graph() -> Scenario {
     Scenario::new(tasks, model, &["a: root", "b: left", "c: right", "d: joined"])
 }
 
-/// Its second task fails; its first pays, which is not done again.
+/// Returns a retry of a run whose second task failed; its first task pays, which is not repeated.
 fn retried_run() -> Scenario {
     let tasks = vec![task("a", &["pay"]), after(&["a"], task("b", &["look"]))];
     let before = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "first");
@@ -216,7 +216,7 @@ fn retried_run() -> Scenario {
     Scenario::new(tasks, model, &["a: first", "b: second"]).goes_on(before, Keep::Completed)
 }
 
-/// From where paying had begun, and how it ended stands further on.
+/// Returns a fork from a point where paying had begun; its end is recorded only after that point.
 fn forked() -> Scenario {
     let before = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "old").says("2.0", "old");
     let model = ScriptedModel::new().says("1.1", "first").says("2.0", "second");
@@ -237,7 +237,7 @@ fn one_by_one() -> Scenario {
     side_by_side().limits(Limits { parallel_per_turn: 1, ..Limits::default() })
 }
 
-/// Two tasks want through the same door, where each stays for a moment.
+/// Returns two tasks that need the same exclusive tool, which takes a moment.
 fn exclusive() -> Scenario {
     let model = ScriptedModel::new().calls("1.0", "door", &input("a")).calls("2.0", "door", &input("b"));
     let tasks = vec![task("a", &["door"]), task("b", &["door"])];
@@ -247,8 +247,7 @@ fn exclusive() -> Scenario {
     scenario
 }
 
-/// A task with two subtasks, the first of which has one of its own. The leaf
-/// says its line.
+/// Returns a task with two subtasks, the first of which has one of its own. The leaf plays its line.
 fn subtasks(leaf: Line) -> Scenario {
     let all =
         Line::new().calls(OwnTool::RunSubtask.name(), &part("one")).calls(OwnTool::RunSubtask.name(), &part("two"));
@@ -270,7 +269,7 @@ fn nested() -> Scenario {
     subtasks(Line::new().says("deep"))
 }
 
-/// An agent of this role, which may hand work to others.
+/// Returns an agent of this role, which may delegate work to others.
 fn member(name: &str, role: &str, tools: &[&str]) -> Draft {
     let agent = Agent { role: role.to_owned(), allow_delegation: true, ..Agent::default() };
     Draft { agent: Some(agent), ..task(name, tools) }
@@ -371,7 +370,7 @@ fn last_round() -> Scenario {
     Scenario::new(tasks, greedy.otherwise(Line::new().says("enough")), &["a: enough"])
 }
 
-/// Two tasks; the first question waits until something has been said.
+/// Returns two tasks; the first model request waits until a command has been sent.
 fn steered() -> Scenario {
     let gate: Arc<Notify> = Arc::default();
     let first = Line::new().waits(&gate).calls("look", &input(""));
@@ -379,7 +378,7 @@ fn steered() -> Scenario {
     Scenario { gate, ..Scenario::new(two_tasks(), model, &["a: first", "b: second"]) }
 }
 
-/// The frame that says that a model was asked.
+/// The type of the frame for a model request.
 const ASKED: &str = "llm_iteration_started";
 
 fn directed() -> Scenario {
@@ -412,7 +411,7 @@ fn cancelled(mode: CancelMode, outputs: &[&'static str]) -> Scenario {
     scenario.after(ASKED, 1, Command::Cancel { mode, by: me() }).ends("CANCELLED").shows("cancel_requested")
 }
 
-/// All tools wait until the run is cancelled.
+/// Returns a run whose tools all wait until it is cancelled.
 fn cancelled_calls() -> Scenario {
     let now = Command::Cancel { mode: CancelMode::Now, by: me() };
     let mut scenario = Scenario { outputs: Vec::new(), ..side_by_side() };
@@ -426,17 +425,17 @@ fn cancelled_subtasks() -> Scenario {
     Scenario { outputs: Vec::new(), gate, ..subtasks(leaf) }.after("subtask_started", 3, now).ends("CANCELLED")
 }
 
-/// Task `a`, which a person looks at before it starts.
+/// Returns task `a`, with a review before it starts.
 fn before() -> Draft {
     Draft { review_before: true, ..task("a", &["look"]) }
 }
 
-/// Task `a`, which a person looks at when it is done.
+/// Returns task `a`, with a review when it is done.
 fn afterwards() -> Draft {
     Draft { review: Some(ReviewRule::Required), ..task("a", &["look"]) }
 }
 
-/// Task `a` stops at a review that waits a minute; then comes `b`.
+/// Returns a run in which task `a` stops at a review that waits a minute; then comes `b`.
 fn review(first: Draft, outputs: &[&'static str]) -> Scenario {
     let mut scenario = Scenario::new(vec![first, task("b", &[])], two_lines(), outputs).shows("review_requested");
     scenario.ensemble.review = Review { timeout_ms: 60_000, ..Review::default() };
@@ -495,7 +494,7 @@ fn repeating() -> Scenario {
     scenario.tool(ScriptedTool::new("broken").fails("broken"))
 }
 
-/// A task that reads at length, again and again.
+/// Returns a task that reads long texts, again and again.
 fn reading(model: ScriptedModel) -> Scenario {
     let scenario = Scenario::new(vec![task("a", &["book"])], model, &["a: read"]).shows("history_dropped");
     scenario.tool(ScriptedTool::new("book").answers(&"word ".repeat(500)))

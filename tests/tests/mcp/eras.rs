@@ -1,5 +1,5 @@
-//! Servers of both eras of the protocol, each of which refuses the other's
-//! words: with a handshake (2025-11-25) and without (2026-07-28).
+//! Servers of both generations of the protocol, each of which refuses the
+//! other's messages: with a handshake (2025-11-25) and without (2026-07-28).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use super::{PATIENCE, Stage, done, until};
 
-/// A server of this era, over its standard input and output.
+/// Returns a server of this generation, over its standard input and output.
 fn program(era: &str, folder: &Path) -> Transport {
     let args = [script(), era.to_owned(), "stdio".to_owned(), folder.join("ledger").to_str().unwrap().to_owned()];
     Transport::Command {
@@ -28,7 +28,7 @@ fn script() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp_eras.py").to_str().unwrap().to_owned()
 }
 
-/// A server of this era, over HTTP.
+/// Starts a server of this generation, over HTTP.
 async fn endpoint(era: &str, folder: &Path) -> (Child, Transport) {
     let mut command = Command::new("python3");
     command.args([script(), era.to_owned(), "http".to_owned()]).arg(folder.join("ledger"));
@@ -46,8 +46,8 @@ async fn stage(transport: Transport, timeout: Duration, folder: tempfile::TempDi
     stage
 }
 
-/// Its tools are listed and called, and it was spoken to in its own words only
-/// once it was known.
+/// Checks that its tools are listed and called, and that it got
+/// only messages of its own generation once that was known.
 async fn is_understood(era: &str, stage: &Stage) {
     assert_eq!(stage.call("say", json!({ "text": "hi" })).await, done("say hi run/1.0.0"), "{era}");
     let ledger = stage.ledger();

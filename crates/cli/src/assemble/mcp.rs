@@ -9,11 +9,11 @@ use consort_tools::mcp::{ServerOptions, Servers, Transport, Trouble};
 use super::Error;
 use crate::config::{self, Config, Env};
 
-/// How long the servers may take before everything else goes on without them.
+/// The time that the servers may take before startup goes on without them.
 pub(crate) const START_MAX: Duration = Duration::from_secs(10);
 
-/// Begins to connect to the servers, and puts whatever they have in the
-/// toolbox. Must be called where tasks can be spawned.
+/// Starts to connect to the servers, and adds their tools to the toolbox. Must be
+/// called inside a tokio runtime.
 pub(crate) fn connect(config: &Config, env: &Env<'_>, tools: Toolbox) -> Result<(Servers, Toolbox), Error> {
     let own = tools.names().map(str::to_owned);
     let taken = own.chain(config::reserved_tools().map(str::to_owned)).collect();
@@ -22,7 +22,7 @@ pub(crate) fn connect(config: &Config, env: &Env<'_>, tools: Toolbox) -> Result<
     Ok((servers, tools))
 }
 
-/// What is wrong with the servers, line by line.
+/// Returns the problems of the servers, one per line.
 pub(crate) fn warnings(servers: &Servers) -> Vec<String> {
     let line = |trouble: Trouble| match trouble.tool {
         None => format!("warning: mcp.{}: {}", trouble.server, trouble.reason),

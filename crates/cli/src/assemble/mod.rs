@@ -26,33 +26,33 @@ pub(crate) use self::plan::plan;
 pub(crate) use self::tools::tools;
 use crate::config::{self, Builtin, Config, Share, ShareKind};
 
-/// How long the last spans of a process may take to be sent.
+/// The time that sending the last spans of a process may take.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
 
-/// Where runs are kept.
+/// The storage of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
-    /// Nowhere: they are forgotten with the process.
+    /// In memory: lost with the process.
     Memory,
     /// In this folder.
     Folder(PathBuf),
 }
 
-/// Why there is no engine, by what is to be corrected.
+/// The reason why there is no engine, by the entry that must be corrected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The folder, or whoever else uses it.
+    /// The folder cannot be used, or another process uses it.
     #[error("cannot use the data folder {}: {reason}", folder.display())]
     Store {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// An entry of the file that the library refuses.
     #[error(transparent)]
     Refused(consort::Error),
-    /// The model for vectors.
+    /// The embedding model.
     #[error("chat.embeddings: {0}")]
     Embeddings(OptionsError),
     /// A tool's entry.
@@ -63,7 +63,7 @@ pub(crate) enum Error {
     Pipeline {
         /// The pipeline.
         name: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// An MCP server's entry.
@@ -77,10 +77,10 @@ pub(crate) enum Error {
     Workspace {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// The machine: nothing can be sent from it.
+    /// The machine has no working HTTP client.
     #[error("no HTTP client: {0}")]
     Client(String),
 }
@@ -94,11 +94,11 @@ impl From<consort::Error> for Error {
     }
 }
 
-/// What a run needs beside its configuration.
+/// The parts that a run needs besides its configuration.
 pub(crate) struct Surroundings {
-    /// What agents can call.
+    /// The tools that agents can call.
     pub(crate) tools: Toolbox,
-    /// How fast the demo model speaks.
+    /// The delay between tokens of the demo model.
     pub(crate) pace: Duration,
 }
 
@@ -116,7 +116,7 @@ fn with_models<'a>(
     models.fold(builder, |builder, entry| builder.model(&entry.info.alias, model(entry, pace)))
 }
 
-/// Conversations as the configuration wants them.
+/// Creates the chat service from the configuration.
 pub(crate) fn chats(config: &Config, store: &Store, with: &Surroundings) -> Result<Chats, Error> {
     Ok(host(config, store, with)?.chats()?)
 }

@@ -20,7 +20,7 @@ pub(super) fn model(model: &config::Model, pace: Duration) -> Model {
     model.rate.into_iter().fold(made, Model::rate)
 }
 
-/// The model that documents are searched with beside their words.
+/// Returns the model for vector search in documents, which is used besides word search.
 pub(super) fn embedder(config: &Config) -> Result<Option<Embedder>, Error> {
     let Some(options) = &config.chat.embeddings else { return Ok(None) };
     let client = consort_http::client().map_err(|error| Error::Client(error.to_string()))?;

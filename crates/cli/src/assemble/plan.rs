@@ -1,5 +1,5 @@
-//! A request compiled against what is there. What a file may name and is not
-//! there is a mistake only for the runs that need it.
+//! A request compiled against the available models and tools. A name that is valid but
+//! unavailable is a mistake only for the runs that need it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use consort_tools::Toolbox;
 
 use crate::config::{Builtin, Config, is_given, millis};
 
-/// How a run is called that has no ensemble.
+/// The name of a run without an ensemble.
 const NAMELESS: &str = "run";
 
 /// Turns a request into a run of the configured ensemble, or of its own tasks.
@@ -29,13 +29,13 @@ pub(crate) fn plan(config: &Config, tools: &Toolbox, request: Request) -> Result
     if mistakes.is_empty() { Ok(compiled) } else { Err(mistakes) }
 }
 
-/// What requests are for: the configured ensemble, or one without tasks.
+/// Returns the ensemble that requests run: the configured one, or one without tasks.
 pub(super) fn ensemble(config: &Config) -> Ensemble {
     let template = config.template.as_ref();
     template.map_or_else(|| nameless(config), |template| template.ensemble.clone())
 }
 
-/// What requests can always choose from.
+/// Returns the catalog that requests can always choose from.
 fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     let models = config.models.iter().map(|model| model.info.clone());
     let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(OwnTool::HumanInput.info()));
@@ -44,7 +44,7 @@ fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     catalog
 }
 
-/// What holds for requests that bring their own tasks when there is no ensemble.
+/// Returns the defaults for requests that bring their own tasks when there is no ensemble.
 fn nameless(config: &Config) -> Ensemble {
     let review = Review {
         timeout_ms: millis(config.server.review_timeout),
@@ -54,7 +54,7 @@ fn nameless(config: &Config) -> Ensemble {
     Ensemble { name: NAMELESS.to_owned(), review, limits: config.run_limits, ..Ensemble::default() }
 }
 
-/// The tools that are named and are not there, and why.
+/// Returns the tools that are named and unavailable, each with the reason.
 fn absent_tools(tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTreeMap<String, String> {
     let tasks = ensemble.tasks.iter().chain(request.tasks.iter().flatten());
     let changes = request.overrides.iter().flatten();
@@ -66,8 +66,8 @@ fn absent_tools(tools: &Toolbox, ensemble: &Ensemble, request: &Request) -> BTre
     named.filter_map(|name| Some((name.clone(), absent_tool(tools, name)?))).collect()
 }
 
-/// Everything that may be named, present or not, so that naming what is absent
-/// is told apart from naming what does not exist.
+/// Returns everything that may be named, available or not, so that an unavailable name
+/// is distinguished from an unknown one.
 fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item = &'a String>) -> Catalog {
     let absent = absent.map(|name| Arc::new(ToolInfo::new(name, "")));
     let mut catalog = catalog(config, tools);
@@ -75,29 +75,29 @@ fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item
     catalog
 }
 
-/// The tool that comes with the store, and so without any configuration.
+/// Returns the tool that comes with the store, and so without any configuration.
 fn stored() -> Arc<ToolInfo> {
     Arc::new(OwnTool::SearchCollections.info())
 }
 
-/// Why a tool that the file allows is not there.
+/// Returns the reason why a tool that the file allows is unavailable.
 fn absent_tool(tools: &Toolbox, name: &str) -> Option<String> {
     let group = Dynamic::parse(name).map(Dynamic::provider);
     let troubles: Vec<String> = tools.providers().filter_map(|provider| provider.trouble()).collect();
     match group {
-        // Done by the run itself; what is switched off is unknown.
+        // The run does it itself; a tool that is switched off is unknown.
         _ if Builtin::named(name).is_some() || is_given(name) => None,
         Some(None | Some(NETWORK)) => {
             Some(format!("`{name}` is a tool of another ensemble, which only a server can use: `consort serve`"))
         }
-        // Whether there is such a provider is known, whatever it has.
+        // Only the existence of such a provider is known, not its tools.
         Some(Some(_)) => None,
         None if troubles.is_empty() => None,
         None => Some(format!("there is no tool `{name}` at the moment; {}", troubles.join("; "))),
     }
 }
 
-/// What the run cannot do without and is not there.
+/// Returns a mistake for each tool that the run needs and that is unavailable.
 fn needed_but_absent(spec: &Spec, absent: &BTreeMap<String, String>) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for (index, task) in spec.tasks.iter().enumerate() {
@@ -110,7 +110,7 @@ fn needed_but_absent(spec: &Spec, absent: &BTreeMap<String, String>) -> Vec<Mist
     mistakes
 }
 
-/// Every tool a task names, and by which key.
+/// Returns every tool that a task names, with its key.
 fn tools_of(task: &Task) -> impl Iterator<Item = (String, &str)> {
     let lists = [
         ("tools", &task.tools),

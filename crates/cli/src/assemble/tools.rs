@@ -13,7 +13,7 @@ use consort_tools::{
 use super::Error;
 use crate::config::{self, Builtin, Config};
 
-/// Everything agents can call but what a run does itself.
+/// Returns every tool that agents can call, except those that a run executes itself.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
     let workspace = workspace(config)?;
     let mut toolbox = Toolbox::default();
@@ -29,7 +29,7 @@ pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
             toolbox = toolbox.with(made)?;
         }
     }
-    // Each comes after those it is made of.
+    // Each comes after its steps.
     for pipeline in &config.tools.pipelines {
         let made = made(&toolbox, pipeline)?;
         toolbox = toolbox.with(made)?;
@@ -37,7 +37,7 @@ pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
     Ok(toolbox)
 }
 
-/// A tool made of those in the box.
+/// Creates a tool from others in the toolbox.
 fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Error> {
     let wrong = |reason: String| Error::Pipeline { name: pipeline.name.clone(), reason };
     let step = |step: &config::Step| match toolbox.get(&step.tool) {
@@ -50,7 +50,7 @@ fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Erro
     Pipeline::new(&pipeline.name, &pipeline.description, steps).map_err(|error| wrong(error.to_string()))
 }
 
-/// A built-in tool; none where the run asks a person itself, or nothing is
+/// Returns a built-in tool; `None` where the run asks a person itself, or nothing is
 /// configured for it.
 fn built_in(builtin: Builtin, config: &Config, workspace: Option<&Workspace>) -> Result<Option<Arc<dyn Tool>>, Error> {
     let file = |make: fn(&Workspace) -> Arc<dyn Tool>| workspace.map(make);
@@ -79,7 +79,8 @@ fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
     Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, search.clone())?)))
 }
 
-/// The folder agents work in, made if needed; none when none is configured.
+/// Returns the folder that agents work in, created if needed; `None` when none is
+/// configured.
 pub(super) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
     config.server.workspace.as_deref().map(opened).transpose()
 }

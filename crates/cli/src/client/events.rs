@@ -1,6 +1,6 @@
-//! The frames of a run or of a turn from a server, each once. A connection
-//! that breaks is made again after the last event that came, until the server
-//! has been away too long.
+//! The frames of a run or of a turn from a server, each once. A connection that breaks
+//! is opened again after the last event received, until the server has been away too
+//! long.
 
 use std::time::Duration;
 
@@ -15,42 +15,42 @@ use super::failure::innermost;
 use super::{CALL_MAX, Call, Client, Failure};
 use crate::client::received::Received;
 
-/// The wait before a connection is tried again, at first; it doubles.
+/// The first delay before reconnecting; it doubles.
 const WAIT_FIRST: Duration = Duration::from_millis(100);
-/// The same, at most.
+/// The longest delay before reconnecting.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// How long a server may be away.
+/// The time that a server may be away.
 const AWAY_MAX: Duration = Duration::from_secs(30);
-/// How long a connection may be silent: servers send a sign of life much more often.
+/// The time that a connection may be silent: servers send a keep-alive much more often.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Bytes of one event at most; the largest holds a whole conversation.
+/// Maximal bytes of one event; the largest holds a whole conversation.
 const EVENT_MAX: usize = 64 * 1024 * 1024;
 
-/// What is heard of a run.
+/// Something received while a run is followed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
-    /// Something happened.
+    /// A frame arrived.
     Frame(Received),
-    /// The server cannot be heard any more, for this reason.
+    /// The connection to the server is lost, for this reason.
     Lost(String),
-    /// It can be heard again.
+    /// The connection is open again.
     Back,
 }
 
-/// What is heard until the run is over, or until there is no hope.
+/// A stream that ends when the run is over, or when reconnecting has failed for too long.
 pub(crate) type Hearing<E> = BoxStream<'static, Result<Heard, E>>;
 
 impl Client {
-    /// Follows a run from its beginning. A server that is not there at all is
-    /// not waited for.
+    /// Follows a run from its beginning. If the server cannot be reached at first, this
+    /// fails at once.
     pub(crate) async fn follow(&self, run: &str) -> Result<Hearing<Failure>, Failure> {
         let mut events = Events::new(self, Source::Run(run.to_owned()));
         events.open = Some(events.connect().await?);
         Ok(stream::unfold(events, Events::step).boxed())
     }
 
-    /// Follows the turn of a thread that began with this number, to its end.
-    /// The server took it a moment ago, so it is waited for.
+    /// Follows the turn of a thread that began with this number, to its end. The server
+    /// accepted it a moment ago, so reconnecting is tried from the start.
     pub(crate) async fn follow_turn(&self, thread: &str, first: Seq) -> Result<Hearing<Failure>, Failure> {
         let mut events = Events::new(self, Source::Turn { thread: thread.to_owned(), first });
         events.open = match events.connect().await {
@@ -62,7 +62,7 @@ impl Client {
     }
 }
 
-/// What is followed.
+/// The source of the frames.
 enum Source {
     /// This run.
     Run(String),
@@ -78,8 +78,8 @@ impl Source {
         }
     }
 
-    /// Whether nothing follows this event. A thread goes on after a turn, which
-    /// ends with the only chunk that is stored.
+    /// Whether this is the last event. A thread goes on after a turn, which ends with the
+    /// only chunk that is stored.
     fn is_last(&self, id: Option<Seq>, kind: &str) -> bool {
         match self {
             Source::Run(_) => id.is_none() && kind == "run_result",
@@ -91,20 +91,20 @@ impl Source {
 struct Events {
     client: Client,
     source: Source,
-    /// The last event that came.
+    /// The last event received.
     last: Option<Seq>,
     open: Option<Body>,
-    /// Since when nothing has come, if that is so.
+    /// The current interruption, if there is one.
     absence: Option<Absence>,
-    /// Whether the last frame of all has come, or never will.
+    /// Whether the last frame has come, or never will.
     over: bool,
 }
 
-/// A server that cannot be heard.
+/// An interruption of the connection.
 #[derive(Clone, Copy)]
 struct Absence {
     since: Instant,
-    /// What is waited before the next attempt.
+    /// The delay before the next attempt.
     wait: Duration,
 }
 
@@ -137,7 +137,7 @@ impl Events {
         }
     }
 
-    /// The frame in an event, unless it came before.
+    /// Returns the frame in an event, unless it came before.
     fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Received>, String> {
         let text = data.into();
         self.over = self.source.is_last(id, &kind);
@@ -154,7 +154,7 @@ impl Events {
     }
 
     fn lost(&mut self, reason: String) -> Heard {
-        // A connection that held for a while was one; others are attempts.
+        // A connection that lasted for a while resets the delays; others count as attempts.
         let held = self.open.take().is_some_and(|body| body.since.elapsed() > WAIT_MAX);
         if held || self.absence.is_none() {
             self.absence = Some(Absence { since: Instant::now(), wait: WAIT_FIRST });
@@ -198,12 +198,12 @@ impl Events {
     }
 }
 
-/// A stream of events being read.
+/// An open stream of events.
 struct Body {
     response: Response,
-    /// What has come of events that are not whole yet.
+    /// The bytes of events that are not complete yet.
     bytes: Vec<u8>,
-    /// When it was opened.
+    /// The time it was opened.
     since: Instant,
 }
 
@@ -216,7 +216,7 @@ struct Event {
 }
 
 impl Body {
-    /// The next event, or why there is none.
+    /// Returns the next event, or the reason why there is none.
     async fn next(&mut self) -> Result<Event, String> {
         loop {
             while let Some(event) = take(&mut self.bytes) {
@@ -237,7 +237,7 @@ impl Body {
     }
 }
 
-/// Takes the first whole event off the bytes; a sign of life is an empty one.
+/// Takes the first complete event off the bytes; a keep-alive is an empty one.
 fn take(bytes: &mut Vec<u8>) -> Option<Event> {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
     let block: Vec<u8> = bytes.drain(..end + 2).collect();
@@ -269,7 +269,7 @@ mod tests {
         Target::at(&format!("http://127.0.0.1:{port}"), None).client(&|_| None).unwrap()
     }
 
-    /// Answers one connection with these events, and says what it was asked.
+    /// Answers one connection with these events, and returns the request.
     async fn answer(listener: &TcpListener, events: &str) -> String {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut asked = vec![0; 4096];

@@ -1,5 +1,5 @@
-//! What can go wrong between a terminal and a server, by what a person can do
-//! about it, and the exit status that tells a script the same.
+//! The failures between a terminal and a server, by what a person can do about them,
+//! with the exit status for scripts.
 
 use std::error::Error;
 
@@ -12,35 +12,35 @@ use crate::show::words::one_line;
 /// The ways to give a key.
 const HOW: &str = "give one with --key, or in CONSORT_API_KEY";
 
-/// Why there is no answer.
+/// The reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Start the server, or name the right one.
+    /// The server is not running, or the address is wrong.
     #[error("cannot reach {url}: {reason}")]
     Unreachable {
         /// The server.
         url: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
-    /// Ask for something else.
+    /// The server refused the request.
     #[error("{message} ({code})")]
     Refused {
-        /// The status of the answer.
+        /// The status of the response.
         status: StatusCode,
-        /// What went wrong, for programs.
+        /// The error code, for programs.
         code: String,
-        /// What went wrong, for people.
+        /// The error message, for people.
         message: String,
-        /// The answer as it came.
+        /// The body of the response.
         body: String,
     },
-    /// Name a server of Consort.
+    /// The address is no Consort server.
     #[error("{url} does not answer as Consort does: {reason}")]
     Strange {
         /// The server.
         url: String,
-        /// What is odd about it.
+        /// The unexpected part of its response.
         reason: String,
     },
 }
@@ -55,8 +55,8 @@ impl Failure {
         Failure::Strange { url: url.to_owned(), reason: reason.to_owned() }
     }
 
-    /// A refusal, in the server's own words where it has some. About keys it
-    /// speaks of headers; here it is an option and a variable.
+    /// Creates a refusal, in the server's own words where it has some. About keys the
+    /// server speaks of headers; here it is an option and a variable.
     pub(super) fn refused(url: &str, status: StatusCode, body: String, key: Option<&str>) -> Failure {
         let problem: Value = serde_json::from_str(&body).unwrap_or_default();
         let text = |name: &str| problem.get(name).and_then(Value::as_str).map(one_line);
@@ -67,7 +67,7 @@ impl Failure {
         };
         match (text("error"), message) {
             (Some(code), Some(message)) => Failure::Refused { status, code, message, body },
-            // Something stands before the server, which is away.
+            // A proxy answers for a server that is away.
             _ if status.is_server_error() => Failure::Unreachable { url: url.to_owned(), reason: status.to_string() },
             _ => Failure::strange(url, &status.to_string()),
         }
@@ -82,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// What the shell is told.
+    /// Returns the exit status for the shell.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Unreachable { .. } => Exit::Unreachable,
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-/// The cause below all others: the ones above it only say that there is one.
+/// Returns the innermost cause: the outer ones only say that there is one.
 pub(super) fn innermost(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(below) = cause.source() {

@@ -1,6 +1,6 @@
 //! The control API from a terminal: a [`Call`] is a request as a value, and
-//! [`Client::send`] gets its answer. `target` is what was typed about the
-//! server, `failure` what can go wrong, [`events`] follows a run.
+//! [`Client::send`] returns its response. `target` holds the server options, `failure`
+//! the errors, [`events`] follows a run.
 
 pub(crate) mod events;
 mod failure;
@@ -16,10 +16,10 @@ use url::Url;
 pub(crate) use self::failure::Failure;
 pub(crate) use self::target::Target;
 
-/// How long an answer is waited for: longer than any tool called directly may take.
+/// The timeout of a response: longer than any tool called directly may take.
 const CALL_MAX: Duration = Duration::from_secs(60);
 
-/// A server and who asks it.
+/// A server address with the client's key.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -37,22 +37,22 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Asks for what is at this path below `/api`.
+    /// Creates a GET request for this path below `/api`.
     pub(crate) fn get(path: &[&str]) -> Call {
         Call::new(Method::GET, path, None)
     }
 
-    /// Sends something to this path below `/api`.
+    /// Creates a POST request to this path below `/api`.
     pub(crate) fn post(path: &[&str], body: Value) -> Call {
         Call::new(Method::POST, path, Some(body))
     }
 
-    /// Changes what is at this path below `/api`.
+    /// Creates a PATCH request to this path below `/api`.
     pub(crate) fn patch(path: &[&str], body: Value) -> Call {
         Call::new(Method::PATCH, path, Some(body))
     }
 
-    /// Gets rid of what is at this path below `/api`.
+    /// Creates a DELETE request to this path below `/api`.
     pub(crate) fn delete(path: &[&str]) -> Call {
         Call::new(Method::DELETE, path, None)
     }
@@ -61,7 +61,7 @@ impl Call {
         Call { method, path: path.iter().map(|part| (*part).to_owned()).collect(), query: Vec::new(), body }
     }
 
-    /// The same request, narrowed where there is something to narrow it by.
+    /// Adds a query parameter, if it has a value.
     pub(crate) fn with(mut self, name: &'static str, value: Option<impl ToString>) -> Call {
         self.query.extend(value.map(|value| (name, value.to_string())));
         self
@@ -69,12 +69,12 @@ impl Call {
 }
 
 impl Client {
-    /// The server's address as people write it.
+    /// Returns the server's address as people write it.
     pub(crate) fn url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// The answer to a request, as it came.
+    /// Sends a request; returns the body of the response unchanged.
     pub(crate) async fn send(&self, call: &Call) -> Result<String, Failure> {
         let request = self.request(call).timeout(CALL_MAX);
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
@@ -104,7 +104,7 @@ impl Client {
         url
     }
 
-    /// The response, unless it is a refusal.
+    /// Returns the response, unless it is a refusal.
     async fn accepted(&self, response: Response) -> Result<Response, Failure> {
         let status = response.status();
         if status.is_success() {
@@ -118,7 +118,7 @@ impl Client {
         Failure::unreachable(self.url(), error)
     }
 
-    /// An answer as JSON; what has no body is `null`.
+    /// Parses a response as JSON; an empty body is `null`.
     pub(crate) fn read(&self, text: &str) -> Result<Value, Failure> {
         if text.is_empty() {
             return Ok(Value::Null);

@@ -1,5 +1,5 @@
-//! A frame as it came, from this process or from a server: the one text that
-//! everything here is read from.
+//! A frame as it came, from this process or from a server: everything that is shown is
+//! read from its text.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use consort_runtime::ring;
 /// A frame, and whether it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Received {
-    /// Of a stored event, with its number.
+    /// A frame of a stored event, with its number.
     Event {
         /// The number.
         seq: u64,
         /// The frame.
         text: Arc<str>,
     },
-    /// Of something under way.
+    /// A live frame, which is not stored.
     Live {
         /// The frame.
         text: Arc<str>,
@@ -29,7 +29,7 @@ pub(crate) enum Received {
 }
 
 impl Received {
-    /// The frame as JSON text.
+    /// Returns the frame as JSON text.
     pub(crate) fn text(&self) -> &str {
         match self {
             Received::Event { text, .. } | Received::Live { text } | Received::Result { text } => text,

@@ -1,5 +1,5 @@
-//! Which server a command talks to, and how its answer is printed: what every
-//! command of this kind accepts.
+//! The server that a command talks to, and the format of its output: the options that
+//! every command of this kind has.
 
 use consort_http as http;
 use url::Url;
@@ -7,7 +7,7 @@ use url::Url;
 use super::Client;
 use crate::config::Env;
 
-/// Where `consort serve` listens unless told otherwise.
+/// The default address of `consort serve`.
 const DEFAULT_URL: &str = "http://127.0.0.1:7329";
 /// The variable that names another server.
 const URL_VARIABLE: &str = "CONSORT_URL";
@@ -30,12 +30,12 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The server at this address.
+    /// Creates a target for the server at this address.
     pub(crate) fn at(url: &str, key: Option<&str>) -> Target {
         Target { url: Some(url.to_owned()), key: key.map(str::to_owned), json: false }
     }
 
-    /// A client for it, or what is wrong with the address.
+    /// Returns a client for it, or the mistake in the address.
     pub(crate) fn client(&self, env: &Env<'_>) -> Result<Client, String> {
         let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
         let typed = self.url.clone().or_else(|| set(URL_VARIABLE)).unwrap_or_else(|| DEFAULT_URL.to_owned());

@@ -1,5 +1,5 @@
-//! A command that is one request to a server: sends it, and prints what came
-//! back as JSON or in words.
+//! A command that is one request to a server: sends it, and prints the response as
+//! JSON or in words.
 
 use jiff::Timestamp;
 
@@ -10,30 +10,30 @@ use crate::output::{Output, Stream};
 use crate::show::record::{Page, Record};
 use crate::show::words::one_line;
 
-/// An answer in words.
+/// A response in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// What was asked for.
+    /// The text for the standard output.
     pub(crate) out: String,
-    /// What else there is to say.
+    /// The text for the standard error.
     pub(crate) err: String,
-    /// How the command ends.
+    /// The exit status of the command.
     pub(crate) exit: Exit,
 }
 
 impl Told {
-    /// Only what was asked for.
+    /// Creates a text for the standard output only.
     pub(crate) fn out(out: impl Into<String>) -> Told {
         Told { out: out.into(), err: String::new(), exit: Exit::Done }
     }
 
-    /// One line.
+    /// Creates one line for the standard output.
     pub(crate) fn line(line: impl Into<String>) -> Told {
         Told::out(line.into() + "\n")
     }
 }
 
-/// Sends a request; `tell` says its answer in words.
+/// Sends a request; `tell` puts its response in words.
 pub(crate) fn call(
     target: &Target,
     env: &Env<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn call(
     Ok(told.exit)
 }
 
-/// Says what was typed wrong.
+/// Reports a mistake in the command line.
 pub(crate) fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     writeln!(output.err, "{mistake}")?;
     Ok(Exit::Usage)

@@ -1,4 +1,4 @@
-//! `consort capabilities`: what a request to a server can choose from.
+//! `consort capabilities`: the choices that requests to a server have.
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Told, call};
@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     call(target, env, output, &Call::get(&["capabilities"]), told)
 }
@@ -43,7 +43,7 @@ fn tasks(answer: Record<'_>) -> Table {
     table
 }
 
-/// The tools, each with what it does.
+/// Returns the tools, each with its description.
 pub(super) fn tools(answer: Record<'_>) -> Table {
     described("TOOL", answer, "tools")
 }

@@ -53,15 +53,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What is to be said.
+/// The message to send.
 enum Message {
-    /// This, and nothing more.
+    /// One message, and nothing more.
     Once(String),
-    /// Whatever somebody types.
+    /// All messages that a person types.
     Conversation,
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     if args.agent.is_some() {
         writeln!(output.err, "warning: --agent is deprecated and changes nothing: every chat is an agent")?;
@@ -82,12 +82,12 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         },
         None => runtime.block_on(local::talk(session, args.config.as_deref(), env, output)),
     };
-    // A key that nobody presses any more must not be waited for.
+    // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// The message, or what is wrong with it.
+/// Returns the message, or the mistake in it.
 fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
     let content = match &args.message {
         Some(message) => message.clone(),
@@ -105,8 +105,8 @@ fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
     }
 }
 
-/// Returns when the process of somebody who types is asked to end, or the
-/// terminal was closed; others end as programs do.
+/// Returns when the process of an interactive user is asked to end, or the terminal
+/// was closed; without one, signals have their default effect.
 async fn ended(typist: Typist) -> io::Result<()> {
     if typist == Typist::Nobody {
         return std::future::pending().await;
@@ -140,7 +140,7 @@ impl Session {
         };
         let exit = tokio::select! {
             exit = talking => exit,
-            // Left in order, so that the terminal is as it was before.
+            // Ended in order, so that the terminal is restored.
             told = ended(self.typist) => told.map(|()| Exit::Interrupted).map_err(Into::into),
         };
         let thread = talk.thread().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! `consort check`: says whether a configuration is one.
+//! `consort check`: reports whether a configuration is valid.
 
 use std::path::Path;
 
@@ -28,8 +28,8 @@ pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> any
     }
 }
 
-/// Says which MCP servers cannot be reached from here, and which of their
-/// tools cannot be used. They may be elsewhere later, so this is no mistake.
+/// Reports the MCP servers that cannot be reached from here, and their tools that
+/// cannot be used. They may be reachable later, so this is no mistake.
 fn call_on(config: &Config, env: &Env<'_>, err: &mut Stream) -> anyhow::Result<()> {
     if config.mcp.is_empty() {
         return Ok(());

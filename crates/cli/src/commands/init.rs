@@ -1,4 +1,4 @@
-//! `consort init`: writes a starter `consort.toml`, never over another one.
+//! `consort init`: writes a starter `consort.toml`, and never replaces an existing one.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -10,7 +10,7 @@ use crate::config::{FILE_NAME, STARTER};
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// Writes the starter into a folder, which is made if needed.
+/// Writes the starter into a folder, which is created if needed.
 pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
     let path = if dir == Path::new(".") { FILE_NAME.into() } else { dir.join(FILE_NAME) };
     let name = path.display();

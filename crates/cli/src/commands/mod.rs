@@ -1,5 +1,5 @@
-//! What people type: a file per command, each with a `run` that does it and
-//! says how it ended. An error is a failure nobody could foresee.
+//! The commands: a file for each, with a `run` that executes it and returns the exit
+//! status. An error is an unexpected failure.
 
 pub(crate) mod backup;
 mod call;
@@ -31,14 +31,14 @@ pub(crate) struct Group<C: Subcommand> {
     target: Target,
 }
 
-/// What a file of JSON says, or what is wrong with it.
+/// Reads a JSON file, or returns the mistake in it.
 fn json_file(file: &Path) -> Result<Value, String> {
     let wrong = |message: String| format!("{}: {message}", file.display());
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     serde_json::from_str(&text).map_err(|error| wrong(format!("is not JSON: {error}")))
 }
 
-/// `NAME=VALUE`, as it is typed.
+/// Parses `NAME=VALUE` of the command line.
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
@@ -46,7 +46,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Adds what was typed to an object of a request.
+/// Adds pairs of the command line to an object of a request.
 fn extend(body: &mut Map<String, Value>, name: &str, typed: &[(String, String)]) -> Result<(), String> {
     if typed.is_empty() {
         return Ok(());

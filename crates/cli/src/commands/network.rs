@@ -1,4 +1,5 @@
-//! `consort network`: the other ensembles a server knows, and what they share.
+//! `consort network`: the other ensembles that a server knows, and their shared
+//! capabilities.
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Told, call};
@@ -8,7 +9,7 @@ use crate::output::Output;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     call(target, env, output, &Call::get(&["network"]), told)
 }
@@ -39,7 +40,7 @@ fn peers(answer: Record<'_>) -> Table {
     table
 }
 
-/// Something it was asked for, with how far it says it is.
+/// Returns a request to the peer, with the progress that the peer reports.
 fn request(request: Record<'_>) -> String {
     let (capability, message) = (request.line("capability"), request.line("message"));
     if message.is_empty() { capability } else { format!("{capability} ({message})") }

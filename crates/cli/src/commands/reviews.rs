@@ -1,4 +1,4 @@
-//! `consort reviews`: what waits for a person on a server, and what they say.
+//! `consort reviews`: the open reviews of a server, and decisions about them.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ enum Word {
     ExitEarly,
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     match &args.command {
         Command::List { run } => {
@@ -103,7 +103,7 @@ impl Decide {
         }
     }
 
-    /// The option that brings a text, if one was typed.
+    /// Returns the option that brings a text, if one was given.
     fn new_text(&self) -> Option<&'static str> {
         self.output.as_ref().map(|_| "--output").or(self.file.as_ref().map(|_| "--file"))
     }
@@ -156,7 +156,7 @@ fn about(review: Record<'_>) -> String {
     }
 }
 
-/// A review in full, with the command that decides it.
+/// Returns a review in full, with the command that decides it.
 pub(super) fn paragraph(review: Record<'_>, page: &Page) -> String {
     let (id, task) = (review.line("reviewId"), review.line("taskName"));
     let then = match review.text("onTimeout") {

@@ -1,7 +1,6 @@
-//! `consort run`: one run to its end, `local` in this process or `remote` on a
-//! server. The answer goes to the standard output and everything else to the
-//! other one. `request` reads what is asked for, `shown` lets
-//! others see a local run.
+//! `consort run`: one run to its end, `local` in this process or `remote` on a server.
+//! The answer goes to the standard output and everything else to the standard error.
+//! `request` reads the request, `shown` serves a local run to others.
 
 mod local;
 mod remote;
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     let look = if args.json { Look::Frames } else { terminal.look };
     let terminal = Terminal { look, person: terminal.person.clone().filter(|_| !args.json) };

@@ -1,4 +1,4 @@
-//! `consort runs`: the runs of a server, seen and steered from a terminal.
+//! `consort runs`: the runs of a server, watched and steered from a terminal.
 
 mod again;
 mod list;
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     let target = &args.target;
     let post = |run: &str, verb: &str| Call::post(&["runs", run, verb], json!({}));

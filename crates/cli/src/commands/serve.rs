@@ -1,5 +1,5 @@
-//! `consort serve`: the control API over everything the configuration names,
-//! until a signal. Runs that a crash left unfinished go on first.
+//! `consort serve`: the control API over everything in the configuration, until a
+//! signal. Runs that a crash left unfinished are resumed first.
 
 mod keys;
 mod logs;
@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Home;
 
-/// How fast the demo model speaks: slow enough to see what happens.
+/// The delay between tokens of the demo model: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
 
 /// What was typed.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     logs: logs::Wanted,
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     if let Err(mistake) = logs::start(&args.logs, env, output.err.reader()) {
         return wrong(output, &mistake);
@@ -81,8 +81,8 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
     exit
 }
 
-/// Every connection is an open file: shells start programs with room for a
-/// thousand, and let them ask for more.
+/// Raises the limit of open files, as every connection is one: shells start programs
+/// with a limit of a thousand, and let them raise it.
 fn open_all_files_allowed() {
     let limit = getrlimit(Resource::Nofile);
     let all = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -96,7 +96,7 @@ fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Usage)
 }
 
-/// The server, and the MCP servers it uses.
+/// Creates the server, and the MCP servers it uses.
 fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assemble::Error> {
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let store = Store::Folder(config.store.clone());
@@ -156,9 +156,9 @@ async fn serve(
     Ok(Exit::Done)
 }
 
-/// Returns when the process has been asked so often to end: the first time it
-/// ends in order, the second time at once. Closing the terminal it was started
-/// from asks too; any other hangup is about keys.
+/// Returns when the process has been asked to end this many times: at the first it
+/// ends in order, at the second at once. Closing the terminal that it was started from
+/// counts too; any other SIGHUP reloads the keys.
 fn signals(times: usize, home: Home) -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut hangup = signal(SignalKind::hangup())?;

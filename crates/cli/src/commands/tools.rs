@@ -34,7 +34,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Does what was typed.
+/// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     match &args.command {
         Command::List => call(&args.target, env, output, &Call::get(&["capabilities"]), |answer, page| {

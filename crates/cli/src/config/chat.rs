@@ -1,4 +1,4 @@
-//! `[chat]`: what a conversation may use.
+//! `[chat]`: the models, tools and limits of conversations.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use super::values::{address, at_least, duration, duration_or_zero, flag, text, w
 pub(crate) struct Chat {
     /// What a turn may use and do; a model is absent only when there is none.
     pub(crate) rules: Rules,
-    /// MCP servers whose tools are on the belt.
+    /// MCP servers whose tools chats may use.
     pub(crate) mcp: Vec<String>,
-    /// How long a turn goes on after its last client has left.
+    /// The time that a turn goes on after its last client has left.
     pub(crate) detach_grace: Duration,
-    /// Turns at the same time.
+    /// The maximal number of turns at the same time.
     pub(crate) max_concurrent_turns: usize,
     /// The model documents are searched with, besides their words.
     pub(crate) embeddings: Option<Options>,
@@ -29,7 +29,7 @@ pub(crate) struct Chat {
 
 const PERMISSION_MODES: &[(&str, Mode)] = &[("plan", Mode::Plan), ("default", Mode::Default), ("auto", Mode::Auto)];
 
-/// Reads `[chat]`; without a model the catalog's first is asked.
+/// Reads `[chat]`; without a model the catalog's first is used.
 pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
     let usual = Rules::default();
     let rules = Rules {

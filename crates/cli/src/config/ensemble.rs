@@ -1,4 +1,4 @@
-//! `[ensemble]`: the template every run starts from, and what of it peers may use.
+//! `[ensemble]`: the template of every run, and the capabilities it shares with peers.
 
 use std::path::PathBuf;
 
@@ -15,31 +15,31 @@ use super::tools::millis;
 use super::typed::Typed;
 use super::values::{Parsed, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
 
-/// An ensemble with what only the server needs to know about it.
+/// An ensemble with settings that only the server needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Template {
-    /// What a run starts from.
+    /// The template of a run.
     pub(crate) ensemble: Ensemble,
-    /// How often its models may be called, if that is limited.
+    /// The rate limit of its model calls, if there is one.
     pub(crate) rate: Option<Rate>,
-    /// What peers may use.
+    /// The capabilities that peers may use.
     pub(crate) shares: Vec<Share>,
 }
 
-/// Something peers may use.
+/// A capability that peers may use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Share {
-    /// What it is.
+    /// Whether it is a tool or a task.
     pub(crate) kind: ShareKind,
-    /// What peers call it.
+    /// The name that peers use.
     pub(crate) name: String,
     /// The name of the tool or the task.
     pub(crate) target: String,
-    /// Labels to find it by.
+    /// Tags to find it by.
     pub(crate) tags: Vec<String>,
 }
 
-/// What can be shared.
+/// The kind of a shared capability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ShareKind {
     /// A tool.
@@ -53,8 +53,8 @@ const ON_ERROR: &[(&str, OnError)] =
     &[("FAIL_FAST", OnError::FailFast), ("CONTINUE_ON_ERROR", OnError::ContinueOnError)];
 const SHARE_KINDS: &[(&str, ShareKind)] = &[("tool", ShareKind::Tool), ("task", ShareKind::Task)];
 
-/// Reads `[ensemble]`. How long reviews wait and what a run may use stand in
-/// other sections, so they are left for the caller.
+/// Reads `[ensemble]`. Review timeouts and run limits are in other sections, so they
+/// are left to the caller.
 pub(super) fn read(fields: &mut Fields<'_>) -> Template {
     let policy = fields.read("review_policy", word(REVIEW_POLICIES)).unwrap_or_default();
     let ensemble = Ensemble {
@@ -99,7 +99,7 @@ fn task(fields: &mut Fields<'_>) -> Draft {
     }
 }
 
-/// An agent of the file; what it wants is the task unless it is said.
+/// Reads an agent; its goal is the task's description unless it is set.
 fn agent(fields: &mut Fields<'_>, description: &str) -> Agent {
     Agent {
         role: fields.need("role", text).unwrap_or_default(),

@@ -1,6 +1,6 @@
-//! Step two, what is meant: one table being read, key by key. Every reader is
-//! total: a mistake is noted, a default takes its place, and reading goes on.
-//! Keys nobody asked for are mistakes as well.
+//! Step two, the meaning: reads one table, key by key. Every reader is total: a
+//! mistake is noted, a default takes its place, and reading goes on. Unknown keys are
+//! mistakes as well.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::notes::Notes;
 use super::typed::{Entries, Typed, inside};
 use super::values::{Parsed, alike, refused, text};
 
-/// Characters of a key that may be a part of the one that was meant.
+/// Minimal characters of a key to suggest one that contains it.
 const PART_CHARS: usize = 4;
 
 /// One table being read.
@@ -35,13 +35,13 @@ fn read_table<T>(table: &Entries, path: String, notes: &mut Notes, read: impl Fn
 }
 
 impl<'a> Fields<'a> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn read<T>(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<T>) -> Option<T> {
         let parsed = parse(self.get(key)?);
         self.judge(inside(&self.path, key), parsed)
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     pub(crate) fn need<T>(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<T>) -> Option<T> {
         if self.get(key).is_none() {
             self.missing.push(key);
@@ -49,17 +49,17 @@ impl<'a> Fields<'a> {
         self.read(key, parse)
     }
 
-    /// A path, relative to the file.
+    /// Returns a path, relative to the file.
     pub(crate) fn path(&mut self, key: &'static str) -> Option<PathBuf> {
         self.read(key, text).map(|path| self.notes.beside(&path))
     }
 
-    /// The folder of the file.
+    /// Returns the folder of the file.
     pub(crate) fn folder(&self) -> PathBuf {
         self.notes.beside("")
     }
 
-    /// The values of a list.
+    /// Returns the values of a list.
     pub(crate) fn each<T>(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<T>) -> Option<Vec<T>> {
         let items = self.list(key)?;
         let place = inside(&self.path, key);
@@ -70,8 +70,8 @@ impl<'a> Fields<'a> {
         Some(values)
     }
 
-    /// Names that something is referred to by. A bad one leaves a gap, so that
-    /// the others keep their positions.
+    /// Returns names that refer to other entries. A bad one leaves a gap, so that the
+    /// others keep their positions.
     pub(crate) fn names(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<String>) -> Vec<String> {
         let place = inside(&self.path, key);
         let mut names = Vec::new();
@@ -81,7 +81,7 @@ impl<'a> Fields<'a> {
         names
     }
 
-    /// Values by names of the user's choice.
+    /// Returns values by user-chosen names.
     pub(crate) fn map<T>(&mut self, key: &'static str, parse: impl Fn(&Typed) -> Parsed<T>) -> BTreeMap<String, T> {
         let mut values = BTreeMap::new();
         self.named(key, |name, value| {
@@ -91,7 +91,8 @@ impl<'a> Fields<'a> {
         values
     }
 
-    /// The same in the order of the file, where the name is judged as well.
+    /// Reads values by user-chosen names in the order of the file, and checks the names as
+    /// well.
     pub(crate) fn named(&mut self, key: &'static str, mut take: impl FnMut(&str, &Typed) -> Parsed<()>) {
         let place = inside(&self.path, key);
         for (name, value) in self.inner(key).unwrap_or_default() {
@@ -99,19 +100,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A table that means something only when it is there.
+    /// Reads a table that has a meaning only when it is present.
     pub(crate) fn table<T>(&mut self, key: &'static str, read: impl FnOnce(&mut Fields<'_>) -> T) -> Option<T> {
         let table = self.inner(key)?;
         Some(read_table(table, inside(&self.path, key), self.notes, read))
     }
 
-    /// A table that means the same absent and empty.
+    /// Reads a table that means the same absent and empty.
     pub(crate) fn section<T>(&mut self, key: &'static str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
         let table = self.inner(key).unwrap_or_default();
         read_table(table, inside(&self.path, key), self.notes, read)
     }
 
-    /// A list of tables.
+    /// Reads a list of tables.
     pub(crate) fn tables<T>(&mut self, key: &'static str, read: impl Fn(&mut Fields<'_>) -> T) -> Vec<T> {
         let place = inside(&self.path, key);
         let mut values = Vec::new();
@@ -119,15 +120,15 @@ impl<'a> Fields<'a> {
             let place = format!("{place}[{index}]");
             values.push(match self.judge(place.clone(), as_table(item)) {
                 Some(table) => read_table(table, place, self.notes, &read),
-                // Something must stand there, or the others would move up.
+                // A placeholder, or the others would move up.
                 None => read_table(&[], place, &mut Notes::default(), &read),
             });
         }
         values
     }
 
-    /// A list of tables that must be there, where a bare string stands for a
-    /// table with this one key.
+    /// Reads a required list of tables, where a bare string stands for a table with this
+    /// one key.
     pub(crate) fn need_tables_or_text<T>(
         &mut self,
         key: &'static str,
@@ -143,19 +144,20 @@ impl<'a> Fields<'a> {
             let place = format!("{place}[{index}]");
             values.push(match self.judge(place.clone(), table_or_text(item, only)) {
                 Some(table) => read_table(&table, place, self.notes, &read),
-                // Something must stand there, or the others would move up.
+                // A placeholder, or the others would move up.
                 None => read_table(&[], place, &mut Notes::default(), &read),
             });
         }
         values
     }
 
-    /// Tables by names of the user's choice, in the order of the file.
+    /// Reads tables by user-chosen names, in the order of the file.
     pub(crate) fn entries<T>(&mut self, key: &'static str, read: impl Fn(&str, &mut Fields<'_>) -> T) -> Vec<T> {
         self.entries_as(key, |value| as_table(value).map(Cow::Borrowed), read)
     }
 
-    /// The same, where a bare string stands for a table with this one key.
+    /// Reads tables by user-chosen names, where a bare string stands for a table with this
+    /// one key.
     pub(crate) fn entries_or_text<T>(
         &mut self,
         key: &'static str,
@@ -186,7 +188,7 @@ impl<'a> Fields<'a> {
         self.notes.mistake(inside(&self.path, key), message);
     }
 
-    /// Notes what somebody found wrong with a key who does not know what must stay hidden.
+    /// Notes a mistake whose message may hold secrets, which are hidden.
     pub(crate) fn found(&mut self, key: &str, message: String) {
         self.notes.found([(inside(&self.path, key), message)]);
     }
@@ -196,7 +198,7 @@ impl<'a> Fields<'a> {
         self.notes.mistake(self.path.as_str(), message);
     }
 
-    /// True when the table has this key.
+    /// Returns true when the table has this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.iter().any(|(name, _)| name == key)
     }
@@ -221,7 +223,7 @@ impl<'a> Fields<'a> {
         parsed.map_err(|message| self.notes.mistake(place, message)).ok()
     }
 
-    /// Names what nobody asked for, then what is missing, unless it was misspelt.
+    /// Notes unknown keys, then missing ones, unless they were misspelt.
     fn finish(mut self) {
         for (name, _) in self.table {
             if self.known.contains(&name.as_str()) {

@@ -1,5 +1,5 @@
-//! `headers = { … }`: what is sent along with requests. Values are credentials
-//! more often than not, so they are kept where nothing shows them.
+//! `headers = { … }`: headers that are sent with requests. Values are often
+//! credentials, so they are kept as secrets.
 
 use consort_http::headers::Headers;
 
@@ -23,7 +23,7 @@ pub(super) fn read(fields: &mut Fields<'_>, own: &[&str]) -> Headers {
     headers
 }
 
-/// The part of a string that came out of the environment.
+/// Returns the part of a string that came from the environment.
 pub(super) fn from_environment(value: &Typed) -> Option<&str> {
     let Typed::Text(text) = value else { return None };
     let before = text.typed.find("${")?;
@@ -31,7 +31,7 @@ pub(super) fn from_environment(value: &Typed) -> Option<&str> {
     text.meant.get(before..text.meant.len().checked_sub(after)?).filter(|_| text.meant != text.typed)
 }
 
-/// True when a string as it was typed has `{name}` in it that is no variable.
+/// Returns true when a string as it was typed holds a `{name}` that is no variable.
 fn has_placeholder(value: &Typed) -> bool {
     let Typed::Text(text) = value else { return false };
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');

@@ -18,9 +18,9 @@ use super::values::{Parsed, address, duration, flag, object, scalar, text, word}
 /// A tool behind an HTTP endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HttpTool {
-    /// The tool as a run knows it.
+    /// The description of the tool for runs.
     pub(crate) info: Arc<ToolInfo>,
-    /// The place its calls go to, and their form.
+    /// The address and the form of its calls.
     pub(crate) endpoint: HttpEndpoint,
 }
 
@@ -82,8 +82,8 @@ fn made(endpoint: Result<HttpEndpoint, HttpToolError>) -> Parsed<HttpEndpoint> {
     })
 }
 
-/// The part of an address's query that came out of the environment: an API key,
-/// more often than not. A server's name is none, though it may come from there.
+/// Returns the part of an address's query that came from the environment: often an API
+/// key. A host name is no secret, even if it came from there.
 fn query_secret(value: &Typed) -> Option<String> {
     let Typed::Text(text) = value else { return None };
     let (typed, meant) = (text.typed.split_once('?')?.1, text.meant.split_once('?')?.1);

@@ -1,4 +1,4 @@
-//! `[mcp.*]`: servers whose tools agents can call.
+//! `[mcp.*]`: MCP servers whose tools agents can call.
 
 use std::time::Duration;
 

@@ -4,27 +4,27 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a file is no configuration; never empty.
+/// All mistakes of a file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistakes {
     /// The file, as it was named.
     pub(crate) file: PathBuf,
-    /// The mistakes, first lines first.
+    /// The mistakes, in the order of the file.
     pub(crate) list: Vec<Mistake>,
 }
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// Where it is; absent when it is about the file as a whole.
+    /// The position; absent when it is about the file as a whole.
     pub(crate) position: Option<Position>,
     /// The key it is about (`ensemble.task[1].tools[0]`); empty for bad syntax.
     pub(crate) key: String,
-    /// What is wrong, and what is allowed.
+    /// The mistake, and the allowed values.
     pub(crate) message: String,
 }
 
-/// A place in a text, counted from 1, columns in characters.
+/// A position in a text, counted from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     /// The line.
@@ -34,7 +34,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// The place of a byte of the text.
+    /// Returns the position of a byte of the text.
     pub(crate) fn of(byte: usize, text: &str) -> Position {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -44,7 +44,7 @@ impl Position {
 }
 
 impl Mistakes {
-    /// The mistake of naming a file that cannot be read.
+    /// Creates the mistake of naming a file that cannot be read.
     pub(crate) fn unreadable(file: &Path, reason: &std::io::Error) -> Mistakes {
         let message = format!("cannot be read: {reason}");
         let list = vec![Mistake { position: None, key: String::new(), message }];

@@ -1,8 +1,8 @@
-//! `consort.toml`, in two steps: [`typed`] is what the file says, [`Config`]
-//! what it means. Every mistake is reported at once, with its line and key.
+//! `consort.toml`, in two steps: [`typed`] holds the parsed text, [`Config`] its
+//! meaning. Every mistake is reported at once, with its line and key.
 //!
-//! [`typed`], [`notes`], [`fields`] and [`values`] read any such file; then
-//! there is a file per section, and [`references`] checks one against another.
+//! [`typed`], [`notes`], [`fields`] and [`values`] read any such file; then there is a
+//! file per section, and [`references`] checks one against another.
 
 mod budget;
 mod chat;
@@ -47,41 +47,41 @@ pub(crate) use variables::Env;
 
 /// The file that is read when none is named.
 pub(crate) const FILE_NAME: &str = "consort.toml";
-/// The file `consort init` writes, which is also what runs without a file.
+/// The file that `consort init` writes, which also holds the defaults without a file.
 pub(crate) const STARTER: &str = include_str!("starter.toml");
 
-/// What Consort was told to do.
+/// The configuration, checked and complete.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
-    /// Where the server listens, and its limits.
+    /// The server's address, and its limits.
     pub(crate) server: Server,
-    /// The folder everything is kept in.
+    /// The folder of the store.
     pub(crate) store: PathBuf,
-    /// The catalog, in the order of the file.
+    /// The models, in the order of the file.
     pub(crate) models: Vec<Model>,
-    /// What agents can call.
+    /// The tools that agents can call.
     pub(crate) tools: Tools,
-    /// Servers with more tools, in the order of the file.
+    /// MCP servers, in the order of the file.
     pub(crate) mcp: Vec<ServerOptions>,
-    /// What a run starts from, if there is an ensemble.
+    /// The template of a run, if there is an ensemble.
     pub(crate) template: Option<Template>,
     /// The network.
     pub(crate) network: Network,
     /// Conversations.
     pub(crate) chat: Chat,
-    /// What a run may use.
+    /// The limits of a run.
     pub(crate) run_limits: Limits,
-    /// Where it is told what took how long, if anywhere.
+    /// The export of traces, if there is one.
     pub(crate) telemetry: Option<consort_runtime::telemetry::Options>,
 }
 
 impl Config {
-    /// The file that counts: the one that was named, else the one in this folder.
+    /// Returns the file to use: the one that was named, else the one in this folder.
     pub(crate) fn file(named: Option<&Path>) -> Option<&Path> {
         named.or_else(|| Some(Path::new(FILE_NAME)).filter(|file| file.exists()))
     }
 
-    /// What that file means; without one, the demo.
+    /// Reads that file; without one, returns the demo configuration.
     pub(crate) fn find(named: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
         Config::file(named).map_or_else(|| Ok(Config::demo()), |file| Config::load(file, env))
     }
@@ -92,10 +92,10 @@ impl Config {
         Config::parse(&text, file, env)
     }
 
-    /// What runs without a file: offline, no key needed.
+    /// Returns the configuration without a file: offline, no key needed.
     pub(crate) fn demo() -> Config {
         let demo = Config::parse(STARTER, Path::new(FILE_NAME), &|_| None);
-        // A test holds that the starter has no mistakes.
+        // A test ensures that the starter has no mistakes.
         demo.unwrap_or_else(|_| read_all(&[], &mut notes::Notes::default(), config))
     }
 
@@ -108,8 +108,8 @@ impl Config {
     }
 }
 
-/// Reads a whole file. What tasks may use and how long their reviews wait
-/// stands outside `[ensemble]` and is put into it here.
+/// Reads a whole file. The limits of tasks and the timeouts of their reviews are
+/// outside of `[ensemble]` and are copied into it here.
 fn config(fields: &mut Fields<'_>) -> Config {
     let server = fields.section("server", server::read);
     let models = fields.entries("models", models::read);

@@ -1,4 +1,4 @@
-//! `[models.*]`: the catalog. A table's name is the alias people use.
+//! `[models.*]`: the catalog of models. A table's name is the model's alias.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use super::fields::Fields;
 use super::headers;
 use super::values::{address, at_least, duration, flag, json, number, rate, text, usd, whole, word};
 
-/// A model and how to reach it.
+/// A model and the way to reach it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Model {
-    /// What a run knows about it.
+    /// The properties of the model that runs use.
     pub(crate) info: Arc<ModelInfo>,
-    /// Whose protocol it speaks.
+    /// The provider whose protocol it speaks.
     pub(crate) provider: Provider,
-    /// Which of the provider's protocols it speaks.
+    /// The variant of the provider's protocol.
     pub(crate) api: Api,
     /// Where it is served, and what is sent there.
     pub(crate) options: Options,
-    /// Calls at the same time.
+    /// The maximal number of calls at the same time.
     pub(crate) max_concurrency: NonZeroU32,
-    /// How often it may be called, if that is limited.
+    /// The rate limit of calls, if there is one.
     pub(crate) rate: Option<Rate>,
 }
 
 /// Why the demo is told nothing about requests.
 const OFFLINE: &str = "the demo is asked nothing over the network";
-/// Protocols of addresses on the web.
+/// URL schemes of the web.
 pub(super) const WEB: &[&str] = &["http", "https"];
 
 /// Reads one `[models.*]`.
@@ -76,7 +76,8 @@ fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
     api.unwrap_or_default()
 }
 
-/// Headers that the wires set themselves; the key's only where there is one.
+/// Reads headers, except those that the client sets itself; the key's header only when
+/// there is a key.
 fn request_headers(provider: Provider, fields: &mut Fields<'_>) -> Headers {
     if provider.key_header().is_none() && fields.has("headers") {
         fields.mistake("headers", OFFLINE);
@@ -95,7 +96,7 @@ fn extra(provider: Provider, api: Api, fields: &mut Fields<'_>) -> Extra {
     extra
 }
 
-/// Reads how a model is to answer.
+/// Reads model options.
 pub(super) fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
     ModelOptions {
         temperature: fields.read("temperature", number(0.0..=2.0)),
@@ -121,7 +122,7 @@ fn info(alias: &str, (provider, api): (Provider, Api), fields: &mut Fields<'_>) 
     }
 }
 
-/// Dollars per million tokens; what is cached costs the same unless it is said.
+/// Reads dollars per million tokens; cached input costs the same unless it is set.
 fn price(fields: &mut Fields<'_>) -> Price {
     let input = fields.need("input", usd).unwrap_or_default();
     Price {

@@ -1,4 +1,4 @@
-//! `[network]`: how this ensemble appears to others, and who they are.
+//! `[network]`: this ensemble's identity on the network, and its peers.
 
 use consort_core::dynamic::is_plain;
 use consort_net::network::Options;
@@ -13,7 +13,7 @@ use super::values::{address, at_least, duration, flag, text};
 pub(crate) struct Network {
     /// How this ensemble appears to others, and who they are.
     pub(crate) options: Options,
-    /// Work for peers at the same time.
+    /// The maximal number of requests of peers at the same time.
     pub(crate) max_concurrent: usize,
 }
 

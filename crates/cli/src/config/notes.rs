@@ -1,59 +1,59 @@
-//! What is found wrong while a file is read. A mistake names a key; where the
-//! key stands was recorded when the file was parsed.
+//! Mistakes found while a file is read. A mistake names a key; the position of the key
+//! was recorded when the file was parsed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::mistake::{Mistake, Mistakes, Position};
 
-/// Shorter values of variables are no secrets, and hiding them would garble words.
+/// Shorter values of variables are no secrets, and hiding them would garble other words.
 const HIDDEN_MIN: usize = 4;
 
-/// Mistakes so far, and what is needed to place them.
+/// The mistakes so far, with the data to locate them.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The folder that relative paths are relative to.
     folder: PathBuf,
-    /// The byte at which each key stands.
+    /// The byte position of each key.
     places: HashMap<String, usize>,
-    /// Strings with variables: what they mean, and what was typed.
+    /// Strings with variables: the expanded text, and the typed one.
     expanded: Vec<(String, String)>,
-    /// Keys and what is wrong with them.
+    /// Keys with their mistakes.
     mistakes: Vec<(String, String)>,
 }
 
 impl Notes {
-    /// Notes on a file in this folder.
+    /// Creates notes on a file in this folder.
     pub(crate) fn new(folder: &Path) -> Notes {
         Notes { folder: folder.to_owned(), ..Notes::default() }
     }
 
-    /// A path as the file means it.
+    /// Returns a path relative to the file's folder.
     pub(crate) fn beside(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Records where a key stands.
+    /// Records the position of a key.
     pub(crate) fn place(&mut self, key: &str, byte: usize) {
         self.places.entry(key.to_owned()).or_insert(byte);
     }
 
-    /// True when the file has this key.
+    /// Returns true when the file has this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.places.contains_key(key)
     }
 
-    /// Records what a string with variables means.
+    /// Records the expansion of a string with variables.
     pub(crate) fn expanded(&mut self, meant: &str, typed: &str) {
         self.expanded.push((meant.to_owned(), typed.to_owned()));
     }
 
-    /// True when there is a mistake about this key.
+    /// Returns true when there is a mistake about this key.
     pub(crate) fn faulty(&self, key: &str) -> bool {
         self.mistakes.iter().any(|(known, _)| known == key)
     }
 
-    /// Notes a mistake, unless the key has one: what follows from it is noise.
+    /// Notes a mistake, unless the key has one already: consequences of the first are noise.
     pub(crate) fn mistake(&mut self, key: impl Into<String>, message: impl Into<String>) {
         let key = key.into();
         if !self.faulty(&key) {
@@ -61,7 +61,7 @@ impl Notes {
         }
     }
 
-    /// Notes mistakes somebody else found, who does not know what must stay hidden.
+    /// Notes mistakes whose messages may hold secrets, which are hidden.
     pub(crate) fn found(&mut self, mistakes: impl IntoIterator<Item = (String, String)>) {
         let fresh: Vec<_> = mistakes.into_iter().filter(|(key, _)| !self.faulty(key)).collect();
         let hidden = fresh.into_iter().map(|(key, message)| (key, self.hide(message)));
@@ -69,7 +69,7 @@ impl Notes {
         self.mistakes.extend(hidden);
     }
 
-    /// What was read, if there was nothing wrong with it.
+    /// Returns the value, if there were no mistakes.
     pub(crate) fn verdict<T>(self, value: T, file: &Path, text: &str) -> Result<T, Mistakes> {
         if self.mistakes.is_empty() {
             return Ok(value);
@@ -81,7 +81,7 @@ impl Notes {
         Err(Mistakes { file: file.to_owned(), list: placed.into_iter().map(mistake).collect() })
     }
 
-    /// Where a key stands; a missing one is looked for where its table is.
+    /// Returns the position of a key; a missing one is located at its table.
     fn byte(&self, key: &str) -> usize {
         let mut known = key;
         loop {

@@ -18,9 +18,9 @@ use super::values::{object, text};
 /// A tool made of others.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pipeline {
-    /// What it is called.
+    /// Its name.
     pub(crate) name: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub(crate) description: String,
     /// The tools, in their order.
     pub(crate) steps: Vec<Step>,
@@ -31,7 +31,7 @@ pub(crate) struct Pipeline {
 pub(crate) struct Step {
     /// Its name.
     pub(crate) tool: String,
-    /// What it is told in every call.
+    /// Its fixed arguments in every call.
     pub(crate) args: Map<String, Value>,
 }
 
@@ -48,8 +48,8 @@ pub(super) fn read(name: &str, fields: &mut Fields<'_>) -> Pipeline {
     }
 }
 
-/// The same pipelines, those that others are made of first. Those that are made
-/// of themselves come last.
+/// Returns the pipelines in an order in which each comes after those it uses. Those
+/// that use themselves come last.
 pub(super) fn sorted(mut pipelines: Vec<Pipeline>) -> Vec<Pipeline> {
     let mut sorted = Vec::with_capacity(pipelines.len());
     loop {
@@ -67,16 +67,16 @@ pub(super) fn sorted(mut pipelines: Vec<Pipeline>) -> Vec<Pipeline> {
     }
 }
 
-/// Pipelines as far as they are known.
+/// The pipelines that were read.
 #[derive(Default)]
 struct Known<'a> {
     tools: BTreeMap<&'a str, Arc<ToolInfo>>,
-    /// Those something is wrong with; what is made of them is not looked at.
+    /// Pipelines with mistakes; those that use them are not checked.
     faulty: BTreeSet<&'a str>,
 }
 
 impl<'a> Check<'a> {
-    /// Every step must be a tool of this file, and together they must make one.
+    /// Checks that every step is a tool of this file, and that the steps can be chained.
     pub(super) fn pipelines(&mut self) {
         let tools = &self.config.tools;
         let builtin = tools.builtin.iter().filter_map(|builtin| Some((builtin.name(), Arc::new(builtin.told()?))));
@@ -99,9 +99,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The tools of a pipeline; none when one of them is not to be had.
+    /// Returns the tools of a pipeline; `None` when one of them is unavailable.
     fn links(&mut self, place: &str, pipeline: &'a Pipeline, known: &Known<'a>) -> Option<Vec<Link>> {
-        // What is missing has been told.
+        // A missing key has been reported.
         let mut links = self.notes.has(&format!("{place}.steps")).then(Vec::new);
         for (index, step) in pipeline.steps.iter().enumerate() {
             let link =
@@ -117,11 +117,11 @@ impl<'a> Check<'a> {
         links
     }
 
-    /// Says why a name cannot be a step.
+    /// Notes the reason why a name cannot be a step.
     fn no_step(&mut self, place: String, (pipeline, name): (&str, &str), known: &Known<'a>) {
         let pipelines = &self.config.tools.pipelines;
         if pipelines.iter().any(|pipeline| pipeline.name == name) {
-            // Where there is no way back, the circle is further on.
+            // Where there is no way back, the cycle is further on.
             if let Some(way) = way(pipelines, name, pipeline, &mut BTreeSet::new()).filter(|_| name != pipeline) {
                 let message = format!("a pipeline cannot be made of itself: {pipeline} → {}", way.join(" → "));
                 self.notes.mistake(place, message);
@@ -145,7 +145,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The way from one pipeline to another, through what they are made of.
+/// Returns the path from one pipeline to another, through their steps.
 fn way<'a>(pipelines: &'a [Pipeline], from: &'a str, to: &str, seen: &mut BTreeSet<&'a str>) -> Option<Vec<&'a str>> {
     let pipeline = pipelines.iter().find(|pipeline| pipeline.name == from).filter(|_| seen.insert(from))?;
     let further = pipeline.steps.iter().find_map(|step| match step.tool == to {

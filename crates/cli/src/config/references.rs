@@ -1,6 +1,5 @@
-//! What one part of the file says about another: aliases, tools, tasks and
-//! servers that must exist, names that must differ, tasks that must have an
-//! order.
+//! References between sections of the file: aliases, tools, tasks and servers that
+//! must exist, names that must differ, tasks that must have an order.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::notes::Notes;
 use super::tools::{Builtin, is_given};
 use super::typed::inside;
 
-/// Notes every reference that leads nowhere.
+/// Notes every reference to something that does not exist.
 pub(super) fn check(config: &Config, notes: &mut Notes) {
     let mut check = Check { config, notes };
     check.keys();
@@ -126,7 +125,8 @@ impl Check<'_> {
         }
     }
 
-    /// What the compiler of runs finds wrong; values for templates may come with a run.
+    /// Notes the mistakes that the compiler of runs finds; values for templates may come
+    /// with a run.
     fn order(&mut self, template: &Template) {
         if template.ensemble.tasks.is_empty() {
             return self.notes.found([("ensemble.task".to_owned(), "an ensemble needs at least one task".to_owned())]);
@@ -138,7 +138,7 @@ impl Check<'_> {
         self.notes.found(mistakes);
     }
 
-    /// Everything tasks may name, those included that exist only at run time.
+    /// Returns everything that tasks may name, including names that exist only at run time.
     fn catalog(&self, template: &Template) -> Catalog {
         let mut models: Vec<_> = self.config.models.iter().map(|model| model.info.clone()).collect();
         if models.is_empty() {
@@ -153,7 +153,7 @@ impl Check<'_> {
         Catalog { models, tools, providers: Vec::new() }
     }
 
-    /// The key of the file that a place in a run stands for.
+    /// Returns the key of the file for a position in a run.
     fn place(&self, mistake: &Mistake) -> String {
         let place = match mistake.place.strip_prefix("tasks") {
             Some(rest) => format!("ensemble.task{rest}"),
@@ -179,7 +179,7 @@ impl Check<'_> {
         }
     }
 
-    /// A tool that exists, or may once the servers and peers that have it are there.
+    /// Checks that a tool exists, or may exist once its MCP server or peer is connected.
     pub(super) fn tool(&mut self, place: String, name: &str) {
         let known: Vec<&str> = self.config.tools.names().collect();
         if known.contains(&name) || is_given(name) {
@@ -196,8 +196,7 @@ impl Check<'_> {
         }
     }
 
-    /// A name that is looked up when its task begins: what it stands for is known
-    /// then, who has it now.
+    /// Checks a name that is resolved when its task begins: only its provider is known now.
     fn looked_up(&mut self, place: String, name: &str, dynamic: Dynamic<'_>) {
         let servers = self.config.mcp.iter().map(|server| server.name.as_str());
         let providers: Vec<&str> = std::iter::once(NETWORK).chain(servers).collect();
@@ -216,7 +215,7 @@ impl Check<'_> {
     }
 }
 
-/// Positions of names that stand earlier in the list as well.
+/// Returns the positions of names that also occur earlier in the list.
 fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut seen = HashSet::new();
     let named = names.enumerate().filter(|(_, name)| !name.is_empty());

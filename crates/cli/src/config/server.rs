@@ -1,4 +1,4 @@
-//! `[server]`: where the server listens, who may connect, and its limits.
+//! `[server]`: the server's address, the clients that may connect, and its limits.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -22,35 +22,35 @@ pub(crate) struct Server {
     pub(crate) host: String,
     /// The port; 0 = any free one.
     pub(crate) port: u16,
-    /// Runs at the same time.
+    /// The maximal number of runs at the same time.
     pub(crate) max_concurrent_runs: usize,
-    /// Runs that may wait for their turn.
+    /// The maximal number of runs that may wait.
     pub(crate) max_queued_runs: usize,
-    /// Finished runs that are kept.
+    /// The number of finished runs that are kept.
     pub(crate) max_retained_completed_runs: usize,
-    /// Runs in the snapshot a late client gets.
+    /// The number of runs in the snapshot that a late client gets.
     pub(crate) max_retained_runs: usize,
-    /// Iterations per task in that snapshot.
+    /// The number of iterations per task in that snapshot.
     pub(crate) max_snapshot_iterations: usize,
-    /// How long a review waits; zero = for ever.
+    /// The timeout of a review; zero = none.
     pub(crate) review_timeout: Duration,
-    /// What happens when nobody answers a review in time, where that is written.
+    /// The action when a review times out, if it is set.
     pub(crate) on_timeout: Option<OnTimeout>,
     /// The folder of the workspace tools; without it there are none.
     pub(crate) workspace: Option<PathBuf>,
-    /// Where traces are written, if anywhere.
+    /// The folder that traces are written to, if any.
     pub(crate) trace_dir: Option<PathBuf>,
-    /// Web pages, besides its own, that may talk to it.
+    /// Origins of web pages, besides its own, that may send requests.
     pub(crate) allowed_origins: Vec<String>,
-    /// Bytes of a request's body at most.
+    /// Maximal bytes of a request's body.
     pub(crate) max_body_bytes: usize,
-    /// Bytes of a frame from a client at most.
+    /// Maximal bytes of a frame from a client.
     pub(crate) max_frame_bytes: usize,
-    /// How long running work may take to reach a safe point when draining.
+    /// The time that running work may take to reach a safe point when draining.
     pub(crate) drain_timeout: Duration,
-    /// How long a tool that cannot be aborted may take after a cancel.
+    /// The time that a tool that cannot be aborted may take after a cancel.
     pub(crate) cancel_grace: Duration,
-    /// Who may connect; everybody on this machine when empty.
+    /// The keys that clients may connect with; empty lets in every program on this machine.
     pub(crate) api_keys: Vec<Key>,
 }
 
@@ -64,7 +64,7 @@ const SCOPES: &[(&str, Scope)] = &[
 ];
 
 impl Server {
-    /// True when other machines could connect and nothing would stop them.
+    /// Returns true when other machines could connect without a key.
     pub(crate) fn is_open(&self) -> bool {
         let loopback = match self.host.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(address) => address.is_loopback(),

@@ -1,4 +1,4 @@
-//! `[telemetry]`: where it is told what took how long.
+//! `[telemetry]`: the export of traces.
 
 use std::time::Duration;
 

@@ -21,31 +21,31 @@ use super::pipelines::{self, Pipeline};
 use super::typed::Typed;
 use super::values::{Parsed, address, flag, text, word};
 
-/// What agents can call.
+/// The tools that agents can call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tools {
-    /// The built-in tools that are on.
+    /// The built-in tools that are enabled.
     pub(crate) builtin: Vec<Builtin>,
     /// Classes that may be called directly, without an agent.
     pub(crate) direct: Vec<Permission>,
     /// Whether a model or a client may name addresses of the private network.
     pub(crate) allow_private_addresses: bool,
-    /// Where the web is searched.
+    /// The search service.
     pub(crate) web_search: Option<WebSearchOptions>,
     /// Tools behind HTTP endpoints.
     pub(crate) http: Vec<HttpTool>,
-    /// Tools made of others, each after those it is made of.
+    /// Tools made of others, each after its steps.
     pub(crate) pipelines: Vec<Pipeline>,
 }
 
 /// The tools that come with Consort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Builtin {
-    /// Does sums.
+    /// Calculates.
     Calculator,
-    /// Tells the time.
+    /// Returns the date and time.
     Datetime,
-    /// Looks things up in JSON.
+    /// Looks up values in JSON.
     Json,
     /// Fetches a page.
     HttpFetch,
@@ -76,7 +76,7 @@ const BUILTIN: &[(&str, Builtin)] = &[
     (OwnTool::HumanInput.name(), Builtin::HumanInput),
 ];
 
-/// Words for permission classes.
+/// The words for permission classes.
 pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
     ("safe", Permission::Safe),
     ("knowledge", Permission::Knowledge),
@@ -87,7 +87,7 @@ pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
     ("secrets", Permission::Secrets),
 ];
 
-/// Words for what doing a call twice would mean.
+/// The words for effect classes.
 pub(super) const EFFECTS: &[(&str, EffectClass)] =
     &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
 
@@ -96,23 +96,23 @@ pub(crate) fn is_given(name: &str) -> bool {
     OwnTool::parse(name).is_some_and(|tool| tool.audience() == Audience::Everyone)
 }
 
-/// Names that no tool of an MCP server gets, whether they are in use or not.
+/// Returns the names that no tool of an MCP server gets, whether they are in use or not.
 pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name).chain(OwnTool::ALL.map(OwnTool::name))
 }
 
 impl Builtin {
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub(crate) fn named(name: &str) -> Option<Builtin> {
         BUILTIN.iter().find(|(word, _)| *word == name).map(|(_, builtin)| *builtin)
     }
 
-    /// Its name.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         BUILTIN.iter().find(|(_, builtin)| *builtin == self).map_or("", |(word, _)| word)
     }
 
-    /// What is known about it; nothing where the run itself does the work.
+    /// Returns its description; `None` where the run itself does the work.
     pub(crate) fn told(self) -> Option<ToolInfo> {
         Some(match self {
             Builtin::Calculator => (**Calculator::default().info()).clone(),
@@ -128,7 +128,7 @@ impl Builtin {
         })
     }
 
-    /// The key without which it is absent, if there is one.
+    /// Returns the key without which it is absent, if there is one.
     pub(crate) fn needs(self) -> Option<&'static str> {
         match self {
             Builtin::WebSearch => Some("tools.web_search"),
@@ -139,7 +139,7 @@ impl Builtin {
 }
 
 impl Tools {
-    /// The names of all of them.
+    /// Returns the names of all tools.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let builtin = self.builtin.iter().map(|builtin| builtin.name());
         let http = self.http.iter().map(|tool| tool.info.name.as_str());
@@ -152,7 +152,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     let all = || BUILTIN.iter().map(|(_, builtin)| *builtin).collect();
     let builtin: Vec<Builtin> = fields.each("builtin", word(BUILTIN)).unwrap_or_else(all);
     let taken = |name: &str| {
-        // Asking a person is the only own tool that can be switched off.
+        // Asking a person is the only built-in tool of runs that can be switched off.
         let reserved = OwnTool::parse(name).is_some_and(|tool| tool != OwnTool::HumanInput);
         reserved || builtin.iter().any(|builtin| builtin.name() == name)
     };
@@ -188,14 +188,14 @@ fn search_address(value: &Typed) -> Parsed<String> {
     if url.contains("{query}") { Ok(url) } else { Err("must have `{query}` in it".to_owned()) }
 }
 
-/// Notes that a tool cannot have this name.
+/// Notes a mistake if a tool cannot have this name.
 pub(super) fn name_of_tool(name: &str, fields: &mut Fields<'_>) {
     if !is_plain(name) {
         fields.mistake_here("the name of a tool has only letters, digits, `_` and `-`");
     }
 }
 
-/// A duration in milliseconds, as core counts.
+/// Returns a duration in milliseconds, core's unit.
 pub(crate) fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }

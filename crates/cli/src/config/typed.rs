@@ -1,6 +1,6 @@
-//! Step one, what was typed: the file as a tree that keeps the order of the
-//! file and the text of its numbers. Variables are replaced on the way, and
-//! the place of every key is noted.
+//! Step one, the text: the file as a tree that keeps the order of the file and the
+//! text of its numbers. Variables are replaced here, and the position of every key is
+//! noted.
 
 use std::path::Path;
 
@@ -24,18 +24,18 @@ pub(crate) enum Typed {
     Flag(bool),
     /// A date or a time, as it was written.
     Moment(String),
-    /// Values in a row.
+    /// A list of values.
     List(Vec<Typed>),
-    /// Values by name.
+    /// A table of values.
     Table(Table),
 }
 
 /// A string of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Text {
-    /// As it stands there; what messages may quote.
+    /// The string as it was typed, which messages may quote.
     pub(crate) typed: String,
-    /// With its variables replaced.
+    /// The string with its variables replaced.
     pub(crate) meant: String,
 }
 
@@ -45,7 +45,7 @@ pub(crate) type Table = Vec<(String, Typed)>;
 pub(crate) type Entries = [(String, Typed)];
 
 impl Typed {
-    /// What kind of value it is, for messages.
+    /// Returns the type of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Typed::Text(_) => "a string",
@@ -59,15 +59,15 @@ impl Typed {
     }
 }
 
-/// The key of a value inside a table, as messages show it.
+/// Returns the key of a value inside a table, as messages show it.
 pub(crate) fn inside(table: &str, name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name = if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { format!("{name:?}") };
     if table.is_empty() { name } else { format!("{table}.{name}") }
 }
 
-/// Reads a file. Bad syntax is all that is reported when there is any, since
-/// what the rest means is then a guess.
+/// Reads a file. Bad syntax is reported alone, because the meaning of the rest would
+/// be a guess.
 pub(crate) fn read(text: &str, file: &Path, env: &Env<'_>) -> Result<(Table, Notes), Mistakes> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {

@@ -1,5 +1,5 @@
-//! Single values: each function takes what was typed and gives what is meant,
-//! or says what would have been allowed.
+//! Single values: each function takes a typed value and returns its meaning, or a
+//! message with the allowed values.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -11,32 +11,32 @@ use serde_json::{Map, Number, Value};
 
 use super::typed::Typed;
 
-/// What is meant, or what is wrong.
+/// The meaning of a value, or the mistake in it.
 pub(crate) type Parsed<T> = Result<T, String>;
 
-/// Longer waits are mistakes, and would overflow clocks.
+/// Longer durations are mistakes, and would overflow clocks.
 const DURATION_MAX: Duration = Duration::from_hours(24 * 365);
-/// A dollar is a billion of its billionths.
+/// The decimal digits of a billionth of a dollar.
 const NANO_DIGITS: i32 = 9;
 /// Edits between an unknown word or key and the one that may have been meant,
 /// per characters of the word.
 const CHARS_PER_EDIT: usize = 3;
-/// Characters of a string a message quotes.
+/// Maximal characters of a string in a message.
 const QUOTED_MAX: usize = 60;
 
-/// A string that is not blank.
+/// Reads a string that is not blank.
 pub(crate) fn text(value: &Typed) -> Parsed<String> {
     let text = string(value, "a string")?;
     if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// True or false.
+/// Reads true or false.
 pub(crate) fn flag(value: &Typed) -> Parsed<bool> {
     let Typed::Flag(flag) = value else { return refused(value, "true or false") };
     Ok(*flag)
 }
 
-/// A whole number within limits.
+/// Reads a whole number within limits.
 pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&Typed) -> Parsed<T>
 where
     T: TryFrom<i64> + PartialOrd + Display,
@@ -49,7 +49,7 @@ where
     }
 }
 
-/// A whole number with no upper limit of its own.
+/// Reads a whole number with no upper limit of its own.
 pub(crate) fn at_least<T>(least: T) -> impl Fn(&Typed) -> Parsed<T>
 where
     T: TryFrom<i64> + PartialOrd + Display,
@@ -62,7 +62,7 @@ where
     }
 }
 
-/// One of some words.
+/// Reads one of some words.
 pub(crate) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Typed) -> Parsed<T> {
     move |value| {
         let allowed = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
@@ -76,10 +76,10 @@ pub(crate) fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Typ
     }
 }
 
-/// The word that may have been meant.
+/// Returns the word that may have been meant.
 fn nearest<T>(value: &Typed, words: &[(&'static str, T)]) -> Option<&'static str> {
     let Typed::Text(text) = value else { return None };
-    // As it was typed, so that a suggestion tells nothing about a variable.
+    // As it was typed, so that a suggestion reveals nothing about a variable.
     alike(&text.typed, words.iter().map(|(word, _)| *word))
 }
 
@@ -91,13 +91,13 @@ pub(super) fn alike<'a>(typed: &str, words: impl Iterator<Item = &'a str>) -> Op
     words.map(|word| (edits(word), word)).filter(|(edits, _)| *edits <= edits_max).min().map(|(_, word)| word)
 }
 
-/// A time above zero, such as `"30s"`.
+/// Reads a duration above zero, such as `"30s"`.
 pub(crate) fn duration(value: &Typed) -> Parsed<Duration> {
     let duration = duration_or_zero(value)?;
     if duration.is_zero() { Err("must be longer than \"0s\"".to_owned()) } else { Ok(duration) }
 }
 
-/// A time, where none means something too.
+/// Reads a duration that may be zero.
 pub(crate) fn duration_or_zero(value: &Typed) -> Parsed<Duration> {
     let wanted = "a duration such as \"500ms\", \"30s\", \"5m\" or \"2h\"";
     let text = string(value, wanted)?;
@@ -118,14 +118,14 @@ fn parse_duration(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(number.saturating_mul(unit_ms)))
 }
 
-/// A rate, such as `"600/min"`.
+/// Reads a rate, such as `"600/min"`.
 pub(crate) fn rate(value: &Typed) -> Parsed<Rate> {
     let wanted = "a rate such as \"10/s\", \"600/min\" or \"1000/h\"";
     let text = string(value, wanted)?;
     parse_rate(text).map_err(|_| format!("must be {wanted}, not {}", quoted(value)))
 }
 
-/// US dollars, exact to the billionth.
+/// Reads US dollars, exact to the billionth.
 pub(crate) fn usd(value: &Typed) -> Parsed<NanoUsd> {
     let nano = match value {
         Typed::Whole(number) => parse_usd(&number.to_string()),
@@ -137,7 +137,7 @@ pub(crate) fn usd(value: &Typed) -> Parsed<NanoUsd> {
     nano.ok_or_else(|| "must be an amount of US dollars from 0 to 18446744073 with at most 9 decimals".to_owned())
 }
 
-/// The digits decide, not a float made of them.
+/// Parses the digits, without the rounding of a float.
 fn parse_usd(text: &str) -> Option<NanoUsd> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (units, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -151,7 +151,7 @@ fn parse_usd(text: &str) -> Option<NanoUsd> {
     NanoUsd::try_from(nano).ok()
 }
 
-/// A number within limits.
+/// Reads a number within limits.
 pub(crate) fn number(range: RangeInclusive<f64>) -> impl Fn(&Typed) -> Parsed<f64> {
     move |value| {
         let wanted = format!("a number from {} to {}", range.start(), range.end());
@@ -166,12 +166,12 @@ pub(crate) fn number(range: RangeInclusive<f64>) -> impl Fn(&Typed) -> Parsed<f6
     }
 }
 
-/// A share of something: all of it is 1.
+/// Reads a fraction between 0 and 1.
 pub(crate) fn share(value: &Typed) -> Parsed<f64> {
     number(0.0..=1.0)(value)
 }
 
-/// An address whose protocol is one of these.
+/// Reads an address whose scheme is one of these.
 pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> Parsed<String> {
     move |value| {
         let wanted = format!("an address that starts with {}://", protocols.join(":// or "));
@@ -181,7 +181,7 @@ pub(crate) fn address(protocols: &'static [&'static str]) -> impl Fn(&Typed) -> 
     }
 }
 
-/// Anything with one value, as text.
+/// Reads any scalar as text.
 pub(crate) fn scalar(value: &Typed) -> Parsed<String> {
     match value {
         Typed::Text(text) => Ok(text.meant.clone()),
@@ -193,7 +193,7 @@ pub(crate) fn scalar(value: &Typed) -> Parsed<String> {
     }
 }
 
-/// Anything at all, as JSON.
+/// Reads any value as JSON.
 pub(crate) fn json(value: &Typed) -> Parsed<Value> {
     Ok(match value {
         Typed::Text(text) => Value::String(text.meant.clone()),
@@ -212,7 +212,7 @@ pub(crate) fn json(value: &Typed) -> Parsed<Value> {
     })
 }
 
-/// A table, as JSON.
+/// Reads a table as JSON.
 pub(crate) fn object(value: &Typed) -> Parsed<Value> {
     let Typed::Table(_) = value else { return refused(value, "a table") };
     json(value)
@@ -223,12 +223,12 @@ fn string<'a>(value: &'a Typed, wanted: &str) -> Parsed<&'a str> {
     Ok(&text.meant)
 }
 
-/// The refusal of a value of the wrong type.
+/// Returns the mistake of a value of the wrong type.
 pub(crate) fn refused<T>(value: &Typed, wanted: &str) -> Parsed<T> {
     Err(format!("must be {wanted}, not {}", value.kind()))
 }
 
-/// A string as it was typed, so that variables stay closed.
+/// Returns a string as it was typed, so that variables are not revealed.
 pub(crate) fn quoted(value: &Typed) -> String {
     match value {
         Typed::Text(text) if text.typed.chars().count() > QUOTED_MAX => {

@@ -1,10 +1,10 @@
-//! `${NAME}` in a string stands for a variable of the environment and `$${`
-//! for a plain `${`. What a variable holds is never shown to anybody.
+//! `${NAME}` in a string stands for a variable of the environment and `$${` for a
+//! plain `${`. The value of a variable is never shown.
 
-/// Looks a variable up; handed down from `main`, which alone may ask the environment.
+/// Looks a variable up; passed down from `main`, which alone may read the environment.
 pub(crate) type Env<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// The text with its variables replaced, or what is wrong with it, all of it at once.
+/// Returns the text with its variables replaced, or all mistakes in it.
 pub(crate) fn expand(typed: &str, env: &Env<'_>) -> Result<String, String> {
     let mut meant = String::with_capacity(typed.len());
     let mut unset: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
-//! The lines of a run on a terminal: one per task, its subtasks below it, and
-//! one for the whole. Columns that find no room are left out, the least
-//! important first; what happens now is shown before what waits.
+//! The lines of a run on a terminal: one per task, its subtasks below it, and one for
+//! the whole. Columns that find no room are left out, the least important first;
+//! active tasks are shown before waiting ones.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use super::safe::safe;
 use super::view::{Call, State, Status, Task, Turn, View};
 use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, soon, span, until, width};
 
-/// Columns that what a task does has at least, before other columns go.
+/// Minimal columns for a task's activity, before other columns are left out.
 const DOING_MIN: usize = 24;
-/// Columns of a name at most.
+/// Maximal columns of a name.
 const NAME_MAX: usize = 28;
 const GAP: &str = "  ";
-/// How long a picture of the spinner stays.
+/// The duration of one step of the spinner.
 const SPIN: Duration = Duration::from_millis(100);
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// The room there is, in characters.
+/// The available room, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     /// Columns.
@@ -26,20 +26,20 @@ pub(crate) struct Size {
     pub(crate) height: usize,
 }
 
-/// How a piece of text is meant.
+/// The emphasis of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// As it is.
+    /// Normal.
     Plain,
-    /// Not so important.
+    /// Less important.
     Faint,
-    /// Something is happening.
+    /// In progress.
     Busy,
-    /// It is well.
+    /// Success.
     Good,
-    /// Somebody should look.
+    /// A warning.
     Odd,
-    /// It is not well.
+    /// A failure.
     Bad,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Tone {
 pub(crate) struct Line(pub(crate) Vec<(Tone, String)>);
 
 impl Line {
-    /// The columns it takes on a terminal.
+    /// Returns the columns it takes on a terminal.
     pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| width(&safe(text))).sum()
     }
@@ -59,7 +59,7 @@ impl Line {
     }
 }
 
-/// The run as lines that fit.
+/// Returns the run as lines that fit.
 pub(crate) fn lines(view: &View, now: Duration, size: Size) -> Vec<Line> {
     let mut rows: Vec<Row> = view.tasks.iter().flat_map(|task| rows(view, task, now)).collect();
     let all = rows.len();
@@ -72,27 +72,27 @@ pub(crate) fn lines(view: &View, now: Duration, size: Size) -> Vec<Line> {
     rows.iter().map(|row| columns.line(row)).collect()
 }
 
-/// What a line says, before it is cut to fit.
+/// The content of a line, before it is cut to fit.
 struct Row {
     tone: Tone,
     mark: &'static str,
     name: String,
     doing: Doing,
-    /// Model, tokens, cost and time; empty where there is nothing to say.
+    /// Model, tokens, cost and time; empty where there is no value.
     cells: [String; 4],
     urgency: Urgency,
 }
 
-/// What a task does, in a text that may be cut.
+/// The activity of a task, as a text that may be cut.
 enum Doing {
-    /// The start of it matters.
+    /// The start of the text matters.
     Start(String),
-    /// The end of it matters.
+    /// The end of the text matters.
     End(String),
 }
 
 impl Doing {
-    /// The same as a terminal shows it, so that it is measured as it is seen.
+    /// Returns the text as a terminal shows it, so that its visible width is measured.
     fn shown(self) -> Doing {
         match self {
             Doing::Start(text) => Doing::Start(safe(&text)),
@@ -101,7 +101,7 @@ impl Doing {
     }
 }
 
-/// What is shown first when there is no room for all.
+/// The priority of a line when there is no room for all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
     Now,
@@ -113,7 +113,7 @@ enum Urgency {
 /// The order in which the four cells are left out.
 const LEFT_OUT: [usize; 4] = [0, 1, 2, 3];
 
-/// A task's line and those of its subtasks, which fold away when it has ended.
+/// Returns a task's line and those of its subtasks, which are hidden when it has ended.
 fn rows(view: &View, task: &Task, now: Duration) -> Vec<Row> {
     let mut rows = vec![row(&task.turn, task_doing(view, task, now), now)];
     if !task.turn.state.has_ended() {
@@ -136,7 +136,7 @@ fn row(turn: &Turn, doing: Doing, now: Duration) -> Row {
     Row { tone, mark, name, doing: doing.shown(), cells, urgency }
 }
 
-/// The line of the whole run.
+/// Returns the line of the whole run.
 fn whole(view: &View, now: Duration, hidden: usize) -> Row {
     let status = match view.result.as_ref().map(|result| result.status) {
         Some(Status::Failed) => "failed, ",
@@ -163,7 +163,7 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
     Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
 }
 
-/// What stands before something that happens now.
+/// Returns the spinner's current character.
 pub(crate) fn spinning(now: Duration) -> &'static str {
     let turn = usize::try_from(now.as_millis() / SPIN.as_millis()).unwrap_or_default();
     SPINNER.get(turn % SPINNER.len()).copied().unwrap_or("·")
@@ -185,7 +185,7 @@ fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
     }
 }
 
-/// What only a task can be doing; the rest is as for any turn.
+/// Returns the activity of a task, including the states that only a task can have.
 fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
     let state = &task.turn.state;
     if *state == State::Pending {
@@ -244,7 +244,7 @@ fn keep(rows: &mut Vec<Row>, room: usize) {
     });
 }
 
-/// How wide each column is; a cell of width 0 is left out.
+/// The width of each column; a cell of width 0 is left out.
 struct Columns {
     name: usize,
     doing: usize,

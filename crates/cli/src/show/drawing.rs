@@ -1,5 +1,5 @@
-//! Something to be put on a terminal: text, and the few codes of ours that the
-//! terminal obeys. A code is never made of text, so no text can be one.
+//! Content for a terminal: text, and the few codes of ours that the terminal executes.
+//! A code is never made of text, so no text can be one.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ enum Piece {
     Code(Code),
 }
 
-/// Something a terminal does.
+/// A command to the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// Shows nothing until the picture is whole, cuts what is too wide instead
-    /// of going to the next line, and hides the cursor.
+    /// Shows nothing until the picture is complete, cuts lines that are too wide instead
+    /// of wrapping them, and hides the cursor.
     Begin,
     /// Shows the picture.
     End,
@@ -29,32 +29,32 @@ pub(crate) enum Code {
     ClearBelow,
     /// Shows the cursor.
     Cursor,
-    /// Goes to the beginning of the line.
+    /// Moves to the beginning of the line.
     Return,
-    /// Goes up so many lines.
+    /// Moves up this many lines.
     Up(usize),
-    /// Goes down so many lines.
+    /// Moves down this many lines.
     Down(usize),
-    /// Goes right so many columns.
+    /// Moves right this many columns.
     Right(usize),
-    /// Changes how text looks.
+    /// Changes the style of text.
     Style(Style),
-    /// Marks what is pasted from now on.
+    /// Turns bracketed paste on.
     MarkPastes,
-    /// No longer does.
+    /// Turns bracketed paste off.
     UnmarkPastes,
 }
 
-/// The look of text.
+/// The style of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// As usual.
+    /// The default style.
     Reset,
     /// Bold.
     Bold,
-    /// Not so bright.
+    /// Less bright.
     Faint,
-    /// Slanted.
+    /// Italic.
     Italic,
     /// Underlined.
     Underlined,
@@ -73,39 +73,39 @@ pub(crate) enum Style {
 }
 
 impl Drawing {
-    /// Text alone.
+    /// Creates a drawing of text only.
     pub(crate) fn of(text: impl Into<String>) -> Drawing {
         Drawing::default().text(text)
     }
 
-    /// The same with text behind it.
+    /// Appends text.
     #[must_use]
     pub(crate) fn text(mut self, text: impl Into<String>) -> Drawing {
         self.0.push(Piece::Text(text.into()));
         self
     }
 
-    /// The same with a code behind it.
+    /// Appends a code.
     #[must_use]
     pub(crate) fn code(mut self, code: Code) -> Drawing {
         self.0.push(Piece::Code(code));
         self
     }
 
-    /// The same with another one behind it.
+    /// Appends another drawing.
     #[must_use]
     pub(crate) fn then(mut self, other: Drawing) -> Drawing {
         self.0.extend(other.0);
         self
     }
 
-    /// Itself in a style.
+    /// Returns the drawing in a style.
     #[must_use]
     pub(crate) fn styled(self, style: Style) -> Drawing {
         Drawing::default().code(Code::Style(style)).then(self).code(Code::Style(Style::Reset))
     }
 
-    /// What a terminal is sent: its codes are ours alone.
+    /// Returns the bytes for a terminal: the only codes in them are ours.
     pub(crate) fn for_terminal(&self) -> String {
         let sent = |piece: &Piece| match piece {
             Piece::Text(text) => safe(text),
@@ -114,7 +114,7 @@ impl Drawing {
         self.0.iter().map(sent).collect()
     }
 
-    /// What a file or a pipe gets: the text, as it is.
+    /// Returns the text for a file or a pipe, unchanged.
     pub(crate) fn for_program(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),
@@ -133,7 +133,7 @@ impl fmt::Display for Code {
             Code::ClearBelow => f.write_str("\x1b[J"),
             Code::Cursor => f.write_str("\x1b[?25h"),
             Code::Return => f.write_str("\r"),
-            // Terminals take 0 for 1.
+            // Terminals treat 0 as 1.
             Code::Up(0) | Code::Down(0) | Code::Right(0) => Ok(()),
             Code::Up(rows) => write!(f, "\x1b[{rows}A"),
             Code::Down(rows) => write!(f, "\x1b[{rows}B"),

@@ -1,5 +1,5 @@
-//! A frame being read. Frames are JSON for everybody, and fields may be
-//! missing: what is not there reads as nothing, never as an error.
+//! Reads frames. They are JSON, and fields may be missing: a missing one reads as an
+//! empty value, never as an error.
 
 use std::time::Duration;
 
@@ -15,60 +15,60 @@ impl Frame {
         serde_json::from_str(text).map(Frame)
     }
 
-    /// What kind of frame it is.
+    /// Returns the type of the frame.
     pub(crate) fn kind(&self) -> &str {
         self.text("type")
     }
 
-    /// A value of the frame, by its JSON pointer without the first slash.
+    /// Returns a value of the frame, by its JSON pointer without the first slash.
     pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
         self.0.pointer(&format!("/{pointer}"))
     }
 
-    /// Whether it is another run's, from which this one goes on.
+    /// Whether it was inherited from the run that this one continues.
     pub(crate) fn is_inherited(&self) -> bool {
         self.value("inherited").is_some_and(|value| *value == Value::Bool(true))
     }
 
-    /// A text, empty when there is none.
+    /// Returns a text, empty when there is none.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         self.value(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A number that is not negative: -1 stands for unknown.
+    /// Returns a number that is not negative: -1 stands for unknown.
     pub(crate) fn count(&self, pointer: &str) -> Option<u64> {
         self.value(pointer).and_then(Value::as_u64)
     }
 
-    /// A list, empty when there is none.
+    /// Returns a list, empty when there is none.
     pub(crate) fn list(&self, pointer: &str) -> &[Value] {
         self.value(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// A span given in milliseconds.
+    /// Returns a duration given in milliseconds.
     pub(crate) fn span(&self, pointer: &str) -> Option<Duration> {
         self.count(pointer).map(Duration::from_millis)
     }
 
-    /// US dollars given as a number or as text.
+    /// Returns US dollars given as a number or as text.
     pub(crate) fn dollars(&self, pointer: &str) -> Option<f64> {
         let value = self.value(pointer)?;
         value.as_f64().or_else(|| value.as_str()?.parse().ok())
     }
 
-    /// When it happened, in milliseconds since 1970.
+    /// Returns the time of the event, in milliseconds since 1970.
     pub(crate) fn at(&self) -> Option<u64> {
         millis(self.text("at"))
     }
 
-    /// How long after the frame itself a moment named in it is.
+    /// Returns the duration from the frame's own time to another time in it.
     pub(crate) fn wait(&self, pointer: &str) -> Option<Duration> {
         let (from, to) = (self.at()?, millis(self.text(pointer))?);
         Some(Duration::from_millis(to.saturating_sub(from)))
     }
 }
 
-/// The milliseconds since 1970 of `2026-03-15T10:30:00.250Z`.
+/// Returns the milliseconds since 1970 of `2026-03-15T10:30:00.250Z`.
 pub(crate) fn millis(moment: &str) -> Option<u64> {
     let moment: Timestamp = moment.parse().ok()?;
     u64::try_from(moment.as_millisecond()).ok()

@@ -1,8 +1,8 @@
-//! A run on the terminal. `view` folds its frames into what is worth showing,
-//! `block` and `plain` turn that into lines, `screen` puts them on a terminal
-//! or into a file; `table` is for lists, `record` reads the server's answers,
-//! `words` writes numbers, `safe` keeps texts from steering the terminal that a
-//! `drawing` is put on. All but `screen` are pure.
+//! A run on the terminal. `view` folds its frames into the state to show, `block` and
+//! `plain` turn that into lines, `screen` writes them to a terminal or a file; `table`
+//! is for lists, `record` reads the server's responses, `words` formats numbers,
+//! `safe` keeps texts from controlling the terminal that a `drawing` is shown on. All
+//! but `screen` are pure.
 
 pub(crate) mod block;
 pub(crate) mod drawing;

@@ -1,43 +1,43 @@
-//! Draws lines over the ones drawn before, as text for a terminal. One write
-//! per picture and no line longer than the terminal is wide, so that nothing
-//! flickers and nothing is left behind.
+//! Draws lines over the previous ones, as text for a terminal. One write per picture
+//! and no line longer than the terminal is wide, so that nothing flickers and nothing
+//! is left behind.
 
 use super::block::{Line, Tone};
 use super::drawing::{Code, Drawing, Style};
 use crate::config::Env;
 
-/// Whether colours are wanted.
+/// Whether colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colour {
-    /// Yes.
+    /// Colours are used.
     On,
-    /// No.
+    /// Colours are not used.
     Off,
 }
 
 impl Colour {
-    /// The wish of the environment, by the usual variable.
+    /// Reads the preference from the usual environment variable.
     pub(crate) fn wanted(env: &Env<'_>) -> Colour {
         let unwanted = env("NO_COLOR").is_some_and(|value| !value.trim().is_empty());
         if unwanted { Colour::Off } else { Colour::On }
     }
 }
 
-/// What stands on the terminal.
+/// The lines that are currently drawn on the terminal.
 #[derive(Debug)]
 pub(crate) struct Painter {
     colour: Colour,
-    /// The columns each drawn line takes.
+    /// The width of each drawn line.
     drawn: Vec<usize>,
 }
 
 impl Painter {
-    /// Nothing drawn yet.
+    /// Creates a painter with nothing drawn yet.
     pub(crate) fn new(colour: Colour) -> Painter {
         Painter { colour, drawn: Vec::new() }
     }
 
-    /// Replaces what was drawn. The cursor stays below, hidden.
+    /// Replaces the drawn lines. The cursor stays below, hidden.
     pub(crate) fn draw(&mut self, lines: &[Line], columns: usize) -> Drawing {
         let begin = Drawing::default().code(Code::Begin).then(self.back(columns));
         let put = |drawing: Drawing, line: &Line| drawing.then(self.coloured(line)).code(Code::ClearLine).text("\n");
@@ -46,27 +46,26 @@ impl Painter {
         picture.code(Code::ClearBelow).code(Code::End)
     }
 
-    /// Takes away what was drawn and shows the cursor where it stood.
+    /// Clears the drawn lines and shows the cursor in their place.
     pub(crate) fn clear(&mut self, columns: usize) -> Drawing {
         let cleared = self.back(columns).code(Code::ClearBelow).code(Code::Cursor);
         self.drawn.clear();
         cleared
     }
 
-    /// Leaves what was drawn and shows the cursor below it.
+    /// Leaves the drawn lines and shows the cursor below them.
     pub(crate) fn leave(&mut self) -> Drawing {
         self.drawn.clear();
         Drawing::default().code(Code::Cursor)
     }
 
-    /// To the first line. A terminal that became narrower has broken long
-    /// lines into several.
+    /// Moves to the first line. A terminal that became narrower has wrapped long lines.
     fn back(&self, columns: usize) -> Drawing {
         let rows: usize = self.drawn.iter().map(|width| width.div_ceil(columns.max(1)).max(1)).sum();
         Drawing::default().code(Code::Return).code(Code::Up(rows))
     }
 
-    /// A line in its colours.
+    /// Returns a line in its colours.
     pub(crate) fn coloured(&self, line: &Line) -> Drawing {
         let paint = |drawn: Drawing, (tone, text): &(Tone, String)| match (self.colour, style(*tone)) {
             (Colour::On, Some(style)) if !text.is_empty() => drawn.then(Drawing::of(text).styled(style)),

@@ -1,14 +1,14 @@
-//! A run as lines for a file: each frame that is worth a line becomes one, and
-//! each line names the task it is about, so that it can be searched for.
+//! A run as lines for a file: each frame that is worth a line becomes one, and each
+//! line names its task, so that it can be searched for.
 
 use super::frame::Frame;
 use super::view::{RunResult, Status, View};
 use super::words::{counted, cut, dollars, one_line, soon, span, until};
 
-/// Columns of what a tool was given or has said; the frames hold all of it.
+/// Maximal columns of a tool's arguments or result; the frames hold all of it.
 const QUOTE_MAX: usize = 200;
 
-/// The line of a frame that was just applied to the view.
+/// Returns the line of a frame that was just applied to the view.
 pub(crate) fn line(view: &View, frame: &Frame) -> Option<String> {
     let ensemble = &view.ensemble;
     match frame.kind() {
@@ -39,7 +39,7 @@ pub(crate) fn line(view: &View, frame: &Frame) -> Option<String> {
     }
 }
 
-/// What happened to a task or a subtask.
+/// Describes an event of a task or a subtask.
 fn happened(view: &View, frame: &Frame) -> Option<String> {
     let tool = || one_line(frame.text("toolName"));
     Some(match frame.kind() {
@@ -76,7 +76,7 @@ fn happened(view: &View, frame: &Frame) -> Option<String> {
     })
 }
 
-/// The task's name, with the subtask's title where it is about one.
+/// Returns the task's name, with the subtask's title where it is about one.
 fn name(view: &View, frame: &Frame) -> Option<String> {
     let (task, turn) = view.turn(frame)?;
     let below = (turn.id != task.turn.id).then_some(turn.name.as_str());
@@ -87,7 +87,7 @@ fn quoted(text: &str) -> String {
     cut(&one_line(text), QUOTE_MAX)
 }
 
-/// What becomes of a reply that was cut.
+/// Describes the handling of a reply that was cut off.
 fn truncated(frame: &Frame) -> &'static str {
     match (frame.text("then"), frame.value("inCall").is_some()) {
         ("continue", true) => "the reply was cut inside a tool call and is asked for again",
@@ -98,7 +98,7 @@ fn truncated(frame: &Frame) -> &'static str {
     }
 }
 
-/// What a run does for a task by itself.
+/// Describes an action that a run does for a task by itself.
 fn chore(word: &str) -> &str {
     match word {
         "recall" => "recalls what earlier runs remembered",
@@ -129,7 +129,7 @@ fn completed(view: &View, frame: &Frame) -> String {
     format!("done in {took}{used}{cut}")
 }
 
-/// How the run ended, in one line.
+/// Describes the end of the run, in one line.
 pub(crate) fn ended(view: &View, result: &RunResult) -> String {
     let status = match result.status {
         Status::Completed => "completed",

@@ -1,5 +1,5 @@
-//! An answer of the server being read. Fields may be missing: what is not
-//! there reads as nothing, never as an error.
+//! Reads responses of the server. Fields may be missing: a missing one reads as an
+//! empty value, never as an error.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::frame::millis;
 use super::words::one_line;
 
-/// What is known where an answer is shown.
+/// The context in which a response is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// The time, in milliseconds since 1970.
     pub(crate) now: u64,
-    /// The columns there are, on a terminal.
+    /// The available columns, on a terminal.
     pub(crate) room: Option<usize>,
 }
 
@@ -31,54 +31,54 @@ impl<'a> Record<'a> {
         self.field(pointer).is_some_and(|value| *value != Value::Bool(false))
     }
 
-    /// A text as it is, empty when there is none.
+    /// Returns a text as it is, empty when there is none.
     pub(crate) fn text(self, pointer: &str) -> &'a str {
         self.field(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text in one line, empty when there is none.
+    /// Returns a text in one line, empty when there is none.
     pub(crate) fn line(self, pointer: &str) -> String {
         one_line(self.text(pointer))
     }
 
-    /// A number that is not negative: -1 stands for unknown.
+    /// Returns a number that is not negative: -1 stands for unknown.
     pub(crate) fn count(self, pointer: &str) -> Option<u64> {
         self.field(pointer).and_then(Value::as_u64)
     }
 
-    /// A span given in milliseconds.
+    /// Returns a duration given in milliseconds.
     pub(crate) fn span(self, pointer: &str) -> Option<Duration> {
         self.count(pointer).map(Duration::from_millis)
     }
 
-    /// The time since a moment.
+    /// Returns the time since the timestamp in this field.
     pub(crate) fn since(self, pointer: &str, page: &Page) -> Option<Duration> {
         Some(Duration::from_millis(page.now.saturating_sub(millis(self.text(pointer))?)))
     }
 
-    /// The time until a moment.
+    /// Returns the time until the timestamp in this field.
     pub(crate) fn until(self, pointer: &str, page: &Page) -> Option<Duration> {
         Some(Duration::from_millis(millis(self.text(pointer))?.saturating_sub(page.now)))
     }
 
-    /// A cost estimate in dollars.
+    /// Returns a cost estimate in dollars.
     pub(crate) fn cost(self, pointer: &str) -> Option<f64> {
         let part = |name: &str| self.field(&format!("{pointer}/{name}")).and_then(Value::as_f64);
         Some(part("inputCost")? + part("outputCost")?)
     }
 
-    /// A list, empty when there is none.
+    /// Returns a list, empty when there is none.
     pub(crate) fn list(self, pointer: &str) -> impl Iterator<Item = Record<'a>> {
         self.field(pointer).and_then(Value::as_array).into_iter().flatten().map(Record)
     }
 
-    /// Texts of a list, with something between them.
+    /// Returns the texts of a list, with a separator.
     pub(crate) fn joined(self, pointer: &str) -> String {
         let words: Vec<String> = self.list(pointer).filter_map(|word| word.0.as_str()).map(one_line).collect();
         words.join(", ")
     }
 
-    /// An object as `name=value`, in its order.
+    /// Returns an object as `name=value`, in its order.
     pub(crate) fn pairs(self, pointer: &str) -> String {
         let pairs = self.field(pointer).and_then(Value::as_object).into_iter().flatten();
         let pair = |(name, value): (&String, &Value)| {

@@ -1,6 +1,6 @@
-//! Text that a terminal shows and never obeys. Whatever a model, a tool, a
-//! peer or a file said loses its control characters, and characters that
-//! nobody sees, or that change the order of others, are escaped.
+//! Text that a terminal shows and never executes. Text of models, tools, peers and
+//! files loses its control characters, and characters that are invisible, or that
+//! change the order of others, are escaped.
 
 use std::fmt::Write;
 
@@ -33,15 +33,15 @@ pub(crate) fn safe(text: &str) -> String {
     shown
 }
 
-/// Returns JSON as a terminal may show it: the same value, with everything
-/// that is hidden or would be obeyed in JSON's own escapes.
+/// Returns JSON as a terminal may show it: the same value, with hidden and control
+/// characters in JSON's own escapes.
 pub(crate) fn safe_json(json: &str) -> String {
     let is_odd = |sign: char| is_hidden(sign) || (sign.is_control() && sign != '\n');
     escaped(json, is_odd)
 }
 
-/// Returns JSON for a decision about exactly this: the same value, with what is
-/// hidden, unusual spaces and letters that look like others in JSON's escapes.
+/// Returns JSON for an exact review: the same value, with hidden characters, unusual
+/// spaces and look-alike letters in JSON's escapes.
 pub(crate) fn exact_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     let mut word = String::new();
@@ -61,7 +61,7 @@ pub(crate) fn exact_json(json: &str) -> String {
     shown + &exact_word(&word)
 }
 
-/// A word without spaces, such as an address. Letters of other scripts are
+/// Escapes a word without spaces, such as an address. Letters of other scripts are
 /// ordinary among their own and suspicious next to Latin ones.
 fn exact_word(word: &str) -> String {
     let is_mixed = word.chars().any(|sign| sign.is_ascii_alphabetic());
@@ -76,7 +76,7 @@ fn exact_word(word: &str) -> String {
     escaped(word, is_odd)
 }
 
-/// The text with some characters as JSON writes them: `\u202e`.
+/// Returns the text with some characters as JSON writes them: `\u202e`.
 fn escaped(text: &str, is_odd: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for sign in text.chars() {
@@ -112,9 +112,9 @@ fn is_emoji(sign: char) -> bool {
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Whether nobody sees a character, or it changes how others are shown:
-/// bidirectional controls, zero-width and format characters, fillers, tags,
-/// variation selectors, separators of lines.
+/// Whether a character is invisible, or changes how others are shown: bidirectional
+/// controls, zero-width and format characters, fillers, tags, variation selectors,
+/// separators of lines.
 fn is_hidden(sign: char) -> bool {
     matches!(sign,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -124,7 +124,7 @@ fn is_hidden(sign: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a character is a letter in disguise: mathematical, circled, blank.
+/// Whether a character is a styled variant of a letter: mathematical, circled, blank.
 fn is_styled_letter(sign: char) -> bool {
     matches!(sign, '\u{2460}'..='\u{24ff}' | '\u{2800}' | '\u{1d400}'..='\u{1d7ff}' | '\u{1f100}'..='\u{1f1e5}')
 }

@@ -1,6 +1,5 @@
-//! Where a run is shown while it lasts: as a block that is drawn again and
-//! again, as lines, or as its frames. It keeps the view of the run, which is
-//! the same for all three.
+//! Shows a run while it lasts: as a block that is redrawn, as lines, or as its frames.
+//! It keeps the view of the run, which is the same for all three.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use super::words::span;
 use crate::client::received::Received;
 use crate::output::{Output, Stream};
 
-/// How a run is shown.
+/// The form in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// As a block on a terminal.
@@ -31,19 +30,19 @@ pub(crate) struct Screen<'a> {
     look: Look,
     view: View,
     began: Instant,
-    /// When the first event of the run's own happened, in milliseconds since 1970.
+    /// The time of the run's own first event, in milliseconds since 1970.
     first: Option<u64>,
-    /// When the last one happened, since the first.
+    /// The time of the last one, since the first.
     last: Duration,
-    /// How much longer the run has lasted than it was watched.
+    /// The time that the run had lasted before it was watched.
     ahead: Duration,
     painter: Painter,
-    /// Whether a question stands where the block would be.
+    /// Whether a question is shown in place of the block.
     covered: bool,
 }
 
 impl<'a> Screen<'a> {
-    /// A screen without a run.
+    /// Creates a screen without a run.
     pub(crate) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
         let painter = Painter::new(colour);
@@ -51,17 +50,17 @@ impl<'a> Screen<'a> {
         Screen { output, look, view: View::default(), began, first, last, ahead, painter, covered: false }
     }
 
-    /// The run as it is shown.
+    /// Returns the run as it is shown.
     pub(crate) fn view(&self) -> &View {
         &self.view
     }
 
-    /// The time since the run began, as far as its events tell.
+    /// Returns the time since the run began, as far as its events tell.
     pub(crate) fn now(&self) -> Duration {
         self.began.elapsed() + self.ahead
     }
 
-    /// When a frame came about: whoever joins late sees things happen when they did.
+    /// Returns the time of a frame: a late watcher sees the original times.
     fn moment(&mut self, told: &Received, frame: &Frame) -> Duration {
         match told {
             Received::Live { .. } => return self.now(),
@@ -72,7 +71,7 @@ impl<'a> Screen<'a> {
             return Duration::ZERO;
         }
         if frame.kind() == "run_forked" {
-            // The run's own clock begins here.
+            // The run's own clock starts here.
             self.first = None;
         }
         if let Some(at) = frame.at() {
@@ -99,7 +98,7 @@ impl<'a> Screen<'a> {
                 Some(line) => writeln!(self.output.err, "{} {line}", span(moment)),
                 None => Ok(()),
             },
-            // Frames come in bursts; a picture between two of them helps nobody.
+            // Frames come in bursts; drawing between two of them is useless.
             Look::Block(_) | Look::Frames => Ok(()),
         }
     }
@@ -122,14 +121,14 @@ impl<'a> Screen<'a> {
         self.output.err.draw(&picture)
     }
 
-    /// Says something, above the block if there is one.
+    /// Prints a message, above the block if there is one.
     pub(crate) fn say(&mut self, words: &str) -> io::Result<()> {
         self.make_room()?;
         writeln!(self.output.err, "{words}")?;
         self.draw()
     }
 
-    /// Puts a question where the block was, and the cursor behind it.
+    /// Shows a question in place of the block, with the cursor after it.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<()> {
         self.make_room()?;
         self.covered = true;
@@ -137,22 +136,22 @@ impl<'a> Screen<'a> {
         self.output.err.flush()
     }
 
-    /// The question is over: the block comes back.
+    /// Ends the question: the block is shown again.
     pub(crate) fn answered(&mut self) -> io::Result<()> {
         self.covered = false;
         self.draw()
     }
 
-    /// Draws the last picture, which stays, and gives the outputs back.
+    /// Draws the last picture, which stays, and returns the view.
     pub(crate) fn finish(mut self) -> io::Result<View> {
         if self.is_drawn() {
-            // It is not drawn over again, so it may be higher than the terminal.
+            // It is not redrawn, so it may be higher than the terminal.
             self.picture(Size { height: usize::MAX, ..size(self.output.err) })?;
         }
         Ok(std::mem::take(&mut self.view))
     }
 
-    /// Takes the block away, so that something else can be written.
+    /// Clears the block, so that something else can be written.
     fn make_room(&mut self) -> io::Result<()> {
         if self.covered || !self.is_drawn() {
             return Ok(());
@@ -164,7 +163,7 @@ impl<'a> Screen<'a> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        // However it ends, the cursor is not left hidden.
+        // The cursor is never left hidden.
         if self.is_drawn() {
             let leave = self.painter.leave();
             let _closed = self.output.err.draw(&leave);
@@ -172,8 +171,8 @@ impl Drop for Screen<'_> {
     }
 }
 
-/// The room on the terminal; a usual one where it does not say. The last
-/// column is left free: what follows a character in it is up to the terminal.
+/// Returns the size of the terminal; a default where it is unknown. The last column is
+/// left free, because terminals differ in what follows a character in it.
 pub(crate) fn size(terminal: &Stream) -> Size {
     let (width, height) = terminal.size().unwrap_or((80, 24));
     Size { width: width.saturating_sub(1), height }

@@ -1,22 +1,22 @@
-//! Rows in columns. On a terminal no line is longer than the room: the widest
-//! text gives way, then amounts are left out, the last first; a name, which
-//! one types again, is never cut. Elsewhere everything is printed.
+//! Rows in columns. On a terminal no line is longer than the room: the widest text is
+//! cut, then amounts are left out, the last first; a name, which people type again, is
+//! never cut. Elsewhere everything is printed.
 
 use super::safe::safe;
 use super::words::{cut, one_line, padded, right, width};
 
 const GAP: &str = "  ";
-/// Columns that a text keeps however little room there is.
+/// Columns that a text keeps even if there is little room.
 const TEXT_MIN: usize = 6;
 
-/// What a column holds.
+/// The kind of content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// A word that counts only as a whole.
+    /// A name, which is never cut.
     Name,
-    /// A number, or how long something took.
+    /// A number or a duration.
     Amount,
-    /// Words, of which the first few help too.
+    /// Text, which may be cut.
     Text,
 }
 
@@ -28,18 +28,18 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these heads.
+    /// Creates a table with these headings.
     pub(crate) fn new(heads: &[(&str, Column)]) -> Table {
         let head = heads.iter().map(|(head, _)| (*head).to_owned()).collect();
         Table { columns: heads.iter().map(|(_, column)| *column).collect(), rows: vec![head] }
     }
 
-    /// Adds a row, with a cell for each head; each cell is one line.
+    /// Adds a row, with a cell for each heading; each cell is one line.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| one_line(&cell)).collect());
     }
 
-    /// The table as text, without the columns that say nothing.
+    /// Returns the table as text, without the columns that are empty.
     pub(crate) fn text(&self, room: Option<usize>) -> String {
         let Some(room) = room else { return self.laid_out(&self.widths()) };
         // Measured as a terminal shows it.
@@ -80,7 +80,7 @@ impl Table {
             if let Some(width) = self.widest_text(widths).filter(|width| **width > TEXT_MIN) {
                 *width -= 1;
             } else if let Some(width) = self.last_amount(&mut shown) {
-                // Its room is the texts' now, so they are cut anew.
+                // The texts get its room, so they are cut anew.
                 *width = 0;
                 widths.clone_from(&shown);
             } else {

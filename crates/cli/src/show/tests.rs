@@ -1,4 +1,4 @@
-//! What a run looks like, as text: frames in, lines out.
+//! The output of a run, as text: frames in, lines out.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn accepted() -> Value {
         "tasks": [task("research", &[]), task("schedule", &[]), task("program", &[1, 2])] })
 }
 
-/// A frame about a task or a subtask.
+/// Returns a frame about a task or a subtask.
 fn about(turn: &str, kind: &str, mut fields: Value) -> Value {
     let task: u64 = turn.split('.').next().unwrap().parse().unwrap();
     let names = ["research", "schedule", "program"];
@@ -44,7 +44,7 @@ fn done(turn: &str, took_ms: u64, tokens: u64) -> Value {
     about(turn, "task_completed", json!({ "durationMs": took_ms, "tokenCount": tokens }))
 }
 
-/// A run up to the point where something happens everywhere.
+/// Returns the frames of a run up to the point where all tasks are active.
 fn under_way() -> Vec<Value> {
     vec![
         accepted(),
@@ -72,7 +72,7 @@ fn view(frames: &[Value]) -> View {
     view
 }
 
-/// The picture two seconds into the run.
+/// Returns the picture two seconds into the run.
 fn picture(frames: &[Value], width: usize) -> String {
     let size = Size { width, height: 24 };
     let lines = lines(&view(frames), Duration::from_secs(2), size);

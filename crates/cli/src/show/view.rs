@@ -1,6 +1,6 @@
-//! What a person watching a run wants to know, as a fold over its frames. A
-//! moment is the time since the run began; it comes with each frame,
-//! because nothing here looks at a clock.
+//! The state of a run for a person who watches it, as a fold over its frames. Times
+//! count from the start of the run and come with each frame, because nothing here
+//! reads a clock.
 
 use std::time::Duration;
 
@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::frame::Frame;
 use super::words::one_line;
 
-/// Characters kept of what a model is saying: more than any line shows.
+/// Characters kept of a model's current text: more than any line shows.
 const TAIL_CHARS: usize = 300;
-/// Who leads a hierarchy; its frames do not say, because nobody declared it.
+/// The name of the manager of a hierarchy; its frames do not name it, because it is
+/// not declared.
 const MANAGER: &str = "manager";
 
 /// A run as it is shown.
@@ -21,21 +22,21 @@ pub(crate) struct View {
     pub(crate) ensemble: String,
     /// The tasks, as declared; in a hierarchy, the manager's alone.
     pub(crate) tasks: Vec<Task>,
-    /// The number of the first of them.
+    /// The number of the first task.
     pub(crate) first: usize,
     /// The names of all tasks, as declared, and the roles of their agents.
     pub(crate) declared: Vec<(String, String)>,
-    /// What keeps the whole run from going on as usual.
+    /// The reason why the whole run is held up.
     pub(crate) hold: Option<String>,
-    /// Reviews nobody has decided yet, the oldest first.
+    /// Undecided reviews, the oldest first.
     pub(crate) reviews: Vec<Review>,
-    /// The limit that ended it.
+    /// The limit that ended the run.
     pub(crate) breach: Option<String>,
     /// Names of tasks whose outputs were cut at the output limit.
     pub(crate) truncated: Vec<String>,
-    /// Names of tasks that failed in the middle of an answer, and what they had said.
+    /// Names of tasks that failed in the middle of an answer, with the partial text.
     pub(crate) partial: Vec<(String, String)>,
-    /// How it ended.
+    /// The outcome.
     pub(crate) result: Option<RunResult>,
 }
 
@@ -46,110 +47,110 @@ pub(crate) struct Task {
     pub(crate) turn: Turn,
     /// The positions of the tasks it reads from.
     pub(crate) reads: Vec<usize>,
-    /// What it has handed on, in the order that happened.
+    /// Its delegated subtasks, in the order they were delegated.
     pub(crate) subtasks: Vec<Turn>,
 }
 
 /// One conversation with a model: a task or a subtask.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Turn {
-    /// Its place in the run, such as `2` or `2.0.1`.
+    /// Its path in the run, such as `2` or `2.0.1`.
     pub(crate) id: String,
     /// The task's name or the subtask's title.
     pub(crate) name: String,
-    /// What it is doing.
+    /// Its current state.
     pub(crate) state: State,
-    /// The model it asked last.
+    /// The model it called last.
     pub(crate) model: String,
-    /// When it began.
+    /// The time it began.
     pub(crate) began: Option<Duration>,
-    /// How long it took, once it has ended.
+    /// The duration, once it has ended.
     pub(crate) took: Option<Duration>,
-    /// Tokens it has used, as far as models say.
+    /// Tokens used, as far as models report them.
     pub(crate) tokens: Option<u64>,
-    /// What that costs, where there are prices.
+    /// The cost so far, where there are prices.
     pub(crate) cost: Option<f64>,
     /// Its output as data, when it has a schema.
     pub(crate) parsed: Option<Value>,
 }
 
-/// What a turn is doing.
+/// The state of a task or subtask.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum State {
-    /// Not begun yet.
+    /// It has not begun yet.
     #[default]
     Pending,
-    /// It could ask its model, if that had a free slot.
+    /// It waits for a free slot of its model.
     Ready,
-    /// The model has been asked.
+    /// The model has been called.
     Asking,
-    /// The model is talking; the end of what it has said.
+    /// The model is answering; the end of its text so far.
     Writing(String),
-    /// The model wants calls made.
+    /// The model requested tool calls.
     Calling {
         /// Calls that have not returned.
         left: usize,
-        /// Those that are under way.
+        /// Calls that are active.
         open: Vec<Call>,
     },
-    /// The model failed and is asked again.
+    /// The model failed and is called again.
     Retrying {
-        /// When.
+        /// The time of the next attempt.
         at: Duration,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
     /// A person is to decide.
     Reviewing {
-        /// How long that is waited for; for ever when absent.
+        /// The time limit of the review; none when absent.
         due: Option<Duration>,
-        /// What happens then.
+        /// The action after the time limit.
         then: &'static str,
     },
     /// It has its output.
     Done,
     /// It has failed.
     Failed(String),
-    /// It was stopped.
+    /// It was cancelled.
     Cancelled,
     /// It will not run.
     Skipped(String),
 }
 
-/// A call under way.
+/// An active call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// Its place in the run.
+    /// Its path in the run.
     pub(crate) id: String,
-    /// What is called, with what.
+    /// The tool and its arguments.
     pub(crate) what: String,
 }
 
-/// A decision that is waited for.
+/// An open review.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Review {
     /// Its public id.
     pub(crate) id: String,
-    /// The place of the turn or the call it is about.
+    /// The path of the task, subtask or call it is about.
     pub(crate) turn: String,
     /// The task's name.
     pub(crate) name: String,
-    /// What is to be decided.
+    /// The subject of the decision.
     pub(crate) about: About,
-    /// How long it is waited for; for ever when absent.
+    /// The time limit of the review; none when absent.
     pub(crate) due: Option<Duration>,
-    /// What happens then.
+    /// The action after the time limit.
     pub(crate) then: &'static str,
 }
 
-/// What a person is to decide.
+/// The subject of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum About {
     /// Whether a task may begin.
     Beginning,
     /// Whether this output is good.
     Output(String),
-    /// What an agent asks.
+    /// The question of an agent.
     Question {
         /// The question.
         question: String,
@@ -158,39 +159,39 @@ pub(crate) enum About {
     },
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunResult {
-    /// How it ended.
+    /// The outcome.
     pub(crate) status: Status,
     /// The output of the task that completed last: as JSON and nothing else
     /// when the task has a schema.
     pub(crate) answer: Option<String>,
-    /// Why it failed.
+    /// The error, when it failed.
     pub(crate) error: Option<String>,
-    /// Tasks that have an output.
+    /// The number of tasks that have an output.
     pub(crate) finished: usize,
-    /// How long it took.
+    /// The duration.
     pub(crate) took: Duration,
-    /// Tokens used, if every model said.
+    /// Tokens used, if every model reported them.
     pub(crate) tokens: Option<u64>,
-    /// What it cost, if every model has a price.
+    /// The cost, if every model has a price.
     pub(crate) cost: Option<f64>,
 }
 
-/// How a run ended.
+/// The final status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// It did what it could.
+    /// The run reached its end.
     Completed,
     /// It failed.
     Failed,
-    /// It was stopped.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl State {
-    /// Whether nothing more happens.
+    /// Whether the state is final.
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             State::Done | State::Failed(_) | State::Cancelled | State::Skipped(_) => true,
@@ -201,8 +202,8 @@ impl State {
 }
 
 impl View {
-    /// Takes note of a frame that came at `now`. Kinds nobody here knows are
-    /// passed over, as any reader of frames should.
+    /// Applies a frame that came at `now`. Unknown types are ignored, as any reader of
+    /// frames should do.
     pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) {
         match frame.kind() {
             "run_accepted" => self.accepted(frame),
@@ -252,7 +253,8 @@ impl View {
         }
     }
 
-    /// Tasks that have their output; in a hierarchy, those a worker has done.
+    /// Returns the number of tasks that have their output; in a hierarchy, those a worker
+    /// has done.
     pub(crate) fn finished(&self) -> usize {
         if self.first > 1 {
             let is_done = |role: &str| self.turns().any(|turn| turn.state == State::Done && turn.name == role);
@@ -261,25 +263,25 @@ impl View {
         self.tasks.iter().filter(|task| task.turn.state == State::Done).count()
     }
 
-    /// Tokens used so far, as far as models say.
+    /// Returns the tokens used so far, as far as models report them.
     pub(crate) fn tokens(&self) -> Option<u64> {
         let known: Vec<u64> = self.turns().filter_map(|turn| turn.tokens).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }
 
-    /// What that costs, where there are prices.
+    /// The cost so far, where there are prices.
     pub(crate) fn cost(&self) -> Option<f64> {
         let known: Vec<f64> = self.turns().filter_map(|turn| turn.cost).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }
 
-    /// The names of the tasks this one reads from that have not ended.
+    /// Returns the names of the tasks this one reads from that have not ended.
     pub(crate) fn waits_for<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a str> {
         let read = task.reads.iter().filter_map(|position| self.tasks.get(*position));
         read.filter(|read| !read.turn.state.has_ended()).map(|read| read.turn.name.as_str())
     }
 
-    /// The task and the turn that a frame is about.
+    /// Returns the task, and the conversation in it, that a frame is about.
     pub(crate) fn turn(&self, frame: &Frame) -> Option<(&Task, &Turn)> {
         let id = frame.text("turnId");
         let task = self.tasks.get(self.position(id)?)?;
@@ -317,7 +319,7 @@ impl View {
         self.turn_at(frame.text("turnId")).map(change);
     }
 
-    /// The turn of this id, or the one above it that there is.
+    /// Returns the conversation of this id, or the nearest one above it.
     fn turn_at(&mut self, id: &str) -> Option<&mut Turn> {
         let task = self.task_of(id)?;
         let below = above(id).find_map(|id| task.subtasks.iter().position(|turn| turn.id == id));
@@ -332,14 +334,13 @@ impl View {
         self.tasks.get_mut(position)
     }
 
-    /// The position of the task that a turn or a call belongs to.
+    /// Returns the position of the task that a conversation or a call belongs to.
     fn position(&self, id: &str) -> Option<usize> {
         let number: usize = id.split('.').next()?.parse().ok()?;
         number.checked_sub(self.first)
     }
 
-    /// What was done so far was done by another run: it took no time of this
-    /// one and cost it nothing.
+    /// Resets times and costs: the work so far was done by another run.
     fn forked(&mut self, now: Duration) {
         for task in &mut self.tasks {
             for turn in std::iter::once(&mut task.turn).chain(&mut task.subtasks) {
@@ -350,7 +351,7 @@ impl View {
         }
     }
 
-    /// A call became a turn of its own.
+    /// Turns a call into a subtask.
     fn delegated(&mut self, id: &str, name: &str, now: Duration) {
         let name = one_line(name);
         let call = Call { id: id.to_owned(), what: format!("subtask {name}") };
@@ -452,12 +453,12 @@ impl Turn {
     }
 }
 
-/// A turn or a call, the turn it belongs to, and so on up to the task.
+/// Returns the id, the ids above it, and so on up to the task.
 fn above(id: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(id), |id| Some(id.rsplit_once('.')?.0.rsplit_once('.')?.0))
 }
 
-/// The positions of the tasks that a task reads from.
+/// Returns the positions of the tasks that a task reads from.
 fn reads(task: &Value) -> Vec<usize> {
     let listed = task.get("context").and_then(Value::as_array).into_iter().flatten();
     listed.filter_map(|number| usize::try_from(number.as_u64()?).ok()?.checked_sub(1)).collect()
@@ -472,7 +473,7 @@ fn about(frame: &Frame) -> About {
     }
 }
 
-/// Which limit the run would have passed.
+/// Describes the limit that the run would have exceeded.
 pub(crate) fn breach(frame: &Frame) -> String {
     let number = |name: &str| frame.value(name).map(ToString::to_string).unwrap_or_default();
     let reason = frame.text("reason").replace('_', " ");
@@ -503,8 +504,8 @@ fn failed(frame: &Frame) -> State {
     if cancelled { State::Cancelled } else { State::Failed(one_line(frame.text("reason"))) }
 }
 
-/// An output as it goes to the standard output: the JSON where there is a
-/// schema, else what was said.
+/// Returns an output for the standard output: the JSON where there is a schema, else
+/// the text.
 fn answer(output: &Value, view: &View) -> Option<String> {
     let told = output.get("parsedOutput").filter(|parsed| !parsed.is_null());
     let known = || {

@@ -1,13 +1,13 @@
-//! Numbers, spans of time and texts as people read them in one line.
+//! Numbers, durations and texts formatted for one line.
 
 use std::time::Duration;
 
 use console::measure_text_width;
 
-/// What stands where a text was cut.
+/// The mark where a text was cut.
 const CUT: &str = "…";
 
-/// `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.
+/// Formats a duration: `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.
 pub(crate) fn span(span: Duration) -> String {
     let seconds = span.as_secs();
     match seconds {
@@ -17,13 +17,13 @@ pub(crate) fn span(span: Duration) -> String {
     }
 }
 
-/// The time until something, in whole seconds: `3s`, `4m 58s`.
+/// Formats the time until something, in whole seconds: `3s`, `4m 58s`.
 pub(crate) fn until(left: Duration) -> String {
     let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
     if seconds < 60 { format!("{seconds}s") } else { span(Duration::from_secs(seconds)) }
 }
 
-/// The time until something soon, in tenths of a second: `0.4s`, `3.5s`.
+/// Formats the time until something soon, in tenths of a second: `0.4s`, `3.5s`.
 pub(crate) fn soon(left: Duration) -> String {
     if left >= Duration::from_secs(10) {
         return until(left);
@@ -32,7 +32,7 @@ pub(crate) fn soon(left: Duration) -> String {
     format!("{}.{}s", tenths / 10, tenths % 10)
 }
 
-/// How long ago something was: `12s ago`, `5m ago`, `3h ago`, `2d ago`.
+/// Formats the age of something: `12s ago`, `5m ago`, `3h ago`, `2d ago`.
 pub(crate) fn ago(past: Duration) -> String {
     let seconds = past.as_secs();
     match seconds {
@@ -44,12 +44,12 @@ pub(crate) fn ago(past: Duration) -> String {
     }
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats a count with its noun: `1 task`, `2 tasks`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
-/// `12,345`.
+/// Formats a number with separators: `12,345`.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -62,22 +62,22 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// `$0.0012`, `$1.25`: small amounts need more digits.
+/// Formats dollars: `$0.0012`, `$1.25`; small amounts need more digits.
 pub(crate) fn dollars(usd: f64) -> String {
     if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-/// The text in one line.
+/// Returns the text in one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many columns a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     measure_text_width(text)
 }
 
-/// The start of a text, as much as fits.
+/// Returns the start of a text, as much as fits.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -88,7 +88,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { start.trim_end().to_owned() + CUT }
 }
 
-/// The end of a text, as much as fits.
+/// Returns the end of a text, as much as fits.
 pub(crate) fn cut_start(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -98,17 +98,17 @@ pub(crate) fn cut_start(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { CUT.to_owned() + end.trim_start() }
 }
 
-/// The text, filled up with spaces behind it.
+/// Returns the text, padded with spaces at its end.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text, filled up with spaces before it.
+/// Returns the text, padded with spaces at its start.
 pub(crate) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// How many of the characters fit.
+/// Returns the number of characters that fit.
 fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> usize {
     let mut taken = 0;
     let fits = characters.take_while(|sign| {

@@ -1,5 +1,5 @@
-//! The calls of a turn as a tree of lines: what runs now, and what has ended.
-//! A call and everything below it is told for good when it ends.
+//! The calls of a turn as a tree of lines: active ones, and ended ones. A call and
+//! everything below it is printed for good when it ends.
 
 use consort_core::own_tool::OwnTool;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::show::block::{Line, Tone, spinning};
 use crate::show::frame::Frame;
 use crate::show::words::{cut, one_line, span};
 
-/// Columns of arguments and of reasons at most.
+/// Maximal columns of arguments and of reasons.
 const SHORT: usize = 60;
 const INDENT: &str = "  ";
 
-/// The calls that are not told yet, in the order they began.
+/// The calls that are not printed yet, in the order they began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls(Vec<Call>);
 
@@ -22,30 +22,30 @@ pub(crate) struct Calls(Vec<Call>);
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     id: String,
-    /// The subtask that asked for it.
+    /// The subtask that requested it.
     parent: String,
-    /// What it is, in a few words.
+    /// A short description.
     what: String,
     began: Duration,
     took: Duration,
     state: State,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It runs.
+    /// It is running.
     Runs,
     /// It waits for a person.
     Waits,
-    /// It has an answer.
+    /// It has a result.
     Done,
     /// It has none, for this reason.
     Failed(String),
 }
 
 impl Call {
-    /// A call that begins.
+    /// Reads a call that begins.
     pub(super) fn read(frame: &Frame, now: Duration) -> Call {
         let title = one_line(frame.text("message"));
         let what = match (frame.text("name"), title.is_empty()) {
@@ -78,7 +78,7 @@ impl Call {
 }
 
 impl Calls {
-    /// Something is called; who hears of it again knows it already.
+    /// Adds a call; a repeated beginning is ignored.
     pub(super) fn begin(&mut self, call: Call) {
         if !self.0.iter().any(|known| known.id == call.id) {
             self.0.push(call);
@@ -90,7 +90,7 @@ impl Calls {
         self.set(id, State::Waits);
     }
 
-    /// It has ended. The lines of a whole tree, when this was its root.
+    /// Ends a call. Returns the lines of the whole tree, when this was its root.
     pub(super) fn end(&mut self, id: &str, state: State, took: Duration) -> Vec<Line> {
         self.set(id, state);
         let Some(call) = self.0.iter_mut().find(|call| call.id == id) else { return Vec::new() };
@@ -104,13 +104,13 @@ impl Calls {
         lines
     }
 
-    /// Everything that is not told yet, as lines.
+    /// Returns all calls that are not printed yet, as lines.
     pub(crate) fn lines(&self, now: Duration) -> Vec<Line> {
         let roots = self.0.iter().filter(|call| call.parent.is_empty());
         roots.flat_map(|call| self.tree(call, 0, now)).collect()
     }
 
-    /// The subtasks around a call, outermost first.
+    /// Returns the subtasks around a call, outermost first.
     pub(super) fn above(&self, id: &str) -> Vec<String> {
         let parent = |call: &&Call| self.find(&call.parent);
         let mut above: Vec<String> =
@@ -140,7 +140,7 @@ impl Calls {
     }
 }
 
-/// Arguments in a few words: the only text there is, else all of it as JSON.
+/// Returns short arguments: the only text there is, else all of them as JSON.
 fn short(args: Option<&Value>) -> String {
     let fields = args.and_then(Value::as_object).filter(|fields| fields.len() == 1);
     let only = fields.and_then(|fields| fields.values().next()?.as_str());

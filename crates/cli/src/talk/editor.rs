@@ -1,13 +1,13 @@
-//! A message being typed, which may have several lines: what each key does to
-//! it. Reading keys and drawing the message are done elsewhere.
+//! A message being typed, which may have several lines: the effect of each key on it.
+//! Reading keys and drawing the message are done elsewhere.
 
 use super::keyboard::Key;
 
-/// Messages that can be brought back; more than anybody looks through.
+/// Messages in the history; more than people look through.
 const HISTORY_MAX: usize = 500;
-/// Characters of a message; more than a model reads at once.
+/// Maximal characters of a message; more than a model reads at once.
 const MESSAGE_MAX: usize = 1_000_000;
-/// Goes on in the next line when it is the last character.
+/// The character at the end of a line that continues the message in the next.
 const CONTINUES: char = '\\';
 
 /// A message and the ones before it.
@@ -16,52 +16,52 @@ pub(crate) struct Editor {
     text: Vec<char>,
     cursor: usize,
     history: Vec<String>,
-    /// Which message of the history is shown; its length for a new one.
+    /// The index of the shown message in the history; its length for a new one.
     shown: usize,
     /// The new message, while one of the history is shown.
     draft: Vec<char>,
 }
 
-/// What a key came to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// The message goes on.
+    /// The message continues.
     More,
-    /// It goes on without what did not fit any more.
+    /// The message continues, without the part that was too long.
     Full,
-    /// It is finished.
+    /// The message is complete.
     Message(String),
-    /// Whoever typed is leaving.
+    /// The user is leaving.
     Left,
 }
 
 impl Editor {
-    /// The characters a message may have.
+    /// Maximal characters of a message.
     pub(crate) const MAX: usize = MESSAGE_MAX;
 
-    /// The message so far.
+    /// Returns the message so far.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// The part of it before the cursor.
+    /// Returns the part before the cursor.
     pub(crate) fn before(&self) -> String {
         self.text.iter().take(self.cursor).collect()
     }
 
-    /// The part of it behind the cursor.
+    /// Returns the part after the cursor.
     pub(crate) fn after(&self) -> String {
         self.text.iter().skip(self.cursor).collect()
     }
 
-    /// Empties the message.
+    /// Clears the message.
     pub(crate) fn clear(&mut self) {
         (self.cursor, self.shown) = (0, self.history.len());
         self.text.clear();
         self.draft.clear();
     }
 
-    /// Keeps a message to be brought back.
+    /// Adds a message to the history.
     pub(crate) fn remember(&mut self, message: &str) {
         if !message.trim().is_empty() && self.history.last().is_none_or(|last| last != message) {
             self.history.push(message.to_owned());
@@ -71,7 +71,7 @@ impl Editor {
         self.shown = self.history.len();
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub(crate) fn press(&mut self, key: Key) -> Typed {
         match key {
             Key::Enter if self.cursor == self.text.len() && self.text.last() == Some(&CONTINUES) => {
@@ -106,7 +106,7 @@ impl Editor {
             }
             Key::EraseWord => self.erase(self.word()),
             Key::Escape => {
-                // It can be brought back, should it have been a slip.
+                // It can be restored, in case the key was a mistake.
                 self.remember(&self.text());
                 self.clear();
             }
@@ -134,7 +134,7 @@ impl Editor {
         self.cursor = from;
     }
 
-    /// Where the word before the cursor begins.
+    /// Returns the start of the word before the cursor.
     fn word(&self) -> usize {
         let before = || self.text.iter().take(self.cursor).rev();
         let spaces = before().take_while(|sign| sign.is_whitespace()).count();
@@ -142,17 +142,17 @@ impl Editor {
         self.cursor - spaces - letters
     }
 
-    /// Where the line of the cursor begins.
+    /// Returns the start of the cursor's line.
     fn line_start(&self) -> usize {
         self.cursor - self.text.iter().take(self.cursor).rev().take_while(|sign| **sign != '\n').count()
     }
 
-    /// Where it ends.
+    /// Returns the end of the cursor's line.
     fn line_end(&self) -> usize {
         self.cursor + self.text.iter().skip(self.cursor).take_while(|sign| **sign != '\n').count()
     }
 
-    /// To the line above; from the first one, to the message before.
+    /// Moves to the line above; from the first one, to the previous message.
     fn up(&mut self) {
         let start = self.line_start();
         if start == 0 {
@@ -163,7 +163,7 @@ impl Editor {
         self.cursor = (self.line_start() + column).min(start - 1);
     }
 
-    /// To the line below; from the last one, to the message after.
+    /// Moves to the line below; from the last one, to the next message.
     fn down(&mut self) {
         let (start, end) = (self.line_start(), self.line_end());
         if end == self.text.len() {
@@ -174,7 +174,7 @@ impl Editor {
         self.cursor = (end + 1 + column).min(self.line_end());
     }
 
-    /// Shows a message of the history; behind the last one there is the new one.
+    /// Shows a message of the history; after the last one comes the new one.
     fn bring(&mut self, at: usize) {
         let at = at.min(self.history.len());
         if at == self.shown {

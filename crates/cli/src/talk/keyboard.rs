@@ -1,5 +1,5 @@
-//! The keyboard of a terminal, key by key. While this exists the terminal
-//! neither collects lines nor shows what is typed; afterwards it is as before.
+//! The keyboard of a terminal, key by key. While this exists the terminal neither
+//! buffers lines nor echoes keys; afterwards it is as before.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, stdin};
@@ -7,15 +7,15 @@ use std::io::{self, Read, stdin};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use tokio::task::JoinHandle;
 
-/// Bytes taken at once; what is pasted comes in several pieces.
+/// Bytes read at once; a paste comes in several pieces.
 const CHUNK: usize = 1024;
 
-/// Bytes of one paste that are kept before they are handed on: a terminal that
-/// never says where a paste ends must not fill the memory.
+/// Bytes of one paste that are buffered before they are passed on: a terminal that
+/// never marks the end of a paste must not fill the memory.
 const PASTE_PIECE: usize = 64 * 1024;
-/// Bytes of a sequence that is not whole yet; those we know are shorter.
+/// Maximal bytes of an incomplete sequence; those we know are shorter.
 const SEQUENCE_MAX: usize = 32;
-/// What a terminal sends before and after something that was pasted.
+/// The marks that a terminal sends before and after a paste.
 const PASTE_BEGIN: &str = "\u{1b}[200~";
 const PASTE_END: &str = "\u{1b}[201~";
 
@@ -26,45 +26,45 @@ pub(crate) enum Key {
     Sign(char),
     /// Text that was pasted, with its lines.
     Paste(String),
-    /// The end of a line.
+    /// Enter.
     Enter,
     /// Esc, alone.
     Escape,
-    /// Ctrl-D: nothing more will be typed, or delete.
+    /// Ctrl-D: end of input, or delete.
     Leave,
-    /// Deletes before the cursor.
+    /// Backspace: deletes before the cursor.
     Back,
     /// Deletes at the cursor.
     Delete,
-    /// To the left.
+    /// The left arrow.
     Left,
-    /// To the right.
+    /// The right arrow.
     Right,
-    /// The line before.
+    /// The up arrow.
     Up,
-    /// The line after.
+    /// The down arrow.
     Down,
-    /// To the beginning of the line.
+    /// Home: to the beginning of the line.
     Home,
-    /// To its end.
+    /// End: to the end of the line.
     End,
-    /// Ctrl-U.
+    /// Ctrl-U: deletes to the start of the line.
     EraseBefore,
-    /// Ctrl-K.
+    /// Ctrl-K: deletes to the end of the line.
     EraseAfter,
-    /// Ctrl-W.
+    /// Ctrl-W: deletes the word before the cursor.
     EraseWord,
 }
 
 /// The keyboard.
 pub(crate) struct Keyboard {
-    /// How the terminal was.
+    /// The terminal's settings before.
     before: Termios,
-    /// Keys nobody has asked for yet.
+    /// Keys that have not been read yet.
     typed: VecDeque<Key>,
-    /// Makes keys of what the terminal sends.
+    /// Decodes the bytes of the terminal into keys.
     decoder: Decoder,
-    /// A read that is waited for.
+    /// The pending read.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
 }
 
@@ -80,7 +80,7 @@ impl Keyboard {
         Ok(Keyboard { before, typed: VecDeque::new(), decoder: Decoder::default(), reading: None })
     }
 
-    /// The next key, or `None` when there will be none. Dropping this loses nothing.
+    /// Returns the next key, or `None` when there will be none. Cancel safe.
     pub(crate) async fn key(&mut self) -> Option<Key> {
         while self.typed.is_empty() {
             self.read().await?;
@@ -88,8 +88,8 @@ impl Keyboard {
         self.typed.pop_front()
     }
 
-    /// Returns when Esc is pressed, also one pressed before. Whatever else is
-    /// typed meanwhile is kept.
+    /// Returns when Esc is pressed, also one pressed before. Other keys that are typed
+    /// meanwhile are kept.
     pub(crate) async fn escape(&mut self) {
         loop {
             if let Some(at) = self.typed.iter().position(|key| *key == Key::Escape) {
@@ -102,7 +102,7 @@ impl Keyboard {
         }
     }
 
-    /// What was typed before does not count.
+    /// Discards the keys that were typed before.
     pub(crate) fn forget(&mut self) {
         self.typed.clear();
     }
@@ -130,17 +130,17 @@ fn read() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes keys of bytes, which come in pieces that end anywhere.
+/// Decodes bytes into keys; they come in pieces that end anywhere.
 #[derive(Clone, Debug, Default)]
 struct Decoder {
-    /// Bytes of a character or a sequence that is not whole yet.
+    /// Bytes of an incomplete character or sequence.
     rest: Vec<u8>,
-    /// What was pasted so far, while the end of it has not come.
+    /// The paste so far, until its end has come.
     paste: Option<String>,
 }
 
 impl Decoder {
-    /// The keys in what a terminal sent.
+    /// Returns the keys in the bytes of a terminal.
     fn decode(&mut self, bytes: &[u8]) -> Vec<Key> {
         // A full piece may have been cut inside a sequence; others end where the terminal paused.
         let is_cut = bytes.len() == CHUNK;
@@ -171,7 +171,7 @@ impl Decoder {
                     left = left.get(length..).unwrap_or_default();
                 }
                 Extent::More => {
-                    // What came before in this piece belongs in front of what is not whole.
+                    // The undecoded start of this piece comes before the incomplete rest.
                     self.rest.splice(0..0, left.bytes());
                     break;
                 }
@@ -181,20 +181,20 @@ impl Decoder {
     }
 }
 
-/// How far a text was read.
+/// The extent of a decoded text.
 enum Extent {
-    /// So many bytes.
+    /// This many bytes.
     Whole(usize),
-    /// So many bytes, with which the paste is over.
+    /// This many bytes, which end the paste.
     PasteEnded(usize),
-    /// Not at all: the rest of it has yet to come.
+    /// Nothing: the text is incomplete.
     More,
 }
 
-/// Takes in what was pasted; a key of it when it is over or has become long.
+/// Adds text to the paste; emits it as a key when it is over or has become long.
 fn paste(pasted: &mut String, left: &str, keys: &mut Vec<Key>) -> Extent {
     let end = left.find(PASTE_END);
-    // The last bytes may be the beginning of the end.
+    // The last bytes may be the start of the end mark.
     let open =
         (1..PASTE_END.len()).rev().find(|length| PASTE_END.get(..*length).is_some_and(|part| left.ends_with(part)));
     let length = end.unwrap_or(left.len() - open.unwrap_or(0));
@@ -209,7 +209,7 @@ fn paste(pasted: &mut String, left: &str, keys: &mut Vec<Key>) -> Extent {
     }
 }
 
-/// How many bytes belong to whole characters.
+/// Returns the number of bytes that belong to complete characters.
 fn whole(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -237,7 +237,8 @@ fn plain(sign: char) -> Option<Key> {
     }
 }
 
-/// What begins with Esc: a key of its own, a sequence, or nothing we know.
+/// Decodes a text that begins with Esc: the key itself, a known sequence, or an
+/// unknown one.
 fn sequence(text: &str, keys: &mut Vec<Key>) -> Extent {
     let Some(body) = text.get(1..).filter(|body| body.starts_with(['[', 'O'])) else {
         keys.push(Key::Escape);
@@ -287,7 +288,7 @@ mod tests {
         let text = "a\u{1b}[200~one\rtwo\r\n\u{1b}[A\u{4}three\u{1b}[201~b\n";
         let expected = [Key::Sign('a'), pasted("one\ntwo\n\u{1b}[A\u{4}three"), Key::Sign('b'), Key::Enter];
         assert_eq!(keys(text), expected);
-        // Byte by byte, as it may come; the Esc of the marks comes with something behind it.
+        // Byte by byte, as it may come; the Esc of the marks comes with something after it.
         let mut decoder = Decoder::default();
         let mut pieces = vec![&text.as_bytes()[..3]];
         pieces.extend(text.as_bytes()[3..].chunks(1));

@@ -1,5 +1,5 @@
-//! Markdown for a terminal, line by line as it comes: headings, lists, code,
-//! bold, emphasis, links. What it does not know stays as it was written.
+//! Markdown for a terminal, line by line as it comes: headings, lists, code, bold,
+//! emphasis, links. Unknown syntax stays as it was written.
 
 use crate::show::drawing::{Drawing, Style};
 use crate::show::paint::Colour;
@@ -11,22 +11,22 @@ const CODE: Style = Style::Cyan;
 #[derive(Clone, Debug)]
 pub(crate) struct Markdown {
     colour: Colour,
-    /// The signs that end the code block the text is in.
+    /// The fence that ends the current code block.
     fence: Option<String>,
 }
 
 impl Markdown {
-    /// At the beginning of a text.
+    /// Creates a formatter at the beginning of a text.
     pub(crate) fn new(colour: Colour) -> Markdown {
         Markdown { colour, fence: None }
     }
 
-    /// Another text begins.
+    /// Begins another text.
     pub(crate) fn begin(&mut self) {
         self.fence = None;
     }
 
-    /// One line as it is shown.
+    /// Returns one line, styled.
     pub(crate) fn line(&mut self, line: &str) -> Drawing {
         match self.colour {
             Colour::Off => Drawing::of(line),
@@ -52,7 +52,7 @@ impl Markdown {
     }
 }
 
-/// A line outside of code.
+/// Formats a line outside of code.
 fn block(line: &str, text: &str) -> Drawing {
     let indent = line.get(..line.len() - text.len()).unwrap_or_default();
     let marks = text.len() - text.trim_start_matches('#').len();
@@ -69,7 +69,7 @@ fn block(line: &str, text: &str) -> Drawing {
     }
 }
 
-/// Styles within a line. Signs that are not closed mean themselves.
+/// Formats the styles within a line. Markers that are not closed stay literal.
 fn inline(text: &str) -> Drawing {
     let mut shown = Drawing::default();
     let mut plain = String::new();
@@ -89,7 +89,7 @@ fn inline(text: &str) -> Drawing {
     shown.text(plain)
 }
 
-/// What a text begins with, when that is styled, and how long it was.
+/// Returns the styled span at the start of a text, and its length.
 fn span(text: &str, before: Option<char>) -> Option<(Drawing, usize)> {
     if let Some((label, address, length)) = link(text) {
         let address = Drawing::of(format!("({address})")).styled(Style::Faint);
@@ -106,7 +106,7 @@ fn span(text: &str, before: Option<char>) -> Option<(Drawing, usize)> {
     styles.into_iter().find_map(style)
 }
 
-/// What stands between two signs, unless it begins or ends with a space.
+/// Returns the text between two markers, unless it begins or ends with a space.
 fn enclosed<'a>(text: &'a str, sign: &str) -> Option<&'a str> {
     let inside = text.strip_prefix(sign)?;
     let inside = inside.get(..inside.find(sign)?)?;
@@ -114,7 +114,7 @@ fn enclosed<'a>(text: &'a str, sign: &str) -> Option<&'a str> {
     is_tight.then_some(inside)
 }
 
-/// The label and the address of a link, and how long it is.
+/// Returns the label and the address of a link, and its length.
 fn link(text: &str) -> Option<(&str, &str, usize)> {
     let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (address, _) = rest.split_once(')')?;
@@ -126,7 +126,7 @@ fn link(text: &str) -> Option<(&str, &str, usize)> {
 mod tests {
     use super::*;
 
-    /// Styles as tags, so that they can be read.
+    /// Returns styles as readable tags.
     fn shown(text: &str) -> String {
         let mut markdown = Markdown::new(Colour::On);
         let lines: Vec<String> = text.lines().map(|line| markdown.line(line).for_terminal()).collect();

@@ -1,7 +1,7 @@
-//! A conversation in a terminal, in this process or on a server (`place`).
-//! `turn` watches one turn, whose frames `story` folds and `screen` shows, with
-//! `calls`, `markdown` and `tally`; `keyboard`, `editor`, `prompt` and `slash`
-//! are what people type.
+//! A conversation in a terminal, in this process or on a server (`place`). `turn`
+//! watches one turn, whose frames `story` folds and `screen` shows, with `calls`,
+//! `markdown` and `tally`; `keyboard`, `editor`, `prompt` and `slash` handle the
+//! user's input.
 
 mod calls;
 mod editor;
@@ -39,26 +39,26 @@ use crate::show::words::grouped;
 use crate::watch::{Interrupts, interrupts};
 
 const PROMPT: &str = "› ";
-/// What is said to somebody who presses Ctrl-C at the prompt.
+/// The hint after Ctrl-C at the prompt.
 const STAYS: &str = "Ctrl-C again leaves, as Ctrl-D on an empty line does; Esc clears what was typed";
 
 const UNSTORED: &str = "the turn stopped, because it could not be stored";
 
-/// What is known of a conversation before it begins.
+/// The settings of a conversation before it begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topic {
-    /// The thread to go on with.
+    /// The thread to continue.
     pub(crate) thread: Option<String>,
-    /// The model to ask.
+    /// The model to use.
     pub(crate) model: Option<String>,
 }
 
-/// Who types.
+/// Whether a person types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typist {
-    /// Somebody at the terminal.
+    /// A person at the terminal.
     Person,
-    /// Nobody.
+    /// No one: the input is not a terminal.
     Nobody,
 }
 
@@ -74,11 +74,11 @@ pub(crate) struct Talk<'a> {
     tally: Tally,
 }
 
-/// What came of waiting for a line.
+/// The result of waiting for a line.
 enum Line {
-    /// This was typed.
+    /// A line was typed.
     Typed(String),
-    /// Whoever typed has left.
+    /// The user has left.
     Left(Exit),
 }
 
@@ -90,7 +90,7 @@ enum Pressed {
 }
 
 impl<'a> Talk<'a> {
-    /// Begins one; the thread to go on with must be there.
+    /// Begins a conversation; the thread to continue must exist.
     pub(crate) async fn begin(
         place: Place,
         topic: Topic,
@@ -112,12 +112,12 @@ impl<'a> Talk<'a> {
         Ok(Talk { place, screen, keyboard, interrupts, topic, mode: None, memory, tally })
     }
 
-    /// The thread, once something was said.
+    /// Returns the thread, once a message was sent.
     pub(crate) fn thread(&self) -> Option<&str> {
         self.topic.thread.as_deref()
     }
 
-    /// One turn.
+    /// Runs one turn.
     pub(crate) async fn once(&mut self, content: &str) -> anyhow::Result<Exit> {
         match self.say(Saying::Words(self.message(content))).await {
             Ok(Turned::Ended(End::Done)) => Ok(Exit::Done),
@@ -132,7 +132,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Turns until somebody leaves.
+    /// Runs turns until the user leaves.
     pub(crate) async fn on(&mut self) -> anyhow::Result<Exit> {
         let mut editor = Editor::default();
         self.screen.whisper("Say something. /help lists what else can be typed; Ctrl-D leaves.")?;
@@ -146,7 +146,7 @@ impl<'a> Talk<'a> {
                 wish @ (Wish::Say(_) | Wish::Continue) => match self.say(self.saying(&wish)).await {
                     Ok(Turned::Left) => return Ok(Exit::Interrupted),
                     Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
-                    // An empty line, so that turns are told apart.
+                    // An empty line separates turns.
                     Ok(Turned::Ended(_) | Turned::StoppedHere) => Ok("\n".to_owned()),
                     Err(error) => Err(error),
                 },
@@ -162,7 +162,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// The next message. Ctrl-C keeps what was typed; twice in a row it leaves.
+    /// Reads the next message. Ctrl-C keeps the typed text; twice in a row it leaves.
     async fn line(&mut self, editor: &mut Editor) -> anyhow::Result<Line> {
         let mut pressed = Pressed::Something;
         self.screen.make_room()?;
@@ -213,7 +213,7 @@ impl<'a> Talk<'a> {
         self.watch(&thread, begun, stop).await
     }
 
-    /// Begins a turn, which may be to stop already; none when nobody waits for it.
+    /// Begins a turn, which may have to stop already; `None` when the user has left.
     async fn begun(&mut self, saying: Saying) -> anyhow::Result<Option<(String, Begun, Stop)>> {
         let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), saying));
         let mut stop = Stop::No;
@@ -225,7 +225,7 @@ impl<'a> Talk<'a> {
                         self.screen.say("left before there was an answer; the message may have been taken all the same")?;
                         return Ok(None);
                     }
-                    // It is stopped once it is known which turn it is.
+                    // It is stopped once its id is known.
                     self.screen.whisper(STOPPING)?;
                     stop = Stop::Wanted;
                 }
@@ -244,7 +244,7 @@ impl<'a> Talk<'a> {
         Value::Object(fields)
     }
 
-    /// Does what a command asks for; says what there is to say.
+    /// Executes a command; returns the text to print.
     async fn obey(&mut self, command: Command) -> anyhow::Result<String> {
         match command {
             Command::Help => Ok(slash::HELP.to_owned()),
@@ -285,7 +285,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Says something in a thread, in a new one if there is none.
+/// Sends a message to a thread, to a new one if there is none.
 async fn begin(place: &Place, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
     if let Some(thread) = thread {
         let begun = place.say(&thread, saying).await?;
@@ -296,7 +296,7 @@ async fn begin(place: &Place, thread: Option<String>, saying: Saying) -> anyhow:
     match place.say(&fresh, saying).await {
         Ok(begun) => Ok((fresh, begun)),
         Err(error) => {
-            // Nothing was said in it; if it stays, it is only an empty thread.
+            // No message was sent to it; if deleting fails, an empty thread remains.
             let _stays = place.delete(&fresh).await;
             Err(error)
         }

@@ -1,5 +1,5 @@
-//! Where a conversation takes place: in this process, or on a server. Both
-//! take the same messages and answer with the same frames.
+//! The host of a conversation: this process, or a server. Both take the same messages
+//! and respond with the same frames.
 
 use std::sync::Arc;
 
@@ -14,14 +14,15 @@ use crate::client::events::{Heard, Hearing};
 use crate::client::{Call, Client, Failure};
 use crate::exit::Exit;
 
-/// Whose conversations these are; a server without keys calls its only user the same.
+/// The owner of these conversations; a server without keys gives its only user the
+/// same name.
 const LOCAL: &str = "local";
 
-/// Where a conversation takes place.
+/// The host of a conversation.
 pub(crate) enum Place {
-    /// In this process.
+    /// This process.
     Here(Chats, Engine),
-    /// On a server.
+    /// A server.
     There(Client),
 }
 
@@ -33,17 +34,17 @@ pub(super) struct Begun {
     pub(super) hearing: Hearing<anyhow::Error>,
 }
 
-/// Something to be said.
+/// The message that starts a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Saying {
     /// A message, as it is sent.
     Words(Value),
-    /// That the rest of an answer is wanted, which was cut.
+    /// A request for the rest of an answer that was cut off.
     Rest,
 }
 
 impl Place {
-    /// The server's address, if it is one.
+    /// Returns the server's address, if it is one.
     pub(crate) fn url(&self) -> Option<String> {
         match self {
             Place::Here(..) => None,
@@ -51,7 +52,7 @@ impl Place {
         }
     }
 
-    /// A new thread.
+    /// Creates a thread.
     pub(super) async fn create(&self) -> anyhow::Result<String> {
         match self {
             Place::Here(chats, _) => Ok(chats.create(LOCAL, None).await?.id),
@@ -62,8 +63,8 @@ impl Place {
         }
     }
 
-    /// A thread to go on with, whose title this is. What a crash of this
-    /// program left unfinished in it is taken up, so that it can be stopped.
+    /// Opens a thread to continue; returns its title. Work that a crash of this program
+    /// left unfinished in it is resumed, so that it can be stopped.
     pub(super) async fn open(&self, id: &str) -> anyhow::Result<String> {
         match self {
             Place::Here(chats, engine) => {
@@ -88,7 +89,7 @@ impl Place {
         }
     }
 
-    /// Says something.
+    /// Sends a message.
     pub(super) async fn say(&self, thread: &str, saying: Saying) -> anyhow::Result<Begun> {
         match self {
             Place::Here(chats, _) => {
@@ -100,7 +101,7 @@ impl Place {
                     }
                     Saying::Rest => chats.go_on(LOCAL, thread, Say::default()).await?,
                 };
-                // Whoever says something here stops what ran before, so it never waits.
+                // A message here stops the current turn, so it is never queued.
                 let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
                 let frames = chats.turn(&seat, &said.turn, base).await?;
                 let heard = frames.map_ok(|frame| Heard::Frame(frame.into()));
@@ -119,7 +120,7 @@ impl Place {
         }
     }
 
-    /// Stops the turn that runs; one that is over already has.
+    /// Stops the current turn, if there is one.
     pub(super) async fn stop(&self, thread: &str) -> anyhow::Result<()> {
         match self {
             Place::Here(chats, _) => match chats.stop(LOCAL, thread).await {
@@ -133,7 +134,7 @@ impl Place {
         }
     }
 
-    /// Answers a question for permission.
+    /// Answers an approval.
     pub(super) async fn approve(&self, approval: &str, answer: Answer) -> anyhow::Result<()> {
         match self {
             Place::Here(chats, _) => Ok(chats.approve(LOCAL, approval, answer).await?),
@@ -144,7 +145,7 @@ impl Place {
         }
     }
 
-    /// Changes what the turn that runs may do without asking.
+    /// Changes what the current turn may do without approval.
     pub(super) async fn set_mode(&self, thread: &str, mode: Mode) -> anyhow::Result<()> {
         match self {
             Place::Here(chats, _) => Ok(chats.set_mode(LOCAL, thread, mode).await.map(drop)?),
@@ -155,7 +156,7 @@ impl Place {
         }
     }
 
-    /// The threads, the newest first, as the server lists them.
+    /// Returns the threads, the newest first, as the server lists them.
     pub(super) async fn threads(&self) -> anyhow::Result<Value> {
         match self {
             Place::Here(chats, _) => {
@@ -166,7 +167,7 @@ impl Place {
         }
     }
 
-    /// The models and the tools there are, as the server lists them.
+    /// Returns the models and tools, as the server lists them.
     pub(super) async fn choices(&self) -> anyhow::Result<Value> {
         match self {
             Place::Here(chats, _) => {
@@ -181,8 +182,8 @@ impl Place {
         }
     }
 
-    /// Returns when nobody here works on the turn any more although it has no
-    /// end, because it cannot be stored; on a server that is its business.
+    /// Returns when no task here works on the turn any more although it has no end,
+    /// because it cannot be stored; on a server it never returns.
     pub(super) async fn abandoned(&self, turn: &str) {
         if let Place::Here(_, engine) = self {
             engine.finished(turn).await;
@@ -193,8 +194,8 @@ impl Place {
         std::future::pending().await
     }
 
-    /// What becomes of a call that waits for a person when there is none: on a
-    /// server somebody else may answer, here nobody will.
+    /// Returns the answer to a call that waits for a person when there is none: on a
+    /// server another client may answer, here the call is denied.
     pub(super) fn absent(&self) -> Option<Answer> {
         match self {
             Place::Here(..) => Some(Answer::Deny),
@@ -211,7 +212,7 @@ fn text(answer: &Value, name: &str) -> String {
     answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// How a program ends that could not say something: with a mistake, or unheard.
+/// Returns the exit status for a message that could not be sent.
 pub(super) fn exit(error: &anyhow::Error) -> Exit {
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(Failure::Refused { status, .. }), _) if *status == StatusCode::BAD_REQUEST => Exit::Usage,

@@ -1,19 +1,18 @@
-//! The message being typed as rows of a terminal: behind its prompt, broken
-//! where a row is full, and only the rows around the cursor when there are too
-//! many.
+//! The message being typed as rows of a terminal: after its prompt, wrapped where a
+//! row is full, and only the rows around the cursor when there are too many.
 
 use crate::show::block::Size;
 use crate::show::drawing::{Code, Drawing};
 use crate::show::safe::safe;
 use crate::show::words::width;
 
-/// What a further line of a message stands behind.
+/// The prefix of further lines of a message.
 const NEXT_LINE: &str = "… ";
-/// What the rest of a line that was broken stands behind.
+/// The prefix of the rest of a wrapped line.
 const BROKEN: &str = "  ";
-/// A tab, whose width would depend on where it stands.
+/// The replacement of a tab, whose width would depend on its position.
 const TAB: &str = "    ";
-/// Rows that stay free for what stands above.
+/// Rows that stay free for the text above.
 const SPARE: usize = 2;
 
 /// A message laid out.
@@ -27,7 +26,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The text before and behind the cursor in this room.
+    /// Lays out the text before and after the cursor in this room.
     pub(super) fn lay_out(prompt: &str, (before, after): (&str, &str), size: Size) -> Rows {
         let mut rows = vec![prompt.to_owned()];
         fill(&mut rows, before, size.width);
@@ -40,21 +39,21 @@ impl Rows {
         Rows { rows, row: row - hidden, column }
     }
 
-    /// Draws it from the first row on; the cursor stays in its place.
+    /// Draws it from the first row on; the cursor stays at its position.
     pub(super) fn drawing(&self) -> Drawing {
         let text = Drawing::default().code(Code::Cursor).text(self.rows.join("\n"));
         text.code(Code::Up(self.below())).code(Code::Return).code(Code::Right(self.column))
     }
 
-    /// Goes from the cursor to the first row, which may have become several in
-    /// a terminal that is narrower now, and takes everything away.
+    /// Moves from the cursor to the first row, which may have been wrapped in a terminal
+    /// that is narrower now, and clears everything.
     pub(super) fn clear(&self, columns: usize) -> Drawing {
         let above = self.rows.iter().take(self.row);
         let up = above.map(|row| width(row).div_ceil(columns.max(1)).max(1)).sum();
         Drawing::default().code(Code::Return).code(Code::Up(up)).code(Code::ClearBelow)
     }
 
-    /// Goes from the cursor to the row below everything.
+    /// Moves from the cursor to the row below everything.
     pub(super) fn leave(&self) -> Drawing {
         Drawing::default().code(Code::Down(self.below())).text("\n")
     }
@@ -64,7 +63,7 @@ impl Rows {
     }
 }
 
-/// Puts more text behind the last row.
+/// Appends text to the last row.
 fn fill(rows: &mut Vec<String>, text: &str, columns: usize) {
     let text = safe(text).replace('\t', TAB);
     let mut used = rows.last().map_or(0, |row| width(row));

@@ -1,6 +1,6 @@
-//! Where a conversation is shown: the answer on the standard output, styled
-//! and as it comes on a terminal, whole otherwise; everything else on the other
-//! one. What still changes is drawn below and drawn again.
+//! Shows a conversation: the answer on the standard output, styled and as it comes on
+//! a terminal, complete otherwise; everything else on the standard error. Lines that
+//! still change are drawn below and redrawn.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -19,15 +19,15 @@ use crate::show::safe::safe;
 use crate::show::screen::{Look, size};
 use crate::show::words::{cut, width};
 
-/// Lines for the cursor and for what stands above what is drawn.
+/// Rows for the cursor and for the text above the drawn lines.
 const SPARE: usize = 2;
 
-/// How the answer is shown.
+/// The form of the answer.
 #[derive(Clone, Debug)]
 enum Answer {
     /// Line by line, styled.
     Live(Markdown),
-    /// When it is whole, as it is.
+    /// Once it is complete, unchanged.
     Whole,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Screen<'a> {
     output: Output<'a>,
     look: Look,
     answer: Answer,
-    /// What was said of a line, or of a whole text, that is not finished.
+    /// The text of an incomplete line, or of an incomplete answer.
     unfinished: String,
     painter: Painter,
     began: Instant,
@@ -45,7 +45,7 @@ pub(super) struct Screen<'a> {
     pastes: Pastes,
 }
 
-/// Whether the terminal marks what is pasted.
+/// Whether the terminal marks pastes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pastes {
     Marked,
@@ -53,7 +53,7 @@ enum Pastes {
 }
 
 impl<'a> Screen<'a> {
-    /// An empty one.
+    /// Creates an empty screen.
     pub(super) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
         let live = output.out.reader() == Reader::Terminal && look != Look::Frames;
@@ -63,12 +63,12 @@ impl<'a> Screen<'a> {
         Screen { output, look, answer, unfinished, painter, began, typed, pastes }
     }
 
-    /// The time since the conversation began.
+    /// Returns the time since the conversation began.
     pub(super) fn now(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Takes a frame into the story and shows what there is to show.
+    /// Applies a frame to the story and shows the result.
     pub(super) fn hear(&mut self, told: &Received, story: &mut Story) -> io::Result<()> {
         let frame = Frame::parse(told.text())?;
         let shown = story.apply(&frame, self.now());
@@ -106,7 +106,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Shows the lines that are finished; nobody waits for the end of a text.
+    /// Shows the complete lines, without waiting for the end of a text.
     fn whole_lines(&mut self) -> io::Result<()> {
         let Answer::Live(markdown) = &mut self.answer else { return Ok(()) };
         let Some(end) = self.unfinished.rfind('\n') else { return Ok(()) };
@@ -117,7 +117,7 @@ impl<'a> Screen<'a> {
         self.output.out.draw(&styled)
     }
 
-    /// Shows what is left of a text, and begins another one.
+    /// Shows the rest of a text, and begins another one.
     fn rest(&mut self) -> io::Result<()> {
         if !self.unfinished.is_empty() {
             self.unfinished.push('\n');
@@ -129,7 +129,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// The turn is over: what was not told line by line is told now.
+    /// Ends the turn: text that was not shown line by line is shown now.
     pub(super) fn finish(&mut self, story: &Story) -> io::Result<()> {
         self.rest()?;
         self.make_room()?;
@@ -142,7 +142,7 @@ impl<'a> Screen<'a> {
         self.output.out.flush()
     }
 
-    /// Draws what changes: the line being said, and the calls under way.
+    /// Draws the changing part: the current line, and the active calls.
     pub(super) fn draw(&mut self, story: &Story) -> io::Result<()> {
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
@@ -160,18 +160,18 @@ impl<'a> Screen<'a> {
         self.output.err.draw(&picture)
     }
 
-    /// Says something on a line of its own.
+    /// Prints a message on a line of its own.
     pub(super) fn say(&mut self, words: &str) -> io::Result<()> {
         self.make_room()?;
         writeln!(self.output.err, "{words}")
     }
 
-    /// The same, not so important.
+    /// Prints a less important message.
     pub(super) fn whisper(&mut self, words: &str) -> io::Result<()> {
         self.show(super::story::note(Tone::Faint, words))
     }
 
-    /// Asks the terminal to mark what is pasted, until this is dropped.
+    /// Asks the terminal to mark pastes, until this is dropped.
     pub(super) fn mark_pastes(&mut self) -> io::Result<()> {
         if matches!(self.look, Look::Block(_)) {
             self.pastes = Pastes::Marked;
@@ -180,7 +180,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// Shows the message being typed behind a prompt.
+    /// Shows the message being typed after a prompt.
     pub(super) fn prompt(&mut self, prompt: &str, editor: &Editor) -> io::Result<()> {
         let size = size(self.output.err);
         let rows = Rows::lay_out(prompt, (&editor.before(), &editor.after()), size);
@@ -195,13 +195,13 @@ impl<'a> Screen<'a> {
         self.typed.is_some()
     }
 
-    /// Ends the message that is being typed, which stays where it is.
+    /// Ends the message being typed, which stays on the screen.
     pub(super) fn entered(&mut self) -> io::Result<()> {
         let leave = self.typed.take().map_or_else(|| Drawing::of("\n"), |rows| rows.leave());
         self.output.err.draw(&leave)
     }
 
-    /// Takes away what is drawn, so that something else can be written.
+    /// Clears the drawn part, so that something else can be written.
     pub(super) fn make_room(&mut self) -> io::Result<()> {
         if let Some(rows) = self.typed.take() {
             let clear = rows.clear(size(self.output.err).width);
@@ -214,7 +214,7 @@ impl<'a> Screen<'a> {
         self.output.err.draw(&clear)
     }
 
-    /// The columns of what is written here.
+    /// Returns the available columns.
     pub(super) fn columns(&self) -> usize {
         size(self.output.err).width
     }
@@ -222,7 +222,7 @@ impl<'a> Screen<'a> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        // However it ends, the terminal is left as it was found.
+        // The terminal is always restored.
         if matches!(self.look, Look::Block(_)) {
             let leave = match self.pastes {
                 Pastes::Marked => self.painter.leave().code(Code::UnmarkPastes),
@@ -233,12 +233,12 @@ impl Drop for Screen<'_> {
     }
 }
 
-/// Takes away what stands on the line of the cursor.
+/// Clears the cursor's line.
 fn start_of_line() -> Drawing {
     Drawing::default().code(Code::Return).code(Code::ClearLine)
 }
 
-/// A text as lines of this width.
+/// Returns a text as lines of this width.
 fn wrapped(text: &str, columns: usize) -> Vec<Line> {
     let mut lines: Vec<String> = Vec::new();
     for sign in safe(text).chars() {
@@ -251,7 +251,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<Line> {
     lines.into_iter().map(|line| Line(vec![(Tone::Plain, line)])).collect()
 }
 
-/// A line cut to this width.
+/// Returns a line cut to this width.
 fn fitted(line: Line, columns: usize) -> Line {
     let mut room = columns;
     let fit = |(tone, text): (Tone, String)| {

@@ -1,8 +1,8 @@
-//! What a line at the prompt means: something to say, or a command.
+//! Parses a line at the prompt: a message, or a command.
 
 use consort_core::chat::Mode;
 
-/// What `/help` says.
+/// The text of `/help`.
 pub(super) const HELP: &str = "\
 /continue       goes on with an answer that was cut
 /new            a new conversation (also /clear)
@@ -17,64 +17,64 @@ Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and
 Ctrl-C twice leaves. What is pasted is one message, with all its lines; a line
 that ends in \\ goes on in the next.";
 
-/// A line, read.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Nothing was typed.
+    /// The line is empty.
     Nothing,
-    /// Say this.
+    /// Send this message.
     Say(String),
-    /// Go on with the answer that was cut.
+    /// Continue the answer that was cut off.
     Continue,
-    /// Do this.
+    /// Execute this command.
     Do(Command),
-    /// Leave.
+    /// Leave the conversation.
     Exit,
-    /// It means nothing, for this reason.
+    /// The line is invalid, for this reason.
     Wrong(String),
 }
 
-/// What can be asked of the conversation itself.
+/// A command about the conversation itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// What commands are there?
+    /// List the commands.
     Help,
-    /// A new conversation.
+    /// Begin a new conversation.
     New,
-    /// Which conversations are there?
+    /// List the conversations.
     Threads,
-    /// Go on with this one.
+    /// Continue this conversation.
     Thread(String),
-    /// Which models are there?
+    /// List the models.
     Models,
-    /// Ask this one.
+    /// Use this model.
     Model(String),
-    /// Which tools are there?
+    /// List the tools.
     Tools,
-    /// What may be done without asking?
+    /// Show what may be done without approval.
     ShowMode,
-    /// This may be done.
+    /// Set what may be done without approval.
     Mode(Mode),
-    /// Is anything remembered?
+    /// Show whether messages are remembered.
     ShowMemory,
-    /// From now on it is, or is not.
+    /// Set whether messages are remembered.
     Memory(Memory),
-    /// What was used?
+    /// Show the usage.
     Cost,
 }
 
-/// Whether what is said is remembered for other conversations.
+/// Whether messages are remembered for other conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// It is.
+    /// They are remembered.
     On,
-    /// It is not.
+    /// They are not remembered.
     #[default]
     Off,
 }
 
 impl Memory {
-    /// The word for it.
+    /// Returns the word for it.
     pub(super) fn word(self) -> &'static str {
         match self {
             Memory::On => "on",
@@ -83,7 +83,7 @@ impl Memory {
     }
 }
 
-/// What a line means.
+/// Parses a line.
 pub(super) fn read(line: &str) -> Wish {
     let line = line.trim();
     let Some(command) = line.strip_prefix('/') else {

@@ -1,6 +1,6 @@
-//! A turn folded from its frames: what there is to show now, and what came of
-//! it. Frames of a server and of this process are the same, so this is the one
-//! place that understands them.
+//! A turn folded from its frames: the part to show now, and the outcome. Frames of a
+//! server and of this process are the same, so this is the one place that interprets
+//! them.
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use crate::show::words::one_line;
 /// A turn so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Story {
-    /// What the model is saying, until it has said it.
+    /// The current text of the model, until it is complete.
     speech: Option<Speech>,
-    /// What it said last.
+    /// The last complete text.
     said: String,
     /// Calls that are shown while they last.
     pub(crate) calls: Calls,
-    /// Questions for permission that are open.
+    /// Open approvals.
     pub(crate) approvals: Vec<Approval>,
-    /// The last words of the assistant that were stored.
+    /// The last text of the assistant that was stored.
     pub(crate) answer: Option<String>,
-    /// What the turn used.
+    /// The usage of the turn.
     pub(crate) cost: Option<Cost>,
-    /// What it may do without asking.
+    /// The actions that it may do without approval.
     pub(crate) mode: Option<Mode>,
-    /// How it ended.
+    /// The end of the turn.
     pub(crate) end: Option<End>,
 }
 
@@ -50,45 +50,45 @@ pub(crate) struct Approval {
     pub(crate) tool: String,
     /// The exact arguments, over several lines.
     pub(crate) args: String,
-    /// The subtasks it was asked for in, outermost first.
+    /// The subtasks around it, outermost first.
     pub(crate) within: Vec<String>,
 }
 
-/// How a turn ended.
+/// The final state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With an answer.
+    /// It has an answer.
     Done,
-    /// Without one, or with a part of it.
+    /// It has none, or only a part of one.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
 }
 
-/// Something to show.
+/// An update of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// More words of the assistant.
+    /// More text of the assistant.
     Words(String),
-    /// It has said what it wanted to say.
+    /// The text is complete.
     Said(Role),
-    /// What it was saying does not count: it will be said again.
+    /// The text is void: the model is called again.
     Void,
-    /// A line about what happens.
+    /// A line about an event.
     Line(Line),
 }
 
-/// What words of the assistant are.
+/// The role of a text of the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Said before it calls tools.
+    /// A text before tool calls.
     Aside,
-    /// Its answer.
+    /// The answer.
     Answer,
 }
 
 impl Story {
-    /// Takes in the next frame, which came at `now`.
+    /// Applies the next frame, which came at `now`.
     pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) -> Vec<Shown> {
         let root = frame.count("depth").unwrap_or(0) == 0;
         match frame.kind() {
@@ -129,8 +129,8 @@ impl Story {
         }
     }
 
-    /// Words as they come. Whoever was away hears the beginning again, so what
-    /// was heard already is left out.
+    /// Adds text as it comes. A client that reconnects gets the beginning again, so the
+    /// part that was shown already is left out.
     fn spoke(&mut self, frame: &Frame) -> Vec<Shown> {
         let (call, words) = (frame.text("call_id"), frame.text("content"));
         let offset = frame.count("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
@@ -148,7 +148,7 @@ impl Story {
         shown
     }
 
-    /// What was said as a whole, which may be more than was heard.
+    /// Completes a text, which may be longer than the part that was received.
     fn settle(&mut self, whole: &str, role: Role) -> Vec<Shown> {
         let heard = self.speech.take().map(|speech| speech.said).unwrap_or_default();
         whole.clone_into(&mut self.said);
@@ -163,7 +163,7 @@ impl Story {
     }
 
     fn stored(&mut self, frame: &Frame) -> Vec<Shown> {
-        // Why the turn failed was told before: what was heard of it stays.
+        // The reason of the failure was shown before: the received text stays.
         if frame.flag("is_error") {
             let heard = self.speech.take().map(|speech| speech.said).filter(|said| !said.is_empty());
             self.answer = heard;
@@ -191,20 +191,20 @@ impl Story {
             "retry" => "; it is asked again",
             "fallback" => "; another model is asked",
             "shorten" => "; it is asked again with less",
-            // What it said stays, and how the turn ends is told by others.
+            // The text stays, and another frame reports the end of the turn.
             _ => return Vec::new(),
         };
         let line = note(Tone::Odd, &format!("the model failed: {}{then}", frame.text("message")));
         if frame.count("depth") == Some(0) { self.void(line) } else { vec![line] }
     }
 
-    /// A reply that is no answer; the root's cut one is told with its row.
+    /// Handles a reply that is no answer; a cut one of the root is shown with its row.
     fn unanswered(&mut self, frame: &Frame) -> Vec<Shown> {
         let line = match (frame.kind(), frame.text("then"), frame.flag("in_call")) {
             ("answer_empty", "continue", _) => "the model said nothing; it is asked again",
             ("answer_truncated", "continue", true) => "the reply was cut inside a tool call; it is asked for again",
             ("answer_truncated", "continue", false) => "an answer was cut at the output limit; it is continued",
-            // How the turn or the subtask ends is told by others.
+            // Another frame reports the end of the turn or the subtask.
             _ => return Vec::new(),
         };
         vec![note(Tone::Odd, line)]
@@ -252,7 +252,7 @@ fn end(status: &str) -> End {
     }
 }
 
-/// A line of its own.
+/// Returns a line of its own.
 pub(super) fn note(tone: Tone, text: &str) -> Shown {
     Shown::Line(Line(vec![(tone, one_line(text))]))
 }

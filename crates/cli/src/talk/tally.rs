@@ -1,12 +1,12 @@
-//! What turns have used, in words. A model without a price is said to have
-//! none: nothing is not what it costs.
+//! The usage of turns, in words. A model without a price is shown as such, not as free
+//! of charge.
 
 use serde_json::Value;
 
 use crate::show::frame::Frame;
 use crate::show::words::{counted, dollars, grouped};
 
-/// What one turn used.
+/// The usage of one turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     input: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Cost {
     unpriced: Vec<String>,
 }
 
-/// What the turns of a session used.
+/// The usage of the turns of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally(Vec<Cost>);
 
@@ -67,12 +67,12 @@ impl Cost {
 }
 
 impl Tally {
-    /// Counts a turn.
+    /// Adds a turn.
     pub(super) fn add(&mut self, cost: Cost) {
         self.0.push(cost);
     }
 
-    /// The last turn and the session, line by line.
+    /// Returns the last turn and the session, one per line.
     pub(super) fn words(&self) -> String {
         let Some(last) = self.0.last() else { return "nothing was used yet".to_owned() };
         let start = Cost { usd: Some(0.0), ..Cost::default() };

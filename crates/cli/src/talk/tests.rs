@@ -1,4 +1,4 @@
-//! Frames as a server sends them, and everything that is shown of them.
+//! Frames as a server sends them, and the resulting output.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::story::{End, Role, Shown, Story};
 use crate::show::frame::Frame;
 
-/// What is shown, in one text: words in quotes, lines as they are.
+/// Returns the output as one text: words in quotes, lines as they are.
 fn told(story: &mut Story, frames: &[Value]) -> Vec<String> {
     let frame = |frame: &Value| Frame::parse(&frame.to_string()).unwrap();
     let shown = frames.iter().flat_map(|each| story.apply(&frame(each), Duration::ZERO));

@@ -1,5 +1,5 @@
-//! One turn, watched to its end: its frames are shown, its questions are asked
-//! where somebody can answer, and Esc or Ctrl-C stops it.
+//! One turn, watched to its end: its frames are shown, its approvals are asked for
+//! where a person can answer, and Esc or Ctrl-C stops it.
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ use super::story::{Approval, End, Story};
 use crate::client::events::Heard;
 use crate::show::safe::exact_json;
 
-/// How often the picture changes when nothing happens.
+/// The interval between redraws when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
 const CHOICES: &str = "[a]llow  allow for this [c]hat  [d]eny: ";
 
-/// How the watching of a turn ended.
+/// The result of watching a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turned {
     /// The turn is over.
     Ended(End),
-    /// It is over because it was stopped here.
+    /// The turn is over because it was stopped here.
     StoppedHere,
-    /// Somebody would not wait for that.
+    /// The user left before the turn had stopped.
     Left,
-    /// It stopped in the middle, because it could not be stored.
+    /// The turn ended early, because it could not be stored.
     Abandoned,
 }
 
-/// What a turn waits for while it is watched.
+/// An event that watching a turn waits for.
 enum Wake {
     Heard(Option<anyhow::Result<Heard>>),
     Interrupt,
@@ -42,37 +42,37 @@ enum Wake {
     Abandoned,
 }
 
-/// What is said when a turn is stopped.
+/// The message when a turn is stopped.
 pub(super) const STOPPING: &str = "stopping; Ctrl-C leaves at once";
 
 /// Whether the turn was asked to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It was not.
+    /// It was not asked to stop.
     #[default]
     No,
-    /// It is to be.
+    /// It is to be stopped once it has begun.
     Wanted,
-    /// It was.
+    /// It was asked to stop.
     Asked,
-    /// Whoever asked does not wait for it.
+    /// The user left without waiting for the stop.
     Left,
 }
 
-/// What is known only while one turn runs.
+/// The state while one turn runs.
 #[derive(Default)]
 struct Watching {
     story: Story,
     stop: Stop,
-    /// The question that is asked now.
+    /// The question that is currently shown.
     question: Option<Approval>,
-    /// Questions that were answered, or that nobody can answer here.
+    /// Questions that were answered, or that cannot be answered here.
     settled: Vec<String>,
     line: Editor,
 }
 
 impl Talk<'_> {
-    /// Watches a turn of a thread; one that is to stop already is stopped first.
+    /// Watches a turn of a thread; one that is to be stopped already is stopped first.
     pub(super) async fn watch(&mut self, thread: &str, begun: Begun, stop: Stop) -> anyhow::Result<Turned> {
         let Begun { turn, mut hearing } = begun;
         let mut watching = Watching { stop, ..Watching::default() };
@@ -97,7 +97,7 @@ impl Talk<'_> {
                 Wake::Interrupt => self.stop(thread, &mut watching).await?,
                 Wake::Key(key) => self.pressed(key, thread, &mut watching).await?,
                 Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.story)?,
-                // What happened meanwhile may have been told in its place.
+                // An event meanwhile may have been printed in place of the prompt.
                 Wake::Tick if !self.screen.is_prompting() => self.screen.prompt(CHOICES, &watching.line)?,
                 Wake::Tick => {}
                 Wake::Abandoned => return Ok(Turned::Abandoned),
@@ -145,7 +145,7 @@ impl Talk<'_> {
         tokio::select! {
             stopped = self.place.stop(thread) => match stopped {
                 Ok(()) => watching.stop = Stop::Asked,
-                // Whether the server is gone for good is for the hearing to find out.
+                // The stream of frames finds out whether the server is gone for good.
                 Err(error) => {
                     self.screen.say(&format!("cannot stop it: {error:#}"))?;
                     watching.stop = Stop::No;
@@ -156,7 +156,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Asks the next question, or takes away one that answered itself.
+    /// Shows the next question, or removes one that was answered elsewhere.
     async fn ask(&mut self, watching: &mut Watching) -> anyhow::Result<()> {
         let open = |approval: &Approval| watching.story.approvals.contains(approval);
         if watching.question.as_ref().is_some_and(|question| !open(question)) {
@@ -172,14 +172,14 @@ impl Talk<'_> {
             watching.settled.push(approval.id.clone());
             return self.unasked(&approval).await;
         };
-        // What was typed before was not meant as an answer.
+        // Keys typed before were not meant as an answer.
         keyboard.forget();
         watching.line.clear();
         watching.question = Some(approval);
         Ok(self.screen.prompt(CHOICES, &watching.line)?)
     }
 
-    /// A question that nobody here can be asked.
+    /// Handles a question that no person here can answer.
     async fn unasked(&mut self, approval: &Approval) -> anyhow::Result<()> {
         let Some(answer) = self.place.absent() else {
             let hint = format!("nobody can be asked here: POST /api/approvals/{} answers it", approval.id);
@@ -189,7 +189,7 @@ impl Talk<'_> {
         self.place.approve(&approval.id, answer).await
     }
 
-    /// A key for the question that is open, or the one that stops the turn.
+    /// Handles a key for the open question, or the one that stops the turn.
     async fn pressed(&mut self, key: Option<Key>, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         let Some(key) = key.filter(|key| *key != Key::Escape) else { return self.stop(thread, watching).await };
         match watching.line.press(key) {
@@ -221,14 +221,14 @@ impl Talk<'_> {
     }
 }
 
-/// What a person is shown before they decide: the call exactly as it will be made.
+/// Returns the text before a decision: the call exactly as it will be made.
 fn opening(approval: &Approval) -> String {
     let within: String = approval.within.iter().map(|subtask| format!("{subtask}: ")).collect();
     let args: Vec<String> = exact_json(&approval.args).lines().map(|line| format!("  {line}")).collect();
     format!("{within}call {} with these arguments?\n{}", approval.tool, args.join("\n"))
 }
 
-/// What a line says to a question.
+/// Parses a line as the answer to a question.
 fn answer(line: &str) -> Option<Answer> {
     match line.trim().to_lowercase().as_str() {
         "a" | "allow" | "y" | "yes" => Some(Answer::Allow),
@@ -238,7 +238,7 @@ fn answer(line: &str) -> Option<Answer> {
     }
 }
 
-/// The next key, where there is a keyboard.
+/// Returns the next key, where there is a keyboard.
 pub(super) async fn key(keyboard: &mut Option<Keyboard>) -> Option<Key> {
     match keyboard {
         Some(keyboard) => keyboard.key().await,
@@ -246,7 +246,7 @@ pub(super) async fn key(keyboard: &mut Option<Keyboard>) -> Option<Key> {
     }
 }
 
-/// The next key for a question, or else the Esc that stops the turn.
+/// Returns the next key for a question, or else the Esc that stops the turn.
 async fn attend(keyboard: &mut Option<Keyboard>, question: Option<&Approval>) -> Option<Key> {
     match (keyboard, question) {
         (Some(keyboard), Some(_)) => keyboard.key().await,

@@ -1,5 +1,5 @@
-//! What is said when the watching is over, and the status it ends with. Says
-//! that something is kept only where that is so.
+//! The last messages when watching is over, and the exit status. A run is called
+//! stored only where it is.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use crate::show::screen::Look;
 use crate::show::view::{RunResult, Status, View};
 use crate::show::words::counted;
 
-/// The last words about a run.
+/// The last messages about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// What goes to the standard output.
+    /// The text for the standard output.
     pub(crate) answer: Option<String>,
-    /// What goes to the other one.
+    /// The text for the standard error.
     pub(crate) words: Option<String>,
-    /// What the shell is told.
+    /// The exit status.
     pub(crate) exit: Exit,
 }
 
-/// Where a run is kept.
+/// The storage of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// Nowhere: it is forgotten with the process.
+    /// In memory: lost with the process.
     Nowhere,
     /// In this folder.
     Folder(PathBuf),
@@ -34,7 +34,7 @@ pub(crate) enum Kept {
 }
 
 impl Ending {
-    /// Says it, in the way the run was shown.
+    /// Prints it, in the form in which the run was shown.
     pub(crate) fn tell(&self, look: Look, output: Output<'_>) -> io::Result<()> {
         if let Some(words) = &self.words {
             writeln!(output.err, "{words}")?;
@@ -48,7 +48,7 @@ impl Ending {
     }
 }
 
-/// How it ended, for the run of this id.
+/// Returns the ending of the run of this id.
 pub(crate) fn ending(watched: Watched, view: &View, kept: &Kept, run: &str) -> Ending {
     let words = |exit, words: String| Ending { answer: None, words: Some(words), exit };
     match (watched, &view.result) {
@@ -66,7 +66,7 @@ pub(crate) fn ending(watched: Watched, view: &View, kept: &Kept, run: &str) -> E
     }
 }
 
-/// Which reviews stay open, and how to decide them.
+/// Describes the reviews that stay open, and the way to decide them.
 fn undecided(view: &View, kept: &Kept, run: &str) -> String {
     let ids: Vec<&str> = view.reviews.iter().map(|review| review.id.as_str()).collect();
     let stays = match ids.len() {
@@ -101,13 +101,13 @@ fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
     Ending { answer, words, exit }
 }
 
-/// Says which outputs were cut and taken all the same.
+/// Describes the outputs that were cut off and accepted anyway.
 fn cut(view: &View) -> Option<String> {
     let names = view.truncated.join(", ");
     (!names.is_empty()).then(|| format!("Cut at the output limit: {names}."))
 }
 
-/// What failed tasks had said of answers that were never complete.
+/// Returns the partial answers of failed tasks.
 fn partial(view: &View) -> String {
     let paragraph = |(name, said): &(String, String)| format!("\n── {name}, as far as it came ──\n{}", said.trim_end());
     view.partial.iter().map(paragraph).collect()

@@ -1,5 +1,5 @@
-//! Where a run that is watched takes place: in this process, or on a server.
-//! Both are heard and steered alike.
+//! The host of a run that is watched: this process, or a server. Both are followed and
+//! steered alike.
 
 use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Decision};
@@ -12,29 +12,29 @@ use crate::client::events::{Heard, Hearing};
 use crate::client::{Call, Client, Failure};
 use crate::show::view::Review;
 
-/// Who acts here, as the run's events name them.
+/// The name of the local user in the run's events.
 const LOCAL: &str = "local";
 
-/// A run and where it takes place.
+/// A run and its host.
 #[derive(Clone, Copy)]
 pub(crate) enum Host<'a> {
-    /// In this process; with an address, others can steer it there.
+    /// This process; with an address, others can steer it there.
     Here(&'a Engine, &'a str, Option<&'a str>),
-    /// On a server.
+    /// A server.
     There(&'a Client, &'a str),
 }
 
-/// What came of a decision.
+/// The result of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decided {
-    /// It holds.
+    /// It was accepted.
     Yes,
-    /// It does not, for this reason; the review is still open.
+    /// It was refused, for this reason; the review is still open.
     No(String),
 }
 
 impl Host<'_> {
-    /// Everything that happens in the run, from its beginning.
+    /// Returns all frames of the run, from its beginning.
     pub(super) async fn hear(self) -> anyhow::Result<Hearing<anyhow::Error>> {
         Ok(match self {
             Host::Here(engine, run, _) => {
@@ -44,7 +44,7 @@ impl Host<'_> {
         })
     }
 
-    /// Asks the run to stop at once; one that is over already has.
+    /// Asks the run to stop at once, if it is not over.
     pub(super) async fn cancel(self) -> anyhow::Result<()> {
         match self {
             Host::Here(engine, run, _) => match engine.command(run, cancel_now()).await {
@@ -83,13 +83,14 @@ impl Host<'_> {
             }
             Host::There(client, _) => match client.send(&Call::post(&["reviews", id], spoken(&decision))).await {
                 Ok(_) => Ok(Decided::Yes),
-                // Whether the server is gone for good is for the hearing to find out.
+                // The stream of frames finds out whether the server is gone for good.
                 Err(failure) => Ok(Decided::No(failure.to_string())),
             },
         }
     }
 
-    /// Why nothing can be stored just now, as far as that is known here.
+    /// Returns the reason why events cannot be stored at the moment, as far as it is known
+    /// here.
     pub(super) fn stalled(self) -> Option<String> {
         match self {
             Host::Here(engine, run, _) => engine.stalled(run),
@@ -97,8 +98,7 @@ impl Host<'_> {
         }
     }
 
-    /// Returns when nobody here works on the run any more; on a server that is
-    /// the server's business.
+    /// Returns when no task here works on the run any more; on a server it never returns.
     pub(super) async fn let_go(self) {
         match self {
             Host::Here(engine, run, _) => engine.finished(run).await,
@@ -106,7 +106,7 @@ impl Host<'_> {
         }
     }
 
-    /// Whether the run has an end.
+    /// Whether the run has ended.
     pub(super) async fn has_ended(self) -> anyhow::Result<bool> {
         match self {
             Host::Here(engine, run, _) => Ok(engine.run(run).await?.end().is_some()),
@@ -114,13 +114,13 @@ impl Host<'_> {
         }
     }
 
-    /// Whether the run can only go on when a review is decided, and nobody but
-    /// the person in front of this process could do that.
+    /// Whether the run waits only for reviews, and only the person in front of this
+    /// process could decide them.
     pub(super) fn needs_person(self) -> bool {
         matches!(self, Host::Here(engine, run, None) if engine.is_parked(run))
     }
 
-    /// A sentence on what becomes of a review that nobody here decides.
+    /// Returns a hint about a review that is not decided here.
     pub(super) fn review_hint(self, review: &Review) -> String {
         let id = &review.id;
         match (self, review.due) {
@@ -142,7 +142,7 @@ fn cancel_now() -> Command {
     Command::Cancel { mode: CancelMode::Now, by: LOCAL.to_owned() }
 }
 
-/// A decision as it is sent.
+/// Returns a decision as it is sent.
 fn spoken(decision: &Decision) -> Value {
     match decision {
         Decision::Continue => json!({ "decision": "APPROVE" }),

@@ -1,7 +1,7 @@
-//! Watches a run to its end, in this process or on a server (`host`): shows
-//! its frames, asks the person in front of it for reviews, and stops it when
-//! they press Ctrl-C. `ending` says what came of it, `remote` is all of this
-//! for a run on a server.
+//! Watches a run to its end, in this process or on a server (`host`): shows its
+//! frames, asks the person in front of it for reviews, and stops it when they press
+//! Ctrl-C. `ending` reports the outcome, `remote` is all of this for a run on a
+//! server.
 
 pub(crate) mod ending;
 mod host;
@@ -25,25 +25,25 @@ use crate::client::events::Heard;
 use crate::show::screen::Screen;
 use crate::terminal::Person;
 
-/// How often the picture changes when nothing happens.
+/// The interval between redraws when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How the watching ended.
+/// The result of watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watched {
     /// The run is over.
     ToTheEnd,
-    /// The run is over, and Ctrl-C had asked for it.
+    /// The run is over, because Ctrl-C stopped it.
     AsAsked,
-    /// Somebody would not wait for that.
+    /// The user left before the run had stopped.
     Left,
-    /// The run waits for a review that nobody here decides.
+    /// The run waits for a review that no one here decides.
     Undecided,
-    /// The run stopped in the middle, because it could not be stored.
+    /// The run ended early, because it could not be stored.
     Stopped,
 }
 
-/// What Ctrl-C does.
+/// The effect of Ctrl-C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CtrlC {
     /// Stops the run; again, leaves at once.
@@ -64,9 +64,9 @@ pub(crate) struct Watch<'a, 'b> {
     question: Option<Question>,
     /// The review decided last, until its frame has come.
     decided: Option<String>,
-    /// Why nothing can be stored just now.
+    /// The reason why events cannot be stored at the moment.
     stalled: Option<String>,
-    /// What was said about reviews that nobody can decide here.
+    /// The hints that were printed about reviews that cannot be decided here.
     hints: Vec<String>,
 }
 
@@ -82,26 +82,26 @@ enum Wake {
     Interrupt,
     Line(Option<String>),
     Tick,
-    /// Nobody works on the run any more.
+    /// No task works on the run any more.
     Over,
 }
 
-/// Each Ctrl-C, from now on.
+/// A stream of Ctrl-C presses, from now on.
 pub(crate) type Interrupts = BoxStream<'static, ()>;
 
-/// Begins to listen for Ctrl-C, which then no longer ends the process. It is
-/// listened to all the time: one pressed while another is dealt with counts.
+/// Starts to listen for Ctrl-C, which then no longer ends the process. It listens all
+/// the time: one pressed while another is handled counts.
 pub(crate) fn interrupts() -> Interrupts {
     let press = |mut pressed: Signal| async move { pressed.recv().await.map(|()| ((), pressed)) };
     match signal(SignalKind::interrupt()) {
         Ok(pressed) => stream::unfold(pressed, press).boxed(),
-        // Nothing is caught then, so it ends the process as usual.
+        // The signal is not caught then, so it ends the process as usual.
         Err(_) => stream::pending().boxed(),
     }
 }
 
 impl<'a, 'b> Watch<'a, 'b> {
-    /// Of this run.
+    /// Creates a watch of this run.
     pub(crate) fn new(
         host: Host<'a>,
         screen: &'a mut Screen<'b>,
@@ -113,7 +113,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         Watch { host, screen, person, interrupts, ctrl_c, stopping, keyboard, question, decided, stalled, hints }
     }
 
-    /// Watches to the end.
+    /// Watches the run to its end.
     pub(crate) async fn follow(mut self) -> anyhow::Result<Watched> {
         let mut hearing = self.host.hear().await?;
         let mut tick = interval(TICK);
@@ -152,8 +152,8 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    /// Whether waiting here is in vain: nobody can be asked, and no open review
-    /// has an end of its own.
+    /// Whether waiting here is useless: no person can be asked, and no open review has a
+    /// time limit.
     fn is_undecided(&self) -> bool {
         let reviews = &self.screen.view().reviews;
         let endless = !reviews.is_empty() && reviews.iter().all(|review| review.due.is_none());
@@ -190,7 +190,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.screen.draw()
     }
 
-    /// Asks the run to stop at once; whoever asks again does not wait for that.
+    /// Asks the run to stop at once; a second request leaves without waiting.
     async fn stop(&mut self) -> anyhow::Result<Option<Watched>> {
         if self.stopping == Stopping::Yes || self.ctrl_c == CtrlC::Leaves {
             return Ok(Some(Watched::Left));
@@ -207,7 +207,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    /// Opens the next question, or takes away one that answered itself.
+    /// Shows the next question, or removes one that was answered elsewhere.
     fn ask(&mut self) -> io::Result<()> {
         let reviews = &self.screen.view().reviews;
         let open = |id: &str| reviews.iter().any(|review| review.id == id);
@@ -222,7 +222,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         if self.person.is_none() {
             return match self.host {
                 Host::Here(..) => self.hint(),
-                // It may be telling of reviews that were decided long ago.
+                // The server may still be replaying reviews that were decided long ago.
                 Host::There(..) => Ok(()),
             };
         }
@@ -235,7 +235,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.screen.ask(&opening)
     }
 
-    /// Says once what can be done about a review that nobody here can decide.
+    /// Prints once what can be done about a review that cannot be decided here.
     fn hint(&mut self) -> io::Result<()> {
         let hints = self.screen.view().reviews.iter().map(|review| self.host.review_hint(review));
         let Some(hint) = hints.into_iter().find(|hint| !self.hints.contains(hint)) else { return Ok(()) };
@@ -244,11 +244,11 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(())
     }
 
-    /// What follows from a line that was typed.
+    /// Handles a line that was typed.
     async fn typed(&mut self, line: Option<String>) -> anyhow::Result<()> {
         let Some(question) = &mut self.question else { return Ok(()) };
         let Some(line) = line else {
-            // Whoever leaves decides nothing: the review stays open.
+            // A user who leaves decides nothing: the review stays open.
             (self.question, self.person) = (None, None);
             self.screen.ask("\n")?;
             return Ok(self.screen.answered()?);
@@ -286,7 +286,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    /// Says why an answer does not count, and asks again.
+    /// Prints the reason why an answer is refused, and asks again.
     fn refused(&mut self, why: &str) -> anyhow::Result<()> {
         let Some(question) = &mut self.question else { return Ok(()) };
         question.again();

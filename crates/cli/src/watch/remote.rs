@@ -1,4 +1,4 @@
-//! A run on a server watched from here, whoever started it.
+//! A run on a server, watched from here.
 
 use super::ending::{Kept, ending};
 use super::{CtrlC, Host, Interrupts, Watch};
@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::show::screen::Screen;
 use crate::terminal::Terminal;
 
-/// Watches it to its end and says what came of it.
+/// Watches it to its end and reports the outcome.
 pub(crate) async fn watch_there(
     (client, run): (&Client, &str),
     terminal: &Terminal,

@@ -1,6 +1,5 @@
-//! Reviews in the terminal: what a person is shown and asked, and what each
-//! line they type means. Reading the keyboard and editing are the only parts
-//! that touch the world.
+//! Reviews in the terminal: the questions to a person, and the meaning of each line
+//! they type. Only reading the keyboard and editing have side effects.
 
 use std::fs::File;
 use std::io::{self, BufRead, Write};
@@ -15,10 +14,10 @@ use tokio::task::JoinHandle;
 use crate::show::view::{About, Review};
 use crate::show::words::until;
 
-/// What ends a text that is typed line by line.
+/// The line that ends a text typed line by line.
 const END: &str = ".";
 
-/// A question that is open.
+/// An open question.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     /// The review's public id.
@@ -27,35 +26,35 @@ pub(super) struct Question {
     step: Step,
 }
 
-/// How far the conversation about it has come.
+/// The step of the dialogue about it.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
-    /// What to do? Or, when an agent asks: what is the answer?
+    /// Choose a decision; or, when an agent asks, type the answer.
     Choose,
-    /// What should be better?
+    /// Explain what should be better.
     Explain,
-    /// A new text, so far.
+    /// Type a new text; the lines so far.
     Type(Vec<String>),
 }
 
-/// What follows from a line.
+/// The effect of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Heard {
     /// This is to be asked next.
     Ask(&'static str),
-    /// It is decided.
+    /// The review is decided.
     Decided(Decision),
     /// The text is to be edited.
     Edit(String),
 }
 
 impl Question {
-    /// About a review.
+    /// Creates a question about a review.
     pub(super) fn new(review: &Review) -> Question {
         Question { review: review.id.clone(), about: review.about.clone(), step: Step::Choose }
     }
 
-    /// Everything that is shown first.
+    /// Returns the text that is shown first.
     pub(super) fn opening(&self, review: &Review, now: Duration) -> String {
         let due = match review.due {
             Some(due) => format!("; in {} {}", until(due.saturating_sub(now)), review.then),
@@ -76,7 +75,7 @@ impl Question {
         }
     }
 
-    /// The line that is answered.
+    /// Returns the line with the choices.
     pub(super) fn choices(&self) -> &'static str {
         match &self.about {
             About::Beginning => "[a]pprove  [r]eject  [x] exit early: ",
@@ -97,7 +96,7 @@ impl Question {
         "Type the new text; a line with a single . ends it.\n"
     }
 
-    /// What a line means.
+    /// Handles a line.
     pub(super) fn hear(&mut self, line: &str) -> Heard {
         let line = line.trim_end_matches(['\r', '\n']);
         match &mut self.step {
@@ -131,23 +130,23 @@ impl Question {
     }
 }
 
-/// What a person answers an agent: a text of their own, or one of the options.
+/// Reads the answer to an agent: a text of the person's own, or one of the options.
 fn answer(word: &str, options: &[String]) -> Option<Decision> {
     let chosen = word.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
     let text = chosen.map_or(word, String::as_str);
     (!text.is_empty()).then(|| Decision::Edit { output: text.into() })
 }
 
-/// The keyboard, read line by line and only when somebody was asked: whatever
-/// else uses the terminal meanwhile must get what is typed.
+/// The keyboard, read line by line and only while a question is open: other programs
+/// that use the terminal meanwhile must get the keys.
 #[derive(Default)]
 pub(super) struct Keyboard {
-    /// A line being waited for. A question that went away leaves it to the next.
+    /// The pending read of a line. If its question goes away, the next one gets the line.
     waiting: Option<JoinHandle<io::Result<String>>>,
 }
 
 impl Keyboard {
-    /// The next line, or `None` when there will be none. Dropping this loses nothing.
+    /// Returns the next line, or `None` when there will be none. Cancel safe.
     pub(super) async fn line(&mut self) -> Option<String> {
         let waiting = self.waiting.get_or_insert_with(|| tokio::task::spawn_blocking(read_line));
         let line = waiting.await;
@@ -162,8 +161,8 @@ fn read_line() -> io::Result<String> {
     Ok(line)
 }
 
-/// Lets a person change a text in a program of theirs, which has the terminal
-/// to itself wherever our own outputs go.
+/// Lets a person change a text in their editor, which gets the terminal even if our
+/// own outputs are redirected.
 pub(super) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
     let mut file = tempfile::Builder::new().prefix("consort-review-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -174,15 +173,14 @@ pub(super) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
     let status = command.args(words).arg(file.path()).status();
     let status = status.with_context(|| format!("{editor} cannot be started"))?;
     anyhow::ensure!(status.success(), "{editor} ended with {status}");
-    // Editors may put another file in its place.
+    // Editors may replace the file.
     let edited = std::fs::read_to_string(file.path())?;
-    // Leaving an editor without a change is how people say that they did not mean it.
+    // Leaving an editor without a change means that the person changed their mind.
     anyhow::ensure!(edited.trim_end() != text.trim_end(), "nothing was changed");
     Ok(edited)
 }
 
-/// The terminal of the person who is asked; for a process that has none of its
-/// own, what they type on.
+/// Returns the terminal of the person; for a process without one, its standard input.
 fn terminal() -> io::Result<OwnedFd> {
     let own = File::options().read(true).write(true).open("/dev/tty");
     own.map(OwnedFd::from).or_else(|_| io::stdin().as_fd().try_clone_to_owned())

@@ -1,10 +1,9 @@
-//! Which addresses are public. Everything that is not is refused, with the
-//! word for it; an IPv6 address that only carries an IPv4 one is judged by
-//! what it carries.
+//! Decides which addresses are public. All others are refused, with the name of their
+//! kind; an IPv6 address that only embeds an IPv4 one is judged by the embedded address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 networks that are not public: network, length of its prefix, word.
+/// IPv4 networks that are not public: network, length of its prefix, name of its kind.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 32, "an unspecified address"),
     (Ipv4Addr::new(0, 0, 0, 0), 8, "an address of this network"),
@@ -28,8 +27,7 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
 ];
 
-/// IPv6 networks with a word of their own; what is in none of them must be
-/// global unicast.
+/// IPv6 networks with a name of their own; an address in none of them must be global unicast.
 const V6: &[(u128, u32, &str)] = &[
     (0, 128, "an unspecified address"),
     (1, 128, "a loopback address"),
@@ -60,7 +58,7 @@ const TEREDO: (u128, u32) = (0x2001 << 112, 32);
 /// The upper half of an interface that carries an IPv4 address in its lower.
 const ISATAP: [u32; 2] = [0x0000_5efe, 0x0200_5efe];
 
-/// What an address is that is not public; `None` for a public one.
+/// Returns the kind of an address that is not public; `None` for a public one.
 pub(super) fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => v4(address),
@@ -85,7 +83,7 @@ fn v6(address: Ipv6Addr) -> Option<&'static str> {
     })
 }
 
-/// The IPv4 addresses an IPv6 address carries.
+/// Returns the IPv4 addresses that an IPv6 address embeds.
 fn carried(bits: u128) -> [Option<Ipv4Addr>; 2] {
     let at = |shift: u32| Some(Ipv4Addr::from(lower(bits >> shift)));
     let interface = lower(bits >> 32);

@@ -1,5 +1,5 @@
-//! The corpus of addresses that must not be fetched, and real sockets on this
-//! machine behind names that change their mind and pages that redirect.
+//! Tests a corpus of addresses that must not be fetched, and real sockets on
+//! this machine behind names whose addresses change and pages that redirect.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,8 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Names with the addresses of each lookup; the last ones hold. Every other
-/// name leads to 10.0.0.7.
+/// Names with the addresses of each lookup; the last ones stay. Every other name resolves to 10.0.0.7.
 #[derive(Default)]
 struct Script(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
 
@@ -49,7 +48,7 @@ impl Drop for Site {
 }
 
 impl Site {
-    /// A site whose `/` says hello and whose other pages redirect there, or elsewhere.
+    /// Returns a site whose `/` says hello and whose other pages redirect there, or elsewhere.
     async fn new(redirects: &'static [(&'static str, &'static str)]) -> Site {
         let mut router = Router::new().route("/", get(|| async { "hello" }));
         for (from, to) in redirects {
@@ -67,7 +66,7 @@ fn outbound(reach: Reach, names: Script) -> Outbound {
     Outbound::new(OutboundOptions { reach, ..OutboundOptions::default() }, Arc::new(names)).unwrap()
 }
 
-/// Public addresses, and the one the test's site listens on.
+/// Returns public addresses, and the one the test's site listens on.
 fn near() -> Reach {
     Reach::PublicAnd(vec!["127.0.0.1".parse().unwrap()])
 }
@@ -103,7 +102,7 @@ async fn private_addresses_are_fetched_only_when_they_are_allowed() {
 #[tokio::test]
 async fn a_name_is_looked_up_once_and_the_connection_goes_where_it_was_checked() {
     let site = Site::new(&[]).await;
-    // Had anybody looked a second time, the connection would have gone to a closed port.
+    // With a second lookup, the connection would have gone to a closed port.
     let names = Script::default().leads("site.example", &[&["127.0.0.1"], &["127.0.0.9"]]);
     let outbound = outbound(near(), names);
     let url = format!("http://site.example:{}/", site.port);

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::{Order, Page, Query, Row};
 
-/// The rows that match, and how many there are of them.
+/// Returns the rows that match, and their total number.
 pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
     let (filter, mut values) = filter(query);
     let mut total = db.prepare_cached(&format!("SELECT count(*) FROM streams WHERE {filter}"))?;
@@ -24,7 +24,7 @@ pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
     Ok(Page { rows, total })
 }
 
-/// The conditions, and the values for the places they leave open.
+/// Returns the conditions, and the values of their parameters.
 fn filter(query: &Query) -> (String, Vec<Value>) {
     let (mut conditions, mut values) = (vec!["TRUE"], Vec::new());
     let mut add = |condition, given: &[&String]| {
@@ -57,8 +57,7 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// One row as far as it can be read: whatever is damaged in it must not take
-/// the others of the list with it.
+/// Returns one row as far as it can be read: damage in it must not affect the other rows of the list.
 fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>, Row)> {
     let row = Row {
         kind: text(found, 2)?.into(),
@@ -76,7 +75,7 @@ fn tags(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<String, Strin
     tags.query_map([stream], |tag| Ok((text(tag, 0)?, text(tag, 1)?)))?.collect()
 }
 
-/// A text, with marks in place of bytes that are none.
+/// Returns a text, with replacement characters for bytes that are not UTF-8.
 fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(match found.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -84,7 +83,7 @@ fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
     })
 }
 
-/// A moment; what cannot be one is the first.
+/// Returns a time; a negative one becomes 0.
 fn number(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     Ok(match found.get_ref(column)? {
         ValueRef::Integer(number) => Some(u64::try_from(number).unwrap_or_default()),

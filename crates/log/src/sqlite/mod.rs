@@ -1,7 +1,6 @@
-//! A log in one SQLite file. One thread writes: it takes every append that is
-//! waiting, commits them together and acknowledges each after the fsync, so
-//! the cost of a commit is shared by all runs that are busy at the time.
-//! Readers have connections of their own and never wait for the writer.
+//! A log in one SQLite file. One thread writes: it takes every append that is waiting, commits them
+//! together and acknowledges each after the fsync, so the cost of a commit is shared by all runs
+//! that are busy at the time. Readers have their own connections and never wait for the writer.
 
 mod list;
 mod put;
@@ -29,14 +28,14 @@ use self::seal::Sealed;
 use self::writer::{Job, Work, Writer};
 use super::{Append, Error, Log, Page, Query, Record, Seq};
 
-/// Jobs waiting for the writer; past this, runs wait for the disk.
+/// The maximum number of jobs waiting for the writer; past this, runs wait for the disk.
 const QUEUE_MAX: usize = 1024;
 
-/// How a file is opened.
+/// The options of opening a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// How large the file may grow; appends past it are `Full`. Absent: as
-    /// large as the disk allows.
+    /// The maximum size of the file in bytes; appends past
+    /// it are `Full`. Absent: as large as the disk allows.
     pub max_bytes: Option<u64>,
 }
 
@@ -46,11 +45,11 @@ pub struct SqliteLog {
     jobs: Option<mpsc::Sender<Job>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
-    /// Erasing shares it and a backup has it alone: erased bytes leave the
-    /// file only when nobody still reads an old state of it.
+    /// Shared while erasing and exclusive during a backup: erased bytes
+    /// leave the file only when no reader still uses an old state of it.
     copying: Arc<RwLock<()>>,
     commits: watch::Receiver<u64>,
-    /// Held as long as the log is open; the system releases it even on death.
+    /// Held as long as the log is open; the system releases it even when the process dies.
     _lock: File,
 }
 
@@ -60,7 +59,7 @@ impl SqliteLog {
         SqliteLog::open_with(path, Options::default())
     }
 
-    /// The same, with options.
+    /// Opens or creates the file with options.
     pub fn open_with(path: &Path, options: Options) -> Result<SqliteLog, Error> {
         let lock = lock(path)?;
         let db = schema::open(path, options)?;
@@ -75,7 +74,7 @@ impl SqliteLog {
     }
 
     /// Writes a consistent copy to `to`, which must not exist yet, while runs
-    /// go on. It is a log like any other and holds nothing that was erased.
+    /// go on. It is a log like any other and contains nothing that was erased.
     pub async fn backup(&self, to: &Path) -> Result<(), Error> {
         let alone = self.copying.clone().write_owned().await;
         let (from, to) = (self.path.clone(), to.to_owned());
@@ -86,8 +85,8 @@ impl SqliteLog {
         tokio::task::spawn_blocking(copy).await.map_err(unavailable)?
     }
 
-    /// The same from another process than the one that owns the file. An erase
-    /// that falls into it has to be repeated, and says so.
+    /// Copies the file from another process than the one that owns it. An erase
+    /// during the copy fails with an error that says it has to be repeated.
     pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
         readers::copy(from, to)
     }
@@ -103,7 +102,7 @@ impl SqliteLog {
 
 impl Log for SqliteLog {
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {
-        // Sealed here rather than by the writer, whose time everybody shares.
+        // Sealed here rather than by the writer, whose time all runs share.
         Box::pin(async move { self.ask(Work::Append(Sealed::new(append))).await })
     }
 
@@ -130,7 +129,7 @@ impl Log for SqliteLog {
 
 impl Drop for SqliteLog {
     fn drop(&mut self) {
-        // The writer's connection is the last to close, which tidies the file.
+        // The writer's connection is the last to close, which cleans up the file.
         self.readers.close();
         self.jobs.take();
         if let Some(writer) = self.writer.take() {
@@ -152,9 +151,9 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// What a failure of SQLite's means to whoever asked.
+/// Returns the error for a failure of SQLite, by what the caller can do about it.
 fn failure(error: rusqlite::Error) -> Error {
-    // A quota that is used up comes as a failed write.
+    // An exhausted quota appears as a failed write.
     let no_room = error.sqlite_error().is_some_and(|sqlite| {
         sqlite.code == ErrorCode::DiskFull || [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&sqlite.extended_code)
     });

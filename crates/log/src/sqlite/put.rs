@@ -9,17 +9,16 @@ use super::seal::{HASH_BYTES, Sealed, VERSION};
 use super::{Append, Error, Seq};
 use crate::Row;
 
-/// What the file knows of a stream before an append.
+/// The state of a stream in the file before an append.
 struct Known {
     id: i64,
     length: Seq,
     epoch: u64,
-    /// True when the append leaves what lists are sorted by as it is.
+    /// True when the append does not change the columns that lists are sorted by.
     same_place: bool,
 }
 
-/// Writes one append. A refusal comes before anything of it is written, so
-/// the rest of the transaction stands.
+/// Writes one append. A refusal comes before any of it is written, so the rest of the transaction stands.
 pub(super) fn append(tx: &Transaction<'_>, sealed: &Sealed) -> rusqlite::Result<Result<(), Error>> {
     let append = &sealed.append;
     let known = find(tx, append)?;
@@ -37,7 +36,7 @@ pub(super) fn append(tx: &Transaction<'_>, sealed: &Sealed) -> rusqlite::Result<
     Ok(Ok(()))
 }
 
-/// Removes a stream; one that is not there is already removed.
+/// Removes a stream; an unknown one counts as removed.
 pub(super) fn erase(tx: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     let mut id = tx.prepare_cached("SELECT id FROM streams WHERE name = ?")?;
     let Some(id) = id.query_row([name], |row| row.get::<_, i64>(0)).optional()? else { return Ok(()) };
@@ -90,7 +89,7 @@ fn update(tx: &Transaction<'_>, known: &Known, append: &Append) -> rusqlite::Res
     let values = params![length_after(append), append.epoch, row.status, row.body, known.id];
     tx.prepare_cached(sql)?.execute(values)?;
     if !known.same_place {
-        // Apart, because setting an indexed column rewrites its indexes.
+        // A separate statement, because setting an indexed column rewrites its indexes.
         let sql = "UPDATE streams SET kind = ?, started_at = ?, ended_at = ? WHERE id = ?";
         let values = params![row.kind, row.started_at, row.ended_at, known.id];
         tx.prepare_cached(sql)?.execute(values)?;

@@ -1,6 +1,5 @@
-//! Reading a stream back. Nothing is believed: a record that is missing, is
-//! not what was written or cannot be understood is damaged, and so is one
-//! whose attachments are.
+//! Reads a stream back. Nothing is trusted: a record that is missing, differs from what
+//! was written or cannot be parsed is damaged, and so is one whose attachments are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use super::seal::{HASH_BYTES, VERSION, checksum, hash};
 use super::{Error, Record, Seq, failure};
 
-/// At most `max` records of the stream from `from` on.
+/// Returns at most `max` records of the stream from `from` on.
 pub(super) fn records(db: &Connection, name: &str, from: Seq, max: usize) -> Result<Vec<Record>, Error> {
     let mut stream = db.prepare_cached("SELECT id, length FROM streams WHERE name = ?").map_err(failure)?;
     let stream = stream.query_row([name], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)));
@@ -30,7 +29,7 @@ pub(super) fn records(db: &Connection, name: &str, from: Seq, max: usize) -> Res
     Ok(records)
 }
 
-/// Why a record could not be read.
+/// The reason why a record could not be read.
 enum Fault {
     Damage(String),
     Failure(Error),
@@ -39,7 +38,7 @@ enum Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Fault {
         match error.sqlite_error_code() {
-            // The file holds something else than we wrote, or than SQLite did.
+            // The file contains something that neither we nor SQLite wrote.
             None | Some(ErrorCode::DatabaseCorrupt) => Fault::Damage(error.to_string()),
             Some(_) => Fault::Failure(failure(error)),
         }
@@ -49,7 +48,7 @@ impl From<rusqlite::Error> for Fault {
 struct Reading<'a> {
     db: &'a Connection,
     stream: i64,
-    /// Attachments already read and found whole, by their hashes.
+    /// Attachments already read and verified, by their hashes.
     texts: HashMap<Vec<u8>, Arc<str>>,
 }
 

@@ -1,7 +1,6 @@
-//! Threads that only read, each with a connection of its own. Each query sees
-//! one state of the file, however long it takes, and neither waits for the
-//! writer nor makes it wait. Who asked holds nothing while it waits: a client
-//! that stops listening halfway keeps nobody else from reading.
+//! Threads that only read, each with its own connection. Each query sees one state of the file,
+//! however long it takes, and neither waits for the writer nor makes it wait. The caller holds no
+//! resources while it waits: a client that stops reading halfway does not block other readers.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,13 +15,13 @@ use tokio::sync::oneshot;
 
 use super::{Error, failure, schema, unavailable};
 
-/// Queries at once. They are short and mostly CPU: more would not be faster.
+/// The number of queries at once. They are short and mostly CPU: more would not be faster.
 const READERS: usize = 2;
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
-/// The threads, and what they are asked. As many questions wait as there are
-/// callers: each asks one at a time.
+/// The threads, and the queue of queries. Its length is the
+/// number of callers: each waits for one query at a time.
 pub(super) struct Readers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -41,7 +40,7 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Asks for a query; it is not begun when nobody waits for it any more.
+    /// Runs a query; it is not started when the caller no longer waits for it.
     pub(super) fn query<T, Q>(&self, query: Q) -> BoxFuture<'static, Result<T, Error>>
     where
         T: Send + 'static,
@@ -61,7 +60,7 @@ impl Readers {
         .boxed()
     }
 
-    /// Closes the connections, after what was asked.
+    /// Closes the connections, after the pending queries.
     pub(super) fn close(&mut self) {
         self.jobs.take();
         for thread in self.threads.drain(..) {
@@ -70,7 +69,7 @@ impl Readers {
     }
 }
 
-/// Answers until nobody can ask any more.
+/// Serves queries until all senders are gone.
 fn serve(db: &Connection, jobs: &Mutex<Receiver<Job>>) {
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
@@ -78,7 +77,7 @@ fn serve(db: &Connection, jobs: &Mutex<Receiver<Job>>) {
     }
 }
 
-/// Writes what the file holds now to a new file, and flushes it to the disk.
+/// Writes the current content of the file to a new file, and flushes it to the disk.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let name = to.to_str().ok_or_else(|| unavailable("the backup's path is not UTF-8"))?;
     connect(from).and_then(|db| db.execute("VACUUM INTO ?", [name])).map_err(failure)?;
@@ -92,7 +91,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// One state of the file for all statements of a query.
+/// Runs all statements of a query on one state of the file.
 fn snapshot<T>(db: &Connection, query: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
     let tx = db.unchecked_transaction().map_err(failure)?;
     query(&tx)

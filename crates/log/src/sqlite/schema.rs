@@ -1,4 +1,4 @@
-//! The tables, and how a file is opened and brought up to date.
+//! The tables, and the opening and migration of a file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use super::{Error, Options, failure, unavailable};
 
-/// How long to wait for whoever else has the file locked: a backup's tool, or
-/// the readers an erasure has to wait for.
+/// The time to wait while another process or connection has the file
+/// locked: a backup tool, or the readers that an erasure has to wait for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Prepared statements kept by a connection; we have about twenty.
+/// The number of prepared statements cached by a connection; we have about twenty.
 const STATEMENTS_MAX: usize = 32;
 /// Tells our files from other SQLite files: "Cnst".
 const APPLICATION_ID: i64 = 0x436e_7374;
 
-/// What turns a file of one version into the next. A published step never
-/// changes; `user_version` counts those a file has seen.
+/// The migrations that turn a file of one version into the next. A published
+/// step never changes; `user_version` counts the steps that a file has had.
 const STEPS: &[&str] = &[
     // Records are in the order they were written, which keeps the pages of a
     // commit together: measured, a tenth to a third cheaper than by stream.
@@ -55,7 +55,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(db)
 }
 
-/// What reading and writing connections have in common.
+/// Sets the options that reading and writing connections have in common.
 pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(BUSY_TIMEOUT)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
@@ -64,7 +64,7 @@ pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// Brings the file up to date in one transaction, or says why it may not.
+/// Brings the file up to date in one transaction; the inner error says why it may not be used.
 fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_ours(&tx)? {
@@ -83,7 +83,7 @@ fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
     Ok(Ok(()))
 }
 
-/// True for a file of ours and for one that is still empty.
+/// Returns true for a file of ours and for an empty one.
 fn is_ours(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
     let id: i64 = tx.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -91,7 +91,7 @@ fn is_ours(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
 }
 
 fn settle(db: &Connection, options: Options) -> rusqlite::Result<()> {
-    // What a change leaves behind is overwritten, so that erasing can be final.
+    // Deleted content is overwritten, so that erasing can be final.
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
     if let Some(bytes) = options.max_bytes {
         let page: u64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;

@@ -1,18 +1,18 @@
-//! What is stored beside a record so that damage to it cannot go unnoticed.
+//! Checksums and hashes that are stored beside a record, so that damage to it is always detected.
 
 use sha2::{Digest, Sha256};
 
 use super::{Append, Record};
 
-/// The format records are written in.
+/// The format version of written records.
 pub(super) const VERSION: i64 = 1;
-/// Bytes of an attachment's hash.
+/// The size of an attachment's hash in bytes.
 pub(super) const HASH_BYTES: usize = 32;
 
 /// An append ready to be written.
 pub(super) struct Sealed {
     pub(super) append: Append,
-    /// One for each record.
+    /// The seals, one for each record.
     pub(super) seals: Vec<Seal>,
 }
 
@@ -33,12 +33,12 @@ fn seal(record: &Record) -> Seal {
     Seal { checksum: checksum(&record.body, &hashes), hashes }
 }
 
-/// Names an attachment by what it says.
+/// Returns the hash of an attachment, which is its name.
 pub(super) fn hash(text: &str) -> [u8; HASH_BYTES] {
     Sha256::digest(text).into()
 }
 
-/// Of a record's body and its attachments' hashes.
+/// Returns the checksum of a record's body and its attachments' hashes.
 pub(super) fn checksum(body: &str, hashes: &[u8]) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(body.as_bytes());

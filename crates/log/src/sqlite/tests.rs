@@ -1,5 +1,5 @@
-//! What only a log in a file can get wrong: crashes, damage, a full disk, old
-//! and foreign files, bytes that stay behind.
+//! Tests of faults that only a log in a file has: crashes, damage,
+//! a full disk, old and foreign files, erased bytes that remain.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write, stdout};
@@ -25,7 +25,7 @@ fn file() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Another connection, to look at or spoil what the log has written.
+/// Executes SQL on another connection, to inspect or damage the log's file.
 fn sql(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
@@ -49,8 +49,7 @@ async fn everything_is_there_after_reopening() {
     assert_eq!(log.append(Append { stream: "b".into(), ..first }).await, claimed);
 }
 
-/// What becomes of appends that one commit takes together, and how many
-/// commits it took.
+/// Returns the results of appends that one commit takes together, and the number of commits.
 fn written_together(path: &Path, appends: Vec<Append>) -> (Vec<Result<(), Error>>, u64) {
     let (counter, commits) = watch::channel(0);
     let mut writer = Writer::new(schema::open(path, Options::default()).unwrap(), counter).unwrap();
@@ -131,7 +130,7 @@ async fn an_attachment_is_stored_once_for_a_stream() {
 
 const CHILD: &str = "CONSORT_TEST_APPEND_FOR_EVER";
 
-/// What the child process does until it is killed: says what was acknowledged.
+/// The child process: appends until it is killed, and prints each acknowledged append.
 async fn append_for_ever(path: &Path) {
     let log = SqliteLog::open(path).unwrap();
     for seq in 0.. {
@@ -263,13 +262,13 @@ fn a_file_has_one_owner_at_a_time() {
     SqliteLog::open(&path).unwrap();
 }
 
-/// All bytes of all files in the folder, as text as far as they are.
+/// Returns all bytes of all files in the folder, as text as far as possible.
 fn bytes_in(folder: &Path) -> String {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
     files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
-/// An append with the stream's name in every place that can hold text.
+/// Returns an append with the stream's name in every field that can hold text.
 fn marked(stream: &str, seq: u64) -> Append {
     let text = |place: &str, length: usize| format!("{stream} {place} {}", "x".repeat(length));
     let attachments = vec![text("attachment", 6000).into()];
@@ -304,7 +303,7 @@ async fn compacting_removes_the_copies_that_moving_rows_has_left_behind() {
             log.append(marked(stream, seq * 2)).await.unwrap();
         }
     }
-    // Here and there in the file, so that what stays is moved about.
+    // Spread over the file, so that the remaining rows are moved.
     let erased: Vec<_> = (0..COMPACT_MIN).map(|i| streams[i * 37 % streams.len()].clone()).collect();
     for stream in &erased {
         log.erase(vec![stream.clone()]).await.unwrap();

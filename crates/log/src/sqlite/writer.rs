@@ -1,5 +1,5 @@
-//! The one thread that writes: whatever waits is one transaction, and each
-//! job hears of its outcome after the fsync.
+//! The only thread that writes: all waiting jobs become one
+//! transaction, and each job gets its result after the fsync.
 
 use std::slice;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::seal::Sealed;
 use super::{Error, failure, put, unavailable};
 
-/// Jobs in one commit: bounds how long the first waits for the last.
+/// The maximum number of jobs in one commit: bounds how long the first waits for the last.
 const GROUP_MAX: usize = 128;
-/// Streams erased before the file is compacted, at least: few enough to
-/// matter soon, many enough that each pays little.
+/// The minimum number of streams erased before the file is compacted: few
+/// enough that it happens soon, many enough that the cost per stream is small.
 pub(super) const COMPACT_MIN: usize = 128;
 
-/// Something to write, and who waits for it.
+/// A job for the writer, and the sender of its result.
 pub(super) struct Job {
     pub(super) work: Work,
     pub(super) ack: oneshot::Sender<Result<(), Error>>,
 }
 
-/// What to write.
+/// The work of a job.
 pub(super) enum Work {
     Append(Sealed),
     Erase(Vec<Arc<str>>),
@@ -55,8 +55,8 @@ impl Writer {
         }
     }
 
-    /// Appends are acknowledged before erased bytes are scrubbed: that takes
-    /// longer, and only those who erase have to wait for it.
+    /// Serves a group of jobs. Appends are acknowledged before erased bytes are
+    /// scrubbed: that takes longer, and only callers that erase have to wait for it.
     pub(super) fn serve(&mut self, group: Vec<Job>) {
         let results = self.write(&group);
         let (mut erasures, mut erased) = (Vec::new(), 0);
@@ -78,7 +78,7 @@ impl Writer {
     fn write(&mut self, group: &[Job]) -> Vec<Result<(), Error>> {
         match self.commit(group) {
             Ok(results) => results,
-            // A job that cannot be written must not take the others with it.
+            // A job that cannot be written must not fail the others.
             Err(_) if group.len() > 1 => group.iter().flat_map(|job| self.write(slice::from_ref(job))).collect(),
             Err(error) => group.first().map(|job| Err(cause(job, error))).into_iter().collect(),
         }
@@ -111,12 +111,12 @@ impl Writer {
         if busy { Err(unavailable("somebody still reads what was erased: erase again")) } else { Ok(()) }
     }
 
-    /// SQLite overwrites what it deletes, but not the copies it leaves in a
-    /// page's unused part when it moves rows between pages. They are rare and
-    /// short-lived; writing the file anew is what surely removes them.
+    /// Compacts the file. SQLite overwrites deleted content, but not the copies it
+    /// leaves in the unused part of a page when it moves rows between pages. They are
+    /// rare and short-lived; only rewriting the file removes them with certainty.
     fn compact(&mut self) {
         let compacted = self.db.execute_batch("VACUUM").and_then(|()| until_compacting(&self.db));
-        // It takes room on the disk, and erasing is how one makes room.
+        // Compacting needs free disk space, and erasing is the way to free it.
         self.until_compacting = compacted.unwrap_or_else(|error| {
             tracing::warn!(%error, "the log could not be compacted");
             COMPACT_MIN
@@ -124,8 +124,8 @@ impl Writer {
     }
 }
 
-/// Why a job could not be written: what is stored of a stream may contradict
-/// itself, which is damage, or SQLite failed.
+/// Returns the reason why a job could not be written: the stored state
+/// of a stream may contradict itself, which is damage, or SQLite failed.
 fn cause(job: &Job, error: rusqlite::Error) -> Error {
     let contradicts = matches!(
         error,
@@ -142,14 +142,13 @@ fn cause(job: &Job, error: rusqlite::Error) -> Error {
     }
 }
 
-/// As many as there are streams, so that compacting costs each erased stream
-/// no more than writing one.
+/// Returns the number of streams, so that compacting costs each erased stream no more than writing one.
 fn until_compacting(db: &Connection) -> rusqlite::Result<usize> {
     let streams: usize = db.query_row("SELECT count(*) FROM streams", [], |row| row.get(0))?;
     Ok(streams.max(COMPACT_MIN))
 }
 
 fn tell(ack: oneshot::Sender<Result<(), Error>>, result: Result<(), Error>) {
-    // Whoever gave up waiting reads the outcome from the log.
+    // A caller that gave up waiting reads the outcome from the log.
     let _gave_up = ack.send(result);
 }

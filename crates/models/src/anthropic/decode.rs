@@ -1,6 +1,6 @@
-//! The answer: blocks that begin, grow and end, as pieces while they grow and
-//! as the parts of a reply at the end. What the model thought is kept with its
-//! signature, and so is any block we do not know.
+//! Decodes the answer: blocks that begin, grow and end, sent as pieces while
+//! they grow and returned as the parts of a reply at the end. Thinking is
+//! stored with its signature, and so is any block of an unknown kind.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ struct Start<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// Counts so far; each event that has one counts from the beginning.
+/// Token counts so far; each event that has one counts from the beginning.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Counted {
@@ -111,7 +111,7 @@ impl Decoder for Message {
                 let error = event.error.map(|error| serde_json::from_str(error.get())).transpose();
                 return Err(complaint::of_event(&error.map_err(unreadable)?.unwrap_or_default()));
             }
-            // Pings, ends of blocks, and whatever may be added.
+            // Pings, ends of blocks, and event kinds that may be added later.
             _ => {}
         }
         fits(self.size)
@@ -185,14 +185,13 @@ impl Message {
                 self.size += more.len();
                 args.push_str(&more);
             }
-            // Pieces of blocks we do not know, and kinds of pieces we do not.
+            // Pieces of unknown blocks, and unknown kinds of pieces.
             (Block::Text(_) | Block::Thinking { .. } | Block::Call { .. } | Block::Unknown(_), _) => {}
         }
         Ok(())
     }
 
-    /// Takes note of counts; those that cannot be read are no reason to lose
-    /// the answer.
+    /// Records the token counts; counts that cannot be read are no reason to lose the answer.
     fn count(&mut self, usage: Option<&RawValue>) {
         let Some(new) = usage.and_then(|usage| serde_json::from_str::<Counted>(usage.get()).ok()) else { return };
         let old = self.counted.unwrap_or_default();
@@ -217,7 +216,7 @@ fn sign(native: &mut Map<String, Value>, more: &str) {
     }
 }
 
-/// A thought that was cut has no signature, and the API would refuse it.
+/// Returns a thinking part. One that was cut has no signature, and the API would refuse its native form.
 fn thought(text: String, native: Map<String, Value>) -> Part {
     let is_signed = native.get("signature").and_then(Value::as_str).is_some_and(|signature| !signature.is_empty());
     Part::Thinking { text: text.into(), native: is_signed.then_some(Value::Object(native)) }

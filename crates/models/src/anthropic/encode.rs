@@ -1,7 +1,6 @@
-//! The request: our conversation as the turns of a user and an assistant.
-//! Results come first in the turn that follows their calls, what a model
-//! thought goes back to it as it came, and blank text, which the API refuses,
-//! is left out.
+//! Encodes the request: our conversation as alternating messages of a user and an
+//! assistant. Results come first in the message that follows their calls, the model's
+//! thinking is sent back as it came, and blank text, which the API refuses, is left out.
 
 use std::borrow::Cow;
 
@@ -91,7 +90,7 @@ enum Block<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The request that puts `ask` to `endpoint`.
+    /// Builds the request that sends `ask` to `endpoint`.
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
         let mut conversation = Conversation {
             origin: &endpoint.origin,
@@ -107,7 +106,7 @@ impl<'a> Body<'a> {
         conversation.settle();
         let is_serial = !endpoint.options.parallel_tool_calls;
         let (tools, tool_choice) = if ask.tools.is_empty() {
-            // Calls in the conversation must be calls of something.
+            // The tools of calls in the conversation must be declared.
             let tools: Vec<_> = conversation.called.into_iter().map(undescribed).collect();
             let choice = (!tools.is_empty()).then_some(Choice::None);
             (tools, choice)
@@ -134,12 +133,12 @@ fn described(tool: &ToolInfo) -> Tool<'_> {
     Tool { name: names::encode(&tool.name), description: &tool.description, input_schema: typed(tool.schema.json()) }
 }
 
-/// A tool that may no longer be called.
+/// Declares a tool that was called earlier and may no longer be called.
 fn undescribed(name: Cow<'_, str>) -> Tool<'_> {
     Tool { name, description: "", input_schema: Cow::Owned(json!({ "type": "object" })) }
 }
 
-/// The schema of an object, which must be there and say so.
+/// Returns the schema with `"type": "object"`, which the API requires.
 fn typed(schema: &Value) -> Cow<'_, Value> {
     if schema.get("type").is_some_and(|kind| kind == "object") {
         return Cow::Borrowed(schema);
@@ -149,7 +148,7 @@ fn typed(schema: &Value) -> Cow<'_, Value> {
     Cow::Owned(Value::Object(fields))
 }
 
-/// The conversation as it grows, and what the API will hold us to.
+/// The conversation being built, and the state needed to satisfy the API's rules.
 struct Conversation<'a> {
     origin: &'a str,
     system: Vec<Block<'a>>,
@@ -210,7 +209,7 @@ impl<'a> Conversation<'a> {
         Block::ToolUse { id, name, input, native: native.and_then(Value::as_object) }
     }
 
-    /// Answers the calls still open, before somebody else speaks.
+    /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
         for (tool_use_id, Told { text, is_error }) in self.open.settle() {
             self.turns.say(Speaker::User, Block::ToolResult { tool_use_id, content: text, is_error });

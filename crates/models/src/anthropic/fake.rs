@@ -1,4 +1,4 @@
-//! What the Messages API refuses.
+//! The fake's rules: the requests that the Messages API refuses.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ const FIELDS: [&str; 11] = [
     "service_tier",
 ];
 
-/// A complaint in Anthropic's form.
+/// Returns an error in Anthropic's form.
 pub(crate) fn error(status: u16, kind: &str, message: &str) -> Answer {
     let error = json!({ "type": kind, "message": message });
     Answer::json(status, &json!({ "type": "error", "error": error, "request_id": "req_1" }))
@@ -95,7 +95,7 @@ fn conversation_complaint(messages: &[Value]) -> Option<String> {
     None
 }
 
-/// The calls before a message are answered at its beginning, and nothing else is.
+/// Checks that a message begins with the results of all calls before it, and has no other results.
 fn results_complaint(content: &[Value], mut open: HashSet<&str>) -> Option<String> {
     let is_result = |block: &&Value| text(block, "type") == "tool_result";
     for block in content.iter().take_while(is_result) {

@@ -31,7 +31,7 @@ const VERSION: (HeaderName, HeaderValue) =
 pub struct Anthropic(Arc<Endpoint>);
 
 impl Anthropic {
-    /// A model reached through `client`.
+    /// Returns a model reached through `client`.
     pub fn new(options: Options, client: Client) -> Result<Anthropic, OptionsError> {
         let mut headers = options.headers(KEY, "")?;
         headers.extend([VERSION]);

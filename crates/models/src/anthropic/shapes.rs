@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::decode::Message;
 use crate::shapes::{Shape, call, holds, survives, text};
 
-/// Events as a stream.
+/// Encodes events as a stream.
 pub(super) fn sse(events: &[Value]) -> String {
     let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
     events.iter().map(event).collect()

@@ -22,7 +22,7 @@ const WIRE: Wired = Wired {
     hello: || Answer::stream(sse(&[words(1), stop("end_turn")].concat())),
 };
 
-/// The beginning of an answer in words, as far as the first `count`.
+/// Returns the first events of a text answer, up to the first `count` words.
 fn words(count: usize) -> Vec<Value> {
     let words = WORDS.iter().take(count).map(|word| delta(0, "text_delta", "text", word));
     [start(), begin(0, json!({ "type": "text", "text": "" }))].into_iter().chain(words).collect()

@@ -15,9 +15,9 @@ use super::{editor, words};
 /// The line that ends every answer in prose, once.
 pub(super) const NOTICE: &str =
     "_Consort's built-in demo model wrote this by fixed rules; name a real model under [models] in consort.toml._";
-/// Lines of a file or a page that are shown.
+/// The maximum number of lines shown of a file or a page.
 const LINES_MAX: usize = 12;
-/// Points when nobody says how many.
+/// The number of points when the task does not say.
 const POINTS: usize = 3;
 /// The points to make about anything, in the order of a good introduction.
 const ANGLES: [(&str, &str); 5] = [
@@ -44,7 +44,7 @@ const EXAMPLES: [(&str, Option<&str>); 9] = [
     ("Write about bees", None),
 ];
 
-/// The answer to a task.
+/// Returns the answer to a task.
 pub(super) fn answer(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     if let Some(schema) = prompt.schema() {
         return sample::of(&schema, &filling(prompt)).to_string();
@@ -74,7 +74,7 @@ fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     results.into_iter().chain(rest).reduce(joined).unwrap_or_default()
 }
 
-/// List items stay together, everything else is a paragraph of its own.
+/// Joins two texts: list items stay together, everything else becomes a paragraph.
 fn joined(text: String, next: String) -> String {
     let is_item = |part: Option<&str>| part.is_some_and(|line| line.starts_with("- "));
     let gap = if is_item(text.lines().last()) && is_item(next.lines().next()) { "\n" } else { "\n\n" };
@@ -111,7 +111,7 @@ fn fenced(text: &str) -> String {
     format!("```\n{shown}\n```{more}")
 }
 
-/// An answer of another turn, as a part of this one: its headings lower.
+/// Returns an answer of another task as a part of this one, with lower headings.
 fn inner(text: &str, marks: &str) -> String {
     let deeper = |line: &str| if line.starts_with('#') { format!("{marks}{line}") } else { line.to_owned() };
     without_notice(text).lines().map(deeper).collect::<Vec<_>>().join("\n")
@@ -122,7 +122,7 @@ pub(super) fn without_notice(text: &str) -> String {
     text.replace(NOTICE, "").trim_end().trim_start_matches('\n').to_owned()
 }
 
-/// A text about the task, made of what it was given.
+/// Returns a text about the task, made of its inputs.
 fn composed(prompt: &Prompt<'_>, inputs: &[Input], tools: &[Arc<ToolInfo>]) -> String {
     let task = prompt.task();
     let is_order = task.split_whitespace().next().is_some_and(words::is_task);
@@ -166,7 +166,7 @@ fn small_talk(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     format!("I am only the demo, and no rule of mine fits that. What works here:\n\n{examples}")
 }
 
-/// The points a text would make, so many or as many as the task says.
+/// Returns an outline with `count` points, or as many as the task says.
 pub(super) fn outlined(task: &str, wanted: Option<usize>) -> String {
     let points = points(&topic(task), wanted.or_else(|| count(task)).unwrap_or(POINTS));
     let lines = points.iter().enumerate().map(|(at, line)| format!("{}. {line}", at + 1));
@@ -178,7 +178,7 @@ fn points(topic: &str, count: usize) -> Vec<String> {
     ANGLES.iter().take(count).map(point).collect()
 }
 
-/// The first small number a text has, in digits or in words.
+/// Returns the first small number of a text, in digits or in words.
 fn count(text: &str) -> Option<usize> {
     let number = |word: &str| {
         let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
@@ -203,7 +203,7 @@ fn without_verb(line: &str) -> &str {
     line.split_once(' ').filter(|(verb, _)| words::is_task(verb)).map_or(line, |(_, rest)| rest)
 }
 
-/// The beginning of a phrase, as far as it names one thing.
+/// Returns the beginning of a phrase, as far as it names one thing.
 fn named(phrase: &str) -> String {
     let ends = [" and ", ", ", ". ", ": ", " for ", " in ", " ("];
     let end = ends.iter().filter_map(|end| phrase.find(end)).min().unwrap_or(phrase.len());

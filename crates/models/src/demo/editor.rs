@@ -22,12 +22,12 @@ const PASTE: &str = "ui_paste";
 /// Words of a task's name, and those that say nothing in one.
 const NAME_WORDS: usize = 3;
 const FILLERS: [&str; 8] = ["a", "an", "and", "the", "of", "for", "into", "to"];
-/// Characters of a workflow's name.
+/// The maximum length of a workflow's name in characters.
 const TITLE_CHARS: usize = 100;
 /// Words a sentence may begin with that say nothing.
 const POLITE: &str = "Please |please |Then |then |Now |now |And |and ";
 
-/// The calls a message in the editor asks for next; none when it asks for nothing of the kind.
+/// Returns the calls that a message in the editor asks for next; none when it asks for nothing of the kind.
 pub(super) fn calls(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<PlannedCall> {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let done = prompt.done();
@@ -61,7 +61,7 @@ pub(super) fn told(done: &Done<'_>) -> Option<String> {
     }
 }
 
-/// The graph a call has built.
+/// Returns the reference of the graph that a call has built.
 fn built(done: &Done<'_>) -> Option<String> {
     let told: Value = serde_json::from_str(done.text).ok().filter(|_| done.tool == BUILD && !done.failed)?;
     told.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
@@ -96,7 +96,7 @@ impl Canvas {
         Canvas { last: names.iter().filter(|name| !is_read(name)).cloned().collect(), names }
     }
 
-    /// The task that is meant: the one of this name in any spelling, else the words themselves.
+    /// Returns the task of this name in any spelling, or the words themselves.
     fn named(&self, words: &str) -> String {
         let bare = words.trim().trim_matches(['"', '\'', '`', ',', '.', '!', '?']);
         let bare = after(bare, "the step |the task |step |task |the ").trim_matches('"');
@@ -139,7 +139,7 @@ impl Canvas {
     }
 }
 
-/// A few words that tell a task apart.
+/// Returns a few words that tell a task apart.
 fn short(description: &str) -> String {
     let words = description.split_whitespace().map(|word| word.trim_matches(|sign: char| !sign.is_alphanumeric()));
     let words = words.map(str::to_lowercase).filter(|word| !word.is_empty() && !FILLERS.contains(&word.as_str()));

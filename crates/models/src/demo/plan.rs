@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::prompt::Prompt;
 use super::{answer, editor, sample, words};
 
-/// Calls in one reply; the rest comes in the next.
+/// The maximum number of calls in one reply; the rest comes in the next.
 const CALLS_MAX: usize = 8;
-/// Replies with calls in one task.
+/// The maximum number of replies with calls in one task.
 const ROUNDS_MAX: u32 = 4;
-/// Words of a subtask's title.
+/// The maximum number of words of a subtask's title.
 const TITLE_WORDS: usize = 6;
 /// The tool that asks a person.
 const ASK: &str = OwnTool::HumanInput.name();
@@ -34,7 +34,7 @@ impl PlannedCall {
     }
 }
 
-/// The calls to make now; none when it is time to answer.
+/// Returns the calls to make now; none when it is time to answer.
 pub(super) fn next(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>], round: u32) -> Vec<PlannedCall> {
     if prompt.is_last_turn() || prompt.is_reflection() || round >= ROUNDS_MAX {
         return Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn next(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>], round: u32) -> 
     if calls.is_empty() { result(prompt, tools).filter(is_new).into_iter().collect() } else { calls }
 }
 
-/// The structured result a subtask owes.
+/// Returns the call that submits the structured result of a subtask.
 fn result(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Option<PlannedCall> {
     let tool = offered(tools, OwnTool::FinishSubtask.name())?;
     let schema = tool.schema.json();
@@ -112,7 +112,7 @@ fn ruled(text: &str, tool: &ToolInfo) -> Vec<Value> {
     }
 }
 
-/// A text without its JSON and its addresses, whose signs mean something else.
+/// Returns a text without its JSON and its addresses, whose signs mean something else.
 fn prose(text: &str) -> String {
     let without = words::json(text).map_or(text, |(_, before)| before);
     words::urls(without).into_iter().fold(without.to_owned(), |rest, url| rest.replace(url, " "))
@@ -131,7 +131,7 @@ fn question(question: String) -> Value {
     }
 }
 
-/// Arguments that fit, made of what the text has in quotes, else of its words.
+/// Returns arguments that fit the tool's schema, made of the quoted text, or else of the text's words.
 fn named(text: &str, tool: &ToolInfo) -> Value {
     let quoted = text.split('"').skip(1).step_by(2).map(str::to_owned);
     let points: Vec<String> = quoted.chain([answer::title(text)]).collect();
@@ -175,7 +175,7 @@ fn roles(tool: &ToolInfo) -> Vec<&str> {
     roles.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// One subtask for every part of a request.
+/// Returns one subtask for every part of a request.
 fn subtasks(text: &str) -> Vec<PlannedCall> {
     let (mut intro, mut parts) = words::parts(text);
     if parts.len() < 2 {

@@ -1,5 +1,5 @@
-//! What the demo model understands of a conversation: the sections of the
-//! task, what was said since, and what tools have answered.
+//! Parses a conversation for the demo model: the sections of
+//! the task, the messages since, and the results of tools.
 
 use consort_core::message::{Message, Stop};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::answer::without_notice;
 use super::words::leading_json;
 
-/// The titles a task's sections have; any other is part of somebody's text.
+/// The titles of a task's sections; any other heading is part of a text.
 const TITLES: [&str; 9] = [
     "Task",
     "Expected Output",
@@ -19,7 +19,7 @@ const TITLES: [&str; 9] = [
     "Task Improvement Notes",
     "Memory:",
 ];
-/// How messages begin that remind of a task instead of giving one.
+/// Beginnings of messages that remind of a task instead of giving one.
 const REMINDERS: [&str; 8] = [
     LAST_TURN,
     REFLECTION,
@@ -30,14 +30,14 @@ const REMINDERS: [&str; 8] = [
     GO_ON[0],
     GO_ON[1],
 ];
-/// How messages begin that ask for the rest of an answer, in a task and in a chat.
+/// Beginnings of messages that ask for the rest of an answer, in a task and in a chat.
 const GO_ON: [&str; 2] = ["Your answer was cut off", "Continue exactly where your answer was cut off"];
-/// What the demo answers with nothing, so that this can be tried too.
+/// The task that the demo answers with nothing, so that this can be tried too.
 const SILENCE: &str = "say nothing";
 const LAST_TURN: &str = "This is your last turn";
 const REFLECTION: &str = "The task is done.";
 
-/// A conversation, read.
+/// A parsed conversation.
 pub(super) struct Prompt<'a> {
     text: &'a str,
     sections: Vec<(&'a str, &'a str)>,
@@ -53,7 +53,7 @@ pub(super) struct Done<'a> {
     pub(super) failed: bool,
 }
 
-/// What an earlier task came to.
+/// The output of an earlier task.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Input {
     pub(super) title: String,
@@ -61,8 +61,8 @@ pub(super) struct Input {
 }
 
 impl<'a> Prompt<'a> {
-    /// The last message that has a task section is the task, else the last
-    /// one a person wrote that is more than a reminder.
+    /// Parses a conversation. The task is the last message that has a task
+    /// section, else the last message of a person that is more than a reminder.
     pub(super) fn read(messages: &'a [Message]) -> Prompt<'a> {
         let said = || messages.iter().enumerate().rev().filter_map(|(at, message)| Some((at, words(message)?)));
         let task = said().find(|(_, text)| sections(text).iter().any(|(title, _)| *title == "Task"));
@@ -84,12 +84,12 @@ impl<'a> Prompt<'a> {
         self.sections.is_empty()
     }
 
-    /// What a person said before, except what they were told to know.
+    /// Returns the messages of people before the task, without the sections that Consort adds.
     pub(super) fn before(&self) -> impl Iterator<Item = &'a str> {
         self.before.iter().filter_map(words).filter(|text| !text.starts_with("## "))
     }
 
-    /// What the model was told about itself.
+    /// Returns the system message.
     pub(super) fn system(&self) -> &'a str {
         let told = |message: &'a Message| match message {
             Message::System { text } => Some(text.as_str()),
@@ -102,7 +102,7 @@ impl<'a> Prompt<'a> {
         self.section("Expected Output").unwrap_or_default()
     }
 
-    /// What people said while the task was worked on, without who and when.
+    /// Returns the directives given while the task was worked on, without their authors and times.
     pub(super) fn directives(&self) -> Vec<&'a str> {
         let opening = self.section("Active Directives");
         let later = self.later().filter_map(|text| text.strip_prefix("## Active Directives\n"));
@@ -116,12 +116,12 @@ impl<'a> Prompt<'a> {
         Some(body.split_once("\n\nYour previous output was:\n").map_or(body, |(feedback, _)| feedback).trim())
     }
 
-    /// The outputs of earlier tasks.
+    /// Returns the outputs of earlier tasks.
     pub(super) fn inputs(&self) -> Vec<Input> {
         self.section("Context from Previous Tasks").map(inputs).unwrap_or_default()
     }
 
-    /// The schema the answer must satisfy.
+    /// Returns the schema that the answer must satisfy.
     pub(super) fn schema(&self) -> Option<Value> {
         let body = self.section("Output Format")?;
         let starts = body.match_indices('{').map(|(at, _)| at);
@@ -136,12 +136,12 @@ impl<'a> Prompt<'a> {
         self.later().last().is_some_and(|text| text.starts_with(REFLECTION))
     }
 
-    /// Whether nothing is to be said.
+    /// Returns whether the answer must be empty.
     pub(super) fn wants_silence(&self) -> bool {
         self.task().trim_end_matches(['.', '!']).eq_ignore_ascii_case(SILENCE)
     }
 
-    /// What was said of the answer so far, where the rest of it is asked for.
+    /// Returns the answer so far, where the rest of it is asked for.
     pub(super) fn begun(&self) -> Option<String> {
         let asks = self.later().last().is_some_and(|text| GO_ON.iter().any(|start| text.starts_with(start)));
         let cut = |message: &'a Message| match message {
@@ -151,7 +151,7 @@ impl<'a> Prompt<'a> {
         asks.then(|| self.since.iter().filter_map(cut).collect())
     }
 
-    /// The calls made so far that have a result.
+    /// Returns the calls made so far that have a result.
     pub(super) fn done(&self) -> Vec<Done<'a>> {
         let done = |message: &'a Message| match message {
             Message::Tool { provider_id, name, text, is_error, .. } => {
@@ -187,7 +187,7 @@ fn reminds(text: &str) -> bool {
     text.starts_with("## Active Directives") || REMINDERS.iter().any(|start| text.starts_with(start))
 }
 
-/// The parts of a text that stand under the titles of sections.
+/// Returns the sections of a text that stand under known titles.
 fn sections(text: &str) -> Vec<(&str, &str)> {
     let known = |at: &usize| {
         let title = text.get(at + 3..).unwrap_or_default();

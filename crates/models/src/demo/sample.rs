@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 /// Levels of a sample; a schema that refers to itself ends here.
 const DEPTH_MAX: usize = 16;
-/// Items of a list when the schema does not care.
+/// The number of items of a list when the schema does not say.
 const ITEMS: u64 = 2;
 /// Values of a sample, whatever the schema asks for: lists of lists grow fast.
 const VALUES_MAX: u32 = 500;
-/// Characters of a text, whatever the schema asks for.
+/// The maximum length of a text in characters, whatever the schema asks for.
 const TEXT_MAX: u64 = 10_000;
 
 /// The words and numbers a value is filled with.
@@ -24,7 +24,7 @@ pub(super) struct Filling {
     pub(super) numbers: Vec<f64>,
 }
 
-/// A value that satisfies `schema`, if the schema is simple.
+/// Returns a value that satisfies `schema`, if the schema is simple.
 pub(super) fn of(schema: &Value, filling: &Filling) -> Value {
     Filler { root: schema, filling, said: 0, counted: 0, values: VALUES_MAX }.sample(schema, "", 0)
 }
@@ -62,7 +62,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The required properties, or all where none is said to be required.
+    /// Returns an object with the required properties, or with all where none is required.
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let none = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
@@ -119,7 +119,7 @@ impl Filler<'_> {
     }
 }
 
-/// The schema that another stands for.
+/// Returns the schema that this one refers to.
 fn other<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
     let choices = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
@@ -128,7 +128,7 @@ fn other<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     target.and_then(|target| root.pointer(target)).or(choice)
 }
 
-/// A number as people write it: without a fraction where there is none.
+/// Returns a number as people write it: without a fraction where there is none.
 fn whole(number: f64) -> Value {
     if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
 }

@@ -1,5 +1,5 @@
-//! Prompts and what the demo makes of them: the calls, in order, and parts of
-//! the final answer. The calculator and the JSON queries are real.
+//! Prompts and the demo's reactions: the calls, in order, and parts
+//! of the final answer. The calculator and the JSON queries are real.
 
 use std::sync::Arc;
 
@@ -232,7 +232,7 @@ async fn reply(ask: Ask) -> (Reply, Usage) {
     (reply, usage.unwrap())
 }
 
-/// What a tool says, and whether that is an error.
+/// Returns a tool's result, and whether it is an error.
 async fn result(call: &Call) -> (String, bool) {
     let args: Value = from_str(call.args.as_str()).unwrap();
     let is_gone = args["path"] == "gone.md";
@@ -266,7 +266,7 @@ async fn result(call: &Call) -> (String, bool) {
     }
 }
 
-/// Asks until there are no more calls: the calls, in order, and the answer.
+/// Calls the model until it makes no more calls; returns the calls, in order, and the answer.
 async fn conversation(task: &str, tools: &[&str]) -> (Vec<String>, String) {
     let (mut messages, mut calls) = (vec![user(task)], Vec::new());
     for round in 0..5 {
@@ -287,7 +287,7 @@ async fn conversation(task: &str, tools: &[&str]) -> (Vec<String>, String) {
     panic!("it never answers: {task}");
 }
 
-/// A call's tool and arguments; the order of these does not matter.
+/// Returns a call's tool and arguments; the order of the arguments does not matter.
 fn parsed(call: &str) -> (&str, Value) {
     let (tool, args) = call.split_once(' ').unwrap();
     (tool, from_str(args).unwrap())

@@ -13,9 +13,9 @@ const MAKING: &str = "analyse|analyze|check|choose|clean|combine|compare|create|
                       test|translate|turn|verify|write";
 /// What else a request can begin with.
 const ASKING: &str = "add|count|give|how|name|say|show|tell|what|which";
-/// Words that stand for something said before.
+/// Words that refer to something said before.
 const LEANING: &str = "it|its|them|that|this|both";
-/// Ends of names that are files.
+/// Endings of file names.
 const EXTENSIONS: &str = "csv|html|json|log|md|py|rs|sql|toml|txt|xml|yaml|yml";
 
 /// Whether a text has one of these phrases in it.
@@ -23,7 +23,7 @@ pub(super) fn has_any(text: &str, phrases: &str) -> bool {
     phrases.split('|').any(|phrase| text.contains(phrase))
 }
 
-/// Whether these words stand in a text as a whole.
+/// Returns whether a text has these words as whole words.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     let letter = |sign: char| sign.is_alphanumeric() || sign == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -33,7 +33,7 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The same words with a capital letter in front.
+/// Returns the text with a capital letter in front.
 pub(super) fn capital(text: &str) -> String {
     let mut signs = text.chars();
     signs.next().map(|first| first.to_uppercase().chain(signs).collect()).unwrap_or_default()
@@ -59,7 +59,7 @@ pub(super) fn sums(text: &str) -> Vec<String> {
     sums
 }
 
-/// A sum without the brackets that belong to the words around it.
+/// Returns a sum without the brackets that belong to the words around it.
 fn balanced(text: &str) -> &str {
     let text = text.trim_end_matches([' ', '(']).trim_start_matches([' ', ')']);
     let open = text.matches('(').count();
@@ -78,20 +78,20 @@ fn is_sum(text: &str, asks: bool) -> bool {
         || asks && ["-", "/"].iter().filter(|sign| once(sign)).any(parted)
 }
 
-/// The web addresses in a text.
+/// Returns the web addresses in a text.
 pub(super) fn urls(text: &str) -> Vec<&str> {
     let inside = text.split(|sign: char| sign.is_whitespace() || "<>\"'()[]`".contains(sign));
     let trimmed = inside.map(|word| word.trim_end_matches(['.', ',', ';', ':', '!', '?']));
     trimmed.filter(|word| word.starts_with("http://") || word.starts_with("https://")).collect()
 }
 
-/// The files a text speaks of, except those that are to be written.
+/// Returns the files that a text mentions, except those that are to be written.
 pub(super) fn paths(text: &str) -> Vec<&str> {
     let targets: Vec<&str> = targets(text).into_iter().map(|(_, path)| path).collect();
     text.split_whitespace().map(bare).filter(|word| is_path(word) && !targets.contains(word)).collect()
 }
 
-/// The files a text wants written, each with the words before it.
+/// Returns the files that a text wants written, each with the words before it.
 pub(super) fn targets(text: &str) -> Vec<(&str, &str)> {
     let places = [" to ", " into "].into_iter().flat_map(|joint| text.match_indices(joint));
     let target = |(at, joint): (usize, &str)| {
@@ -119,12 +119,12 @@ pub(super) fn json(text: &str) -> Option<(Value, &str)> {
     found.find(|(value, _)| !is_empty(value))
 }
 
-/// The JSON value a text begins with.
+/// Returns the JSON value at the beginning of a text.
 pub(super) fn leading_json(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
 }
 
-/// The query over `json` that these words ask for.
+/// Returns the query over `json` that these words ask for.
 pub(super) fn query(words: &str, json: &Value) -> String {
     let lower = words.to_lowercase();
     let fields = json.get(0).unwrap_or(json).as_object().into_iter().flatten().map(|(name, _)| name);
@@ -138,12 +138,12 @@ pub(super) fn query(words: &str, json: &Value) -> String {
     }
 }
 
-/// Whether a text asks for the time.
+/// Returns whether a text asks for the time.
 pub(super) fn asks_the_time(text: &str) -> bool {
     has_any(&text.to_lowercase(), "what time|current time|time is it|current date|what date|what day|the date")
 }
 
-/// The time zone a text names, by its name or by its city.
+/// Returns the time zone that a text names, by its name or by its city.
 pub(super) fn zone(text: &str) -> Option<String> {
     let named = |zone: &String| {
         let city = zone.rsplit_once('/').map(|(_, city)| city.replace('_', " "));
@@ -152,7 +152,7 @@ pub(super) fn zone(text: &str) -> Option<String> {
     tz::db().available().map(|zone| zone.as_str().to_owned()).find(named)
 }
 
-/// The introduction and the parts of a request that comes as a list.
+/// Returns the introduction and the parts of a request that comes as a list.
 pub(super) fn parts(text: &str) -> (String, Vec<String>) {
     let listed: Vec<&str> = text.lines().filter_map(item).collect();
     if listed.len() > 1 {
@@ -172,7 +172,7 @@ pub(super) fn parts(text: &str) -> (String, Vec<String>) {
     (intro, inline.collect())
 }
 
-/// What stands behind the number or the bullet of a line.
+/// Returns the text behind the number or the bullet of a line.
 pub(super) fn item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let digits = line.trim_start_matches(|sign: char| sign.is_ascii_digit());
@@ -241,7 +241,7 @@ pub(super) fn imperative(text: &str) -> String {
     capital(format!("{order} {rest}").trim())
 }
 
-/// What a person is to be asked.
+/// Returns the question that a task wants a person to answer.
 pub(super) fn question(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let phrases = ["ask a person", "ask the user", "ask somebody", "ask me"];
@@ -251,7 +251,7 @@ pub(super) fn question(text: &str) -> Option<String> {
     Some(format!("{}?", capital(sentence)))
 }
 
-/// The answers a question offers in brackets.
+/// Returns the answers that a question offers in brackets.
 pub(super) fn options(question: &str) -> Vec<String> {
     let inside = question.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
     let all = inside.replace(" or ", ",");

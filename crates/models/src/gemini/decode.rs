@@ -1,6 +1,5 @@
-//! The answer: parts that come whole or, where they are text, bit by bit. A
-//! part with a signature stays a part of its own, with all its fields, and so
-//! does any part we do not know.
+//! Decodes the answer: parts that come whole or, where they are text, in fragments. A part with a
+//! signature stays a separate part, with all its fields, and so does any part of an unknown kind.
 
 use std::collections::VecDeque;
 
@@ -84,19 +83,19 @@ struct Counted {
     cached_content_token_count: u64,
 }
 
-/// How words are meant.
+/// The kind of a text: said to the user, or thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Aloud,
     Thinking,
 }
 
-/// A part as it is kept.
+/// A part of the reply being built.
 #[derive(Debug)]
 enum Kept {
-    /// Words, which may grow unless they have a form of their own.
+    /// Text, which may grow unless it has a provider's own form.
     Said { voice: Voice, text: String, native: Option<Value> },
-    /// A call.
+    /// A tool call.
     Call { id: String, name: String, args: String, native: Option<Value> },
 }
 
@@ -226,7 +225,7 @@ fn called(call: FunctionCall<'_>, json: &str) -> Result<Kept, Failure> {
     Ok(Kept::Call { id, name: name.into_owned(), args: args.to_owned(), native })
 }
 
-/// The part's own form, with `stand_in` where our form holds the value.
+/// Returns the provider's own form of the part, with `stand_in` where our form holds the value.
 fn form(json: &str, field: &str, stand_in: Value) -> Result<Value, Failure> {
     let mut fields: Map<String, Value> = serde_json::from_str(json).map_err(unreadable)?;
     fields.insert(field.to_owned(), stand_in);

@@ -1,6 +1,6 @@
-//! The request: our conversation as the contents of a user and a model. The
-//! results of a reply's calls are one content, in the order of the calls, for
-//! calls may have no ids. Signatures go back on the very parts they came with.
+//! Encodes the request: our conversation as the contents of a user and a model. The
+//! results of a reply's calls are one content, in the order of the calls, because
+//! calls may have no ids. Signatures are sent back on the same parts they came with.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use crate::turns::{Speaker, Turn, Turns};
 use crate::wire::Endpoint;
 use crate::{Ask, names};
 
-/// What the API takes for the signature of a call it did not make; without one
-/// its newer models refuse the call.
+/// The signature that the API accepts for a call it did
+/// not make; without one its newer models refuse the call.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// The request's body.
@@ -67,8 +67,7 @@ struct Generation {
     thinking_config: Option<Thinking>,
 }
 
-/// How long the model thinks: by a word, or by tokens for models older than
-/// the word.
+/// The amount of thinking: a level, or a number of tokens for models that do not know levels.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Thinking {
@@ -84,8 +83,8 @@ impl Generation {
     }
 }
 
-/// The provider's word for an effort, or what it says the word is worth in
-/// tokens; none for efforts it has no word for, which `check` has refused.
+/// Returns the provider's level for an effort, or the number of tokens the provider
+/// says it equals; none for efforts without a level, which `check` has refused.
 fn thinking(effort: ReasoningEffort, model: &str) -> Option<Thinking> {
     let (level, tokens) = match effort {
         ReasoningEffort::Minimal => ("MINIMAL", 1_024),
@@ -147,7 +146,7 @@ enum Response<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The request that puts `ask` to `endpoint`.
+    /// Builds the request that sends `ask` to `endpoint`.
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
         let (turns, open) = (Turns::new(), Open::new());
         let mut conversation = Conversation { origin: &endpoint.origin, system: Vec::new(), turns, open };
@@ -173,7 +172,7 @@ fn function(tool: &ToolInfo) -> Function<'_> {
     Function { name, description: &tool.description, parameters_json_schema: schema.map(Plain) }
 }
 
-/// The conversation as it grows, and what the API will hold us to.
+/// The conversation being built, and the state needed to satisfy the API's rules.
 struct Conversation<'a> {
     origin: &'a str,
     system: Vec<Block<'a>>,
@@ -244,7 +243,7 @@ impl<'a> Conversation<'a> {
         FunctionCall { id, name, args: Arguments::of(call.args.as_str()) }
     }
 
-    /// Answers the calls still open, before somebody else speaks.
+    /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
         for ((id, name), told) in self.open.settle() {
             let response = if told.is_error { Response::Error(told.text) } else { Response::Output(told.text) };

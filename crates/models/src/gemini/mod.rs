@@ -1,5 +1,5 @@
-//! The `gemini` model: `streamGenerateContent`. `encode` writes the request
-//! with tools whose schemas `schema` makes plain, `decode` reads the answer.
+//! The `gemini` model: `streamGenerateContent`. `encode` writes the request,
+//! `schema` simplifies the schemas of its tools, `decode` reads the answer.
 
 mod decode;
 mod encode;
@@ -30,7 +30,7 @@ const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 pub struct Gemini(Arc<Endpoint>);
 
 impl Gemini {
-    /// A model reached through `client`.
+    /// Returns a model reached through `client`.
     pub fn new(options: Options, client: Client) -> Result<Gemini, OptionsError> {
         let (url, headers, origin) = (url(&options)?, options.headers(KEY, "")?, format!("gemini/{}", options.model));
         Ok(Gemini(Arc::new(Endpoint { client, url, headers, options, origin, wire: Box::new(Content) })))
@@ -43,7 +43,7 @@ impl Model for Gemini {
     }
 }
 
-/// The model's own address; its name may say which collection it is in.
+/// Returns the model's address; the name may contain the collection it is in.
 fn url(options: &Options) -> Result<Url, OptionsError> {
     let mut url = options.url("/v1beta")?;
     let method = format!("{}:streamGenerateContent", options.model);

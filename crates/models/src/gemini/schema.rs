@@ -1,19 +1,18 @@
-//! A tool's schema as the API reads it: without `$schema`, and with what local
-//! references point at in their place. It is written as it is walked, so that
-//! no second tree is built for every question.
+//! Writes a tool's schema as the API reads it: without `$schema`, and with local references replaced
+//! by their targets. It is written as it is walked, so that no second tree is built for every request.
 
 use std::cell::Cell;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-/// References followed in one schema, so that references to references cannot
-/// make it grow without end.
+/// The maximum number of references followed in one schema, so
+/// that references to references cannot make it grow without end.
 const REFERENCES_MAX: u32 = 200;
-/// References inside references that are followed: a type may hold itself.
+/// The maximum nesting of references: a type may contain itself.
 const NESTED_MAX: u32 = 6;
 
-/// A schema to be written plainly.
+/// A schema to be written in this simple form.
 pub(super) struct Plain<'a>(pub(super) &'a Value);
 
 impl Serialize for Plain<'_> {
@@ -48,7 +47,7 @@ impl<'a> Node<'a> {
         for (name, value) in fields.iter().filter(|(name, value)| !self.is_left_out(name, value)) {
             map.serialize_entry(name, &Node { value, ..*self })?;
         }
-        // What stands beside a reference holds before what it points at.
+        // The fields beside a reference take precedence over those of its target.
         let (mut own, mut node) = (vec![fields], *self);
         while let Some(target) = own.last().and_then(|fields| node.follow(fields)) {
             node.nested += 1;
@@ -61,7 +60,7 @@ impl<'a> Node<'a> {
         map.end()
     }
 
-    /// What these fields refer to, if it is followed.
+    /// Returns the target of the reference in these fields, if it is followed.
     fn follow(&self, fields: &Map<String, Value>) -> Option<&'a Map<String, Value>> {
         let place = fields.get("$ref")?.as_str()?.strip_prefix('#')?;
         if self.nested >= NESTED_MAX || self.followed.get() >= REFERENCES_MAX {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::decode::Content;
 use crate::shapes::{Shape, call, holds, survives, text};
 
-/// Events as a stream; Google's lines end with carriage returns.
+/// Encodes events as a stream; Google's lines end with carriage returns.
 pub(super) fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\r\n\r\n")).collect()
 }
@@ -38,8 +38,8 @@ fn words() -> Shape {
     Shape { name: "words", stream: sse(&events), parts, stop: Stop::Length, usage: USED }
 }
 
-/// Thoughts, signatures on every kind of part, calls with and without ids, and
-/// a part of a kind nobody asked for.
+/// Returns a reply with thoughts, signatures on every kind of part,
+/// calls with and without ids, and a part of an unknown kind.
 pub(super) fn thoughts() -> Vec<Value> {
     let found = json!({ "name": "net_x2E_find", "args": { "input": "über" }, "id": "fc-1" });
     vec![

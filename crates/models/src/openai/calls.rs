@@ -1,6 +1,5 @@
-//! Tool calls put together from fragments. Servers number them, or do not;
-//! name them once, or each time; send them bit by bit, or whole. Fields we do
-//! not know stay with the call and go back with it.
+//! Assembles tool calls from fragments. Servers number them, or do not; name them once, or each time;
+//! send them in fragments, or whole. Unknown fields stay with the call and are sent back with it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -78,7 +77,7 @@ struct Slot {
 }
 
 impl Calls {
-    /// Adds a fragment and says how many bytes it brought.
+    /// Adds a fragment and returns the number of bytes it brought.
     pub(super) fn add(&mut self, fragment: Fragment<'_>) -> Result<usize, serde_json::Error> {
         let args = arguments(fragment.function.arguments)?;
         let (id, name) = (fragment.id.unwrap_or_default(), fragment.function.name.unwrap_or_default());
@@ -94,12 +93,12 @@ impl Calls {
         Ok(id.len() + name.len() + args.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no calls.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The call a fragment belongs to, which may be a new one.
+    /// Returns the call a fragment belongs to, which may be a new one.
     fn slot(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut Slot> {
         let found = match index {
             Some(_) => self.0.iter().rposition(|slot| slot.index == index),
@@ -116,8 +115,8 @@ impl Calls {
         self.0.get_mut(place)
     }
 
-    /// The finished calls, each with an id the conversation has not seen;
-    /// nothing when one of them has no name.
+    /// Returns the finished calls, each with an id the conversation
+    /// has not seen; nothing when one of them has no name.
     pub(super) fn finish(self, messages: &[Message], tools: &[Arc<ToolInfo>]) -> Option<Vec<Call>> {
         let mut ids = Ids::of(messages);
         let call = |slot: Slot| {
@@ -133,7 +132,7 @@ impl Calls {
     }
 }
 
-/// Arguments are JSON in a string; a few servers send the JSON itself.
+/// Returns the arguments, which are JSON in a string; a few servers send the JSON itself.
 fn arguments(raw: Option<&RawValue>) -> Result<Cow<'_, str>, serde_json::Error> {
     match raw.map(RawValue::get) {
         None => Ok(Cow::Borrowed("")),

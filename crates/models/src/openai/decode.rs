@@ -1,4 +1,4 @@
-//! The answer: events become pieces as they come and a reply at the end.
+//! Decodes the answer: events become pieces as they arrive and a reply at the end.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ struct Chunk<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
-    /// A complaint of servers that send it bare.
+    /// The error of servers that send it without an `error` object.
     #[serde(borrow)]
     message: Option<&'a RawValue>,
 }
@@ -31,7 +31,7 @@ struct Choice<'a> {
     index: u64,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
-    /// What an answer sent whole has in place of a delta.
+    /// The message of an answer that is sent whole, in place of a delta.
     #[serde(borrow)]
     message: Option<Delta<'a>>,
     #[serde(borrow)]
@@ -82,7 +82,7 @@ struct Details {
 pub(super) struct Chat {
     text: String,
     thoughts: String,
-    /// The field the thoughts come in.
+    /// The name of the field in which the server sends its thinking.
     thoughts_field: Option<&'static str>,
     natives: Map<String, Value>,
     calls: Calls,
@@ -148,7 +148,7 @@ impl Decoder for Chat {
 
 impl Chat {
     fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
-        // Some servers send the same thoughts in both fields.
+        // Some servers send the same thinking in both fields.
         let (field, thoughts) = match words(delta.reasoning_content)? {
             nothing if nothing.is_empty() => ("reasoning", words(delta.reasoning)?),
             thoughts => ("reasoning_content", thoughts),
@@ -175,7 +175,7 @@ impl Chat {
         self.keep("thought_signature", delta.thought_signature)
     }
 
-    /// Keeps a field that must go back; a list sent bit by bit is put together.
+    /// Stores a field that must be sent back; a list sent in fragments is joined.
     fn keep(&mut self, name: &str, value: Option<&RawValue>) -> Result<(), serde_json::Error> {
         let Some(raw) = value else { return Ok(()) };
         self.size += raw.get().len();
@@ -192,7 +192,7 @@ impl Chat {
     }
 }
 
-/// Words are a string, or a list of parts that have some.
+/// Returns the text, which is a string or a list of parts of which some have text.
 fn words(raw: Option<&RawValue>) -> Result<Cow<'_, str>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Bit {

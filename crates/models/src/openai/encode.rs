@@ -1,7 +1,6 @@
-//! The request: our conversation as chat-completions messages, written
-//! straight from what is stored. What the API would refuse is mended here and
-//! only here: calls without a result get one, results without a call become
-//! the user's words, ids are made unique.
+//! Encodes the request: our conversation as chat-completions messages, written directly from
+//! the stored form. Whatever the API would refuse is repaired here and only here: calls without
+//! a result get one, results without a call become the user's words, ids are made unique.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,34 +17,34 @@ use crate::pairs::{Ids, Open, Told};
 use crate::{Ask, names};
 
 const PROVIDER_HOST: &str = "api.openai.com";
-/// The longest id every server takes back.
+/// The longest id that every server accepts.
 const ID_MAX: usize = 40;
 
-/// What a server understands beyond what all of them do.
+/// The optional features that a server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// Whether usage may be asked for.
+    /// Whether the request may ask for usage.
     pub(super) stream_options: bool,
-    /// Whether the limit on output goes by its newer name.
+    /// Whether the limit on output goes by its newer name, `max_completion_tokens`.
     pub(super) max_completion_tokens: bool,
-    /// Whether fields of its own come with replies and may be sent back.
+    /// Whether replies have fields of the server's own that may be sent back.
     pub(super) natives: bool,
 }
 
 impl Dialect {
-    /// What the provider itself understands.
+    /// The features that OpenAI itself supports.
     pub(super) const PROVIDER: Dialect = Dialect { stream_options: true, max_completion_tokens: true, natives: false };
-    /// What compatible servers understand until one says otherwise.
+    /// The features that compatible servers support until one says otherwise.
     pub(super) const COMPATIBLE: Dialect =
         Dialect { stream_options: true, max_completion_tokens: false, natives: true };
 
-    /// What the server on this host understands.
+    /// Returns the features of the server on this host.
     pub(super) fn spoken_at(host: Option<&str>) -> Dialect {
         if host == Some(PROVIDER_HOST) { Dialect::PROVIDER } else { Dialect::COMPATIBLE }
     }
 
-    /// What is left after a server refused a request in these words; all of it
-    /// if they are about something else.
+    /// Returns the features that remain after a server refused a request with
+    /// this message; all of them if the message is about something else.
     pub(super) fn after(self, refusal: &str) -> Dialect {
         if self.stream_options && refusal.contains("stream_options") {
             return Dialect { stream_options: false, ..self };
@@ -139,7 +138,7 @@ struct Function<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The request that puts `ask` to a server that understands `dialect`.
+    /// Builds the request that sends `ask` to a server that supports `dialect`.
     pub(super) fn new(ask: &'a Ask, options: &'a Options, dialect: Dialect) -> Body<'a> {
         let limit = Some(ask.max_output_tokens);
         let is_serial = !options.parallel_tool_calls && !ask.tools.is_empty();
@@ -157,7 +156,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// How the model is to answer, in the words of chat completions.
+/// The options of the answer, in the terms of chat completions.
 #[derive(Serialize)]
 struct Sampling {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,10 +185,10 @@ fn function(tool: &ToolInfo) -> Tool<'_> {
     Tool { r#type: "function", function }
 }
 
-/// The conversation as it grows, and what the API will hold us to.
+/// The conversation being built, and the state needed to satisfy the API's rules.
 struct Conversation<'a> {
     dialect: Dialect,
-    /// Whether no user speaks after the message being added.
+    /// Whether no user message follows the message being added.
     is_current: bool,
     lines: Vec<Line<'a>>,
     /// Calls of the last reply, by the ids they are sent with.
@@ -238,7 +237,7 @@ impl<'a> Conversation<'a> {
     fn reply(&mut self, reply: &'a Reply) -> Line<'a> {
         let tool_calls: Vec<_> = reply.calls().map(|call| self.call(call, reply)).collect();
         let words = words(reply);
-        // Null stands for no words beside calls; without calls it is refused.
+        // `content` is null when there is no text beside calls; without calls null is refused.
         let content = if words.is_empty() && !tool_calls.is_empty() { None } else { Some(words) };
         let native = if self.takes_natives(reply) { self.natives(reply) } else { BTreeMap::new() };
         Line::Assistant { content, tool_calls, native }
@@ -254,7 +253,7 @@ impl<'a> Conversation<'a> {
         ToolCall { id, r#type: "function", function, native }
     }
 
-    /// Answers the calls still open, before somebody else speaks.
+    /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
         let results = self.open.settle();
         self.lines.extend(results.map(|(id, told)| Line::Tool { tool_call_id: id, content: told.text }));
@@ -265,8 +264,8 @@ impl<'a> Conversation<'a> {
         self.dialect.natives && reply.wire == CHAT
     }
 
-    /// The message's own fields. A null stands for the thoughts themselves,
-    /// which servers want back only while the calls they led to are answered.
+    /// Returns the message's own fields. A null stands for the thinking itself,
+    /// which servers want back only until the calls it led to are answered.
     fn natives(&self, reply: &'a Reply) -> BTreeMap<&'a str, Field<'a>> {
         let thinks_on = self.is_current && reply.calls().next().is_some();
         let mut fields = BTreeMap::new();

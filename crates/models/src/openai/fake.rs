@@ -1,4 +1,4 @@
-//! What chat completions refuse.
+//! The fake's rules: the requests that chat completions refuse.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::fake::{Answer, Rules, is_name, list, text};
 /// The rules of chat completions.
 pub(crate) const RULES: Rules = Rules { base: "/v1", path: "/v1/chat/completions", refusal };
 
-/// A complaint in OpenAI's form.
+/// Returns an error in OpenAI's form.
 pub(crate) fn error(status: u16, code: &str, message: &str) -> Answer {
     let error = json!({ "message": message, "type": "invalid_request_error", "param": null, "code": code });
     Answer::json(status, &json!({ "error": error }))
@@ -20,7 +20,7 @@ fn refusal(_: &HeaderMap, request: &Value) -> Option<Answer> {
     complaint(request).map(|message| error(400, "invalid_value", &message))
 }
 
-/// Why the real API would refuse this request.
+/// Returns the reason for which the real API would refuse this request.
 fn complaint(request: &Value) -> Option<String> {
     let tools = list(request, "/tools");
     let badly_named = tools.iter().find(|tool| !is_name(tool.pointer("/function/name")));

@@ -1,6 +1,6 @@
 //! The `openai` model: chat completions, which any compatible server speaks,
 //! or OpenAI's own responses. Of chat completions, `encode` writes the
-//! request, `decode` reads the answer, and `calls` puts tool calls together.
+//! request, `decode` reads the answer, and `calls` assembles tool calls.
 
 mod calls;
 mod decode;
@@ -31,13 +31,13 @@ use super::{Ask, Model, Piece};
 /// The origin of replies in chat completions.
 const CHAT: &str = "openai";
 
-/// Which of OpenAI's two APIs is spoken.
+/// One of OpenAI's two APIs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Api {
     /// Chat completions: every compatible server has it.
     #[default]
     Chat,
-    /// Responses: the model's reasoning goes back to it, encrypted.
+    /// Responses: the model's reasoning is sent back to it, encrypted.
     Responses,
 }
 
@@ -59,7 +59,7 @@ impl Api {
 pub struct OpenAi(Arc<Endpoint>);
 
 impl OpenAi {
-    /// A model reached through `client`.
+    /// Returns a model reached through `client`.
     pub fn new(options: Options, api: Api, client: Client) -> Result<OpenAi, OptionsError> {
         let headers = options.headers(AUTHORIZATION, "Bearer ")?;
         let endpoint = match api {
@@ -85,7 +85,7 @@ impl Model for OpenAi {
 
 /// Chat completions.
 struct Chat {
-    /// What the server has been found to understand.
+    /// The features that the server has been found to support.
     dialect: Mutex<Dialect>,
 }
 

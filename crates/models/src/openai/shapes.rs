@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::decode::Chat;
 use crate::shapes::{Shape, call, holds, survives, text};
 
-/// Events as a stream, with its end.
+/// Encodes events as a stream, with its end marker.
 fn sse(events: &[Value]) -> String {
     let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     format!("{events}data: [DONE]\n\n")

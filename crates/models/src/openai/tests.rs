@@ -68,7 +68,7 @@ async fn it_does_what_every_model_must() {
     WIRE.conforms().await;
 }
 
-/// A conversation with everything that needs care.
+/// Returns a conversation with all cases that need care.
 fn history(wire: &str) -> Vec<Message> {
     let call =
         |id: &str, tool: &str, native| Call { provider_id: id.into(), tool: tool.into(), args: "".into(), native };
@@ -97,7 +97,7 @@ fn history(wire: &str) -> Vec<Message> {
     ]
 }
 
-/// What is sent for it by a model that makes one call at a time.
+/// Returns the request body that a model with one call at a time sends for it.
 async fn sent_by_a_serial_model(ask: Ask) -> Value {
     let fake = WIRE.fake([]).await;
     let model = model(Options { parallel_tool_calls: false, ..options(&fake) });
@@ -252,7 +252,7 @@ async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
         let Some(Err(failure)) = said.last() else { panic!("{said:?}") };
         assert_eq!((failure.kind, failure.charged), (FailureKind::Timeout, true));
     };
-    // Long enough for the first words to come on a busy machine.
+    // Long enough for the first words to arrive on a busy machine.
     let short = Duration::from_millis(700);
     futures::join!(timed_out(short, None), timed_out(Duration::MAX, Some(short)));
 }

@@ -1,6 +1,6 @@
-//! One line of a script: what happens on the stream, in the order written.
+//! One line of a script: the events on the stream, in the order written.
 //! `Line::new().says("Hel").waits(&gate).says("lo")` streams `Hel`, waits,
-//! streams `lo` and is done; a line that ends otherwise says how.
+//! streams `lo` and is done; a line that ends otherwise says so explicitly.
 
 use consort_core::message::{Call, Failure, Part, Reply, Stop, Usage};
 use consort_core::text::Text;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::Piece;
 use crate::script::Gate;
 
-/// What a scripted model says.
+/// The scripted stream of one answer.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
     beats: Vec<Beat>,
@@ -29,7 +29,7 @@ enum Beat {
     Hang,
 }
 
-/// What the stream does next; the last one decides how it ends.
+/// The next step of the stream; the last step decides how it ends.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Wait(Gate),
@@ -39,64 +39,64 @@ pub(super) enum Step {
 }
 
 impl Line {
-    /// A line that says nothing yet.
+    /// Returns a line that does nothing yet.
     pub fn new() -> Line {
         Line::default()
     }
 
-    /// These words, as one piece.
+    /// Adds these words, as one piece.
     pub fn says(self, words: &str) -> Line {
         self.then(Beat::Say(words.to_owned()))
     }
 
-    /// A thought, as one piece.
+    /// Adds a thought, as one piece.
     pub fn thinks(self, thought: &str) -> Line {
         self.then(Beat::Think(thought.to_owned()))
     }
 
-    /// A call of a tool.
+    /// Adds a call of a tool.
     pub fn calls(self, tool: &str, args: &Value) -> Line {
         self.calls_raw(tool, &args.to_string())
     }
 
-    /// A call with arguments exactly as written, JSON or not.
+    /// Adds a call with arguments exactly as written, JSON or not.
     pub fn calls_raw(self, tool: &str, args: &str) -> Line {
         self.then(Beat::Call { tool: tool.to_owned(), args: args.to_owned() })
     }
 
-    /// Here the stream waits.
+    /// Makes the stream wait here.
     pub fn waits(self, gate: impl Into<Gate>) -> Line {
         self.then(Beat::Wait(gate.into()))
     }
 
-    /// Here the stream fails.
+    /// Makes the stream fail here.
     pub fn breaks(self, failure: Failure) -> Line {
         self.then(Beat::Break(failure))
     }
 
-    /// Here the stream ends, without an answer.
+    /// Ends the stream here, without an answer.
     pub fn cut(self) -> Line {
         self.then(Beat::Cut)
     }
 
-    /// Here the stream stays silent until it is dropped.
+    /// Makes the stream stay silent from here until it is dropped.
     pub fn hangs(self) -> Line {
         self.then(Beat::Hang)
     }
 
-    /// At each place the line fails this often before it is said.
+    /// Makes the line fail this many times at each place before it is played.
     pub fn fails(mut self, times: u32, failure: Failure) -> Line {
         self.fails = Some((times, failure));
         self
     }
 
-    /// What the provider reports to have counted.
+    /// Sets the usage that the provider reports.
     pub fn uses(mut self, usage: Usage) -> Line {
         self.usage = Some(usage);
         self
     }
 
-    /// Why the model stopped.
+    /// Sets the model's stop reason.
     pub fn stops(mut self, stop: Stop) -> Line {
         self.stop = stop;
         self
@@ -107,7 +107,7 @@ impl Line {
         self
     }
 
-    /// The stream of this line at `place`, the `time`th time, from 0.
+    /// Returns the steps of this line at `place`, for use number `time`, from 0.
     pub(super) fn steps(&self, place: &str, time: u32) -> Vec<Step> {
         if let Some((times, failure)) = &self.fails
             && time < *times
@@ -141,7 +141,7 @@ impl Line {
     }
 }
 
-/// Pieces that follow each other are one text.
+/// Appends words to the reply; consecutive pieces become one text.
 fn say(reply: &mut Reply, words: &str) {
     if let Some(Part::Text { text, .. }) = reply.parts.last_mut() {
         *text = Text::from(format!("{text}{words}"));

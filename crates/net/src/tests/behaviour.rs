@@ -1,4 +1,4 @@
-//! What ensembles can rely on when they use each other.
+//! Tests of the guarantees between ensembles that use each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +104,7 @@ async fn a_call_that_must_not_be_repeated_is_asked_for_again_and_never_begun_twi
         () = sleep(LEASE * 2) => {}
     }
     wires.heal();
-    // However long it takes from here on: the peer is there, and at it.
+    // The duration from here on does not matter: the peer is connected, and working on it.
     tokio::select! {
         ended = &mut paying => panic!("the gate is closed: {ended:?}"),
         () = sleep(LEASE * 6) => {}

@@ -1,5 +1,4 @@
-//! Peers that mean no good, or do not know better: each gets a clear outcome,
-//! and nobody else notices.
+//! Malicious or faulty peers: each gets a clear outcome, and others are not affected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +26,7 @@ fn capability(name: &str) -> Value {
     json!({ "name": name, "description": "d", "type": "TOOL", "tags": [] })
 }
 
-/// A house that shares one tool, `look`, which answers this.
+/// Starts an ensemble that shares one tool, `look`, which gives this answer.
 async fn shop(wires: &Wires, answer: &str) -> super::world::Running {
     let look = tool("look", EffectClass::Read).answers(answer);
     House::new("shop", &[]).tool("look", &[], &look).start(wires).await

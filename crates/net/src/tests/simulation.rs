@@ -1,6 +1,6 @@
-//! Fifty ensembles in bad weather: frames delayed, connections broken or gone
-//! silent, partitions, ensembles killed and started again with other things to
-//! share, and calls all the while. Time is simulated; every seed is printed.
+//! Fifty ensembles on a faulty network: frames delayed, connections broken or
+//! silent, partitions, ensembles killed and started again with other capabilities,
+//! and calls all the while. Time is simulated; every seed is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::memory::{Weather, Wires};
 use crate::remote::NetworkToolCatalog;
 
 const ENSEMBLES: usize = 50;
-/// How many others each one dials.
+/// The number of peers that each ensemble dials.
 const DIALS: usize = 2;
-/// Rounds of trouble, and how long each lasts.
+/// The number of rounds of faults, and the duration of each.
 const ROUNDS: usize = 6;
 const ROUND: Duration = Duration::from_secs(3);
 const CALLS_PER_ROUND: usize = 12;
-/// How long the real clock may run in one test.
+/// The maximum real time of one test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Dice(u64);
@@ -39,7 +39,7 @@ struct Town {
     wires: Wires,
     houses: Vec<House>,
     running: Vec<Option<Running>>,
-    /// The tool of each effect that each house shares.
+    /// The tools of each ensemble, one of each effect.
     tools: Vec<Vec<ScriptedTool>>,
     dice: Dice,
 }
@@ -48,8 +48,8 @@ fn name(number: usize) -> String {
     format!("e{number:02}")
 }
 
-/// Half of the ensembles share a tool that must not be called twice, and all
-/// one that only reads.
+/// Returns an ensemble. Half of them share a tool that must
+/// not be called twice, and all share one that only reads.
 fn house(number: usize, dice: &mut Dice) -> (House, Vec<ScriptedTool>) {
     let peers: BTreeSet<usize> = (0..DIALS).map(|_| dice.below(ENSEMBLES)).filter(|peer| *peer != number).collect();
     let peers: Vec<String> = peers.into_iter().map(name).collect();
@@ -74,7 +74,7 @@ impl Town {
         Town { wires, houses, running, tools, dice }
     }
 
-    /// Something goes wrong, or right again.
+    /// Injects a fault, or ends one.
     async fn trouble(&mut self) {
         self.wires.heal();
         for _ in 0..3 {
@@ -87,7 +87,7 @@ impl Town {
         self.revive(back).await;
     }
 
-    /// Starts an ensemble again, sharing something more than before.
+    /// Starts an ensemble again, with one more capability than before.
     async fn revive(&mut self, number: usize) {
         if self.running[number].is_none() {
             let extra = format!("extra{}", self.dice.below(1000));
@@ -98,8 +98,8 @@ impl Town {
         }
     }
 
-    /// What an ensemble should know: what everybody shares whom it dials or
-    /// who dials it.
+    /// Returns the capabilities that an ensemble should know:
+    /// those of all peers that it dials or that dial it.
     fn expected(&self, number: usize) -> Vec<String> {
         let dials = |from: usize, to: usize| self.houses[from].peers.contains(&name(to));
         let linked =
@@ -114,7 +114,7 @@ impl Town {
         known
     }
 
-    /// Nobody knows somebody who has been away for more than twice the lease.
+    /// Checks that no ensemble knows one that has been away for more than twice the lease.
     fn assert_no_ghosts(&self, gone: &BTreeMap<usize, Instant>, seed: u64) {
         let limit = LEASE * 2 + Duration::from_millis(100);
         for running in self.running.iter().flatten() {
@@ -129,7 +129,7 @@ impl Town {
     }
 }
 
-/// One life of the town; the number of calls made.
+/// Runs one simulation; returns the number of calls made.
 async fn live(seed: u64) -> usize {
     let mut town = Town::new(seed).await;
     let (mut calls, mut answers, mut made) = (FuturesUnordered::new(), Vec::new(), 0);
@@ -173,7 +173,7 @@ async fn live(seed: u64) -> usize {
     made
 }
 
-/// The weather clears, everybody comes back, and everybody knows everything.
+/// Ends all faults, starts all ensembles, and waits until each knows all its peers' capabilities.
 async fn settle(town: &mut Town, seed: u64) {
     town.wires.heal();
     town.wires.weather(Weather { delay: Duration::from_millis(80), ..Weather::default() });
@@ -187,7 +187,7 @@ async fn settle(town: &mut Town, seed: u64) {
     }
 }
 
-/// What was done is what callers were told was done.
+/// Checks that the effects match the answers that the callers got.
 fn judge(town: &Town, answers: &[(String, EffectClass, Answer)], seed: u64) {
     let mut done: BTreeMap<String, usize> = BTreeMap::new();
     for args in town.tools.iter().flatten().flat_map(ScriptedTool::args) {

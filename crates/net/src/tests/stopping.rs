@@ -1,5 +1,4 @@
-//! What is stopped, and what is about to stop: nothing goes on behind anybody's
-//! back, and nobody waits for ever.
+//! Tests of stopping and draining: no work goes on in the background, and no caller waits for ever.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +16,20 @@ use super::world::{House, LEASE, Running, invocation, tool};
 use crate::memory::{Weather, Wires};
 use crate::remote::{NetworkTool, NetworkToolCatalog};
 
-/// How long a call may take to end after a cancel, in these houses.
+/// The maximum time a call may take to end after a cancel, in these ensembles.
 const GRACE: Duration = Duration::from_secs(1);
 
 fn calls(to: &str) -> Line {
     Line::new().calls(to, &json!({ "input": "please" }))
 }
 
-/// Asks its model, which calls the same of the next one.
+/// Returns an ensemble whose model calls the same capability of the next one.
 fn asks(name: &str, next: &str) -> House {
     let model = ScriptedModel::new().at("1.0", calls(&format!("{next}.work"))).says("1.1", "done");
     House::new(name, &[next]).task("work", &[&format!("{next}.work")]).model(&model)
 }
 
-/// `a` asks `b`, which asks `c`, whose model never answers.
+/// Starts three ensembles: `a` asks `b`, which asks `c`, whose model never answers.
 async fn chain(wires: &Wires) -> (Running, Running, Running, ScriptedModel) {
     let last = ScriptedModel::new().otherwise(Line::new().hangs());
     let c = House::new("c", &[]).task("work", &[]).model(&last);

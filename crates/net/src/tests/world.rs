@@ -1,5 +1,4 @@
-//! Ensembles that can be started, killed and started again with what they had
-//! stored.
+//! Ensembles that can be started, killed and started again with their stored state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +28,7 @@ use crate::transport::{Address, Connection, Transport};
 
 pub(super) const LEASE: Duration = Duration::from_secs(2);
 
-/// What an ensemble is, running or not.
+/// The definition of an ensemble, running or not.
 #[derive(Clone)]
 pub(super) struct House {
     pub(super) name: String,
@@ -92,7 +91,7 @@ impl House {
         Seams { cancel_grace: Duration::from_secs(1), ..Seams::new(Arc::new(self.log.clone()), models, toolbox) }
     }
 
-    /// Starts it. What it knew of the network is gone, what it stored is not.
+    /// Starts it. Its knowledge of the network is empty, its stored state is kept.
     pub(super) async fn start(&self, wires: &Wires) -> Running {
         let address = |peer: &String| (peer.clone(), Address { url: peer.clone(), key: None });
         let options = Options {
@@ -138,7 +137,7 @@ impl Running {
         self.serve.engine().submit(run).await.unwrap()
     }
 
-    /// How a run of its own ended: its status, and what its calls came to.
+    /// Returns the status of a run that has ended, and the outcomes of its calls.
     pub(super) async fn ended(&self, run: &str) -> (String, Vec<Outcome>) {
         let engine = self.serve.engine();
         engine.finished(run).await;
@@ -154,7 +153,7 @@ impl Running {
         self.serve.engine().command(run, command).await.unwrap();
     }
 
-    /// Every capability it knows of, as `ensemble.name`.
+    /// Returns every capability it knows, as `ensemble.name`.
     pub(super) fn knows(&self) -> Vec<String> {
         let name = |shared: crate::roster::Shared| format!("{}.{}", shared.ensemble, shared.capability.name);
         let mut known: Vec<String> = self.network.registry(|registry| registry.all().map(name).collect());
@@ -162,7 +161,7 @@ impl Running {
         known
     }
 
-    /// Returns when it knows exactly this.
+    /// Returns when it knows exactly these capabilities.
     pub(super) async fn until_knows(&self, expected: &[&str]) {
         let mut changes = self.network.changes();
         while self.knows() != expected {
@@ -171,16 +170,16 @@ impl Running {
     }
 }
 
-/// A client that speaks the wire by hand.
+/// A client that sends frames by hand.
 pub(super) struct Hand(Connection);
 
 impl Hand {
-    /// Links as the ensemble `hand`.
+    /// Opens a link as the ensemble `hand`.
     pub(super) async fn new(wires: &Wires, to: &str) -> Hand {
         Hand::saying(wires, to, json!({ "type": "peer_hello", "ensemble": "hand" })).await
     }
 
-    /// Links with these words.
+    /// Opens a link with this introduction.
     pub(super) async fn saying(wires: &Wires, to: &str, hello: Value) -> Hand {
         let address = Address { url: to.to_owned(), key: None };
         let mut hand = Hand(wires.from("hand").dial(&address).await.unwrap());
@@ -192,17 +191,17 @@ impl Hand {
         self.0.outgoing.send(frame.to_string()).await.unwrap();
     }
 
-    /// Sends what may be no frame at all.
+    /// Sends a text that may not be a frame.
     pub(super) async fn babble(&mut self, text: &str) {
         self.0.outgoing.send(text.to_owned()).await.unwrap();
     }
 
-    /// Returns when the other side has hung up.
+    /// Returns when the other side has closed the connection.
     pub(super) async fn cut_off(&mut self) {
         while self.0.incoming.next().await.is_some() {}
     }
 
-    /// The next frame that is not a pulse or a hello.
+    /// Returns the next frame that is not a pulse or a hello.
     pub(super) async fn hear(&mut self) -> Value {
         loop {
             let frame: Value = serde_json::to_value(self.0.incoming.next().await.unwrap()).unwrap();
@@ -217,7 +216,7 @@ pub(super) fn tool(name: &str, effect: EffectClass) -> ScriptedTool {
     ScriptedTool::new(name).effect(effect)
 }
 
-/// A call with this key, which is also its input.
+/// Returns a call with this key, which is also its input.
 pub(super) fn invocation(key: &str) -> Invocation {
     let (call, key, args) = (Id::from("1.0.0"), key.to_owned(), json!({ "input": key }));
     Invocation { run: "run".into(), call, key, args, account: Account::default() }

@@ -1,5 +1,5 @@
-//! Stopping in order: nothing new is begun, what is under way ends and is
-//! recorded, and every run can go on from there wherever it is adopted next.
+//! Draining: no new work is begun, active work ends and is recorded, and every run can
+//! be resumed from there by the next process.
 
 use std::time::Duration;
 
@@ -10,24 +10,23 @@ use tokio::time::timeout;
 use super::{Engine, Error};
 
 impl Engine {
-    /// Whether nothing new is begun any more.
+    /// Whether the engine is draining.
     pub fn is_draining(&self) -> bool {
         *self.0.draining.borrow()
     }
 
-    /// Refuses whatever would be new, once nothing new is begun any more.
+    /// Returns an error for new work while the engine is draining.
     pub fn check_open(&self) -> Result<(), Error> {
         if self.is_draining() { Err(Error::Draining) } else { Ok(()) }
     }
 
-    /// From now on no run is taken, no task and no call begun.
+    /// Starts draining: no run is accepted, no task and no call is begun.
     pub fn close(&self) {
         self.0.close();
         self.0.draining.send_replace(true);
     }
 
-    /// Closes, waits this long for what is under way, and stops the rest where
-    /// it is.
+    /// Starts draining, waits this long for active work, and stops the rest where it is.
     pub async fn drain(&self, within: Duration) {
         self.close();
         let runs: Vec<watch::Receiver<()>> = self.live().values().map(|live| live.over.clone()).collect();

@@ -1,4 +1,4 @@
-//! Getting rid of runs: one by one, or the oldest of a kind.
+//! Erasing runs: one by one, or the oldest of a kind.
 
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
@@ -7,17 +7,17 @@ use consort_log::{self as log, Order, Query};
 
 use super::{Engine, Error};
 
-/// What came of getting rid of a run.
+/// The result of removing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It is being stopped.
+    /// The run is being stopped.
     Cancelling,
-    /// It is gone.
+    /// The run was erased.
     Erased,
 }
 
 impl Engine {
-    /// Erases ended runs of a kind beyond the newest `keep`; says how many.
+    /// Erases ended runs of a kind beyond the newest `keep`; returns their number.
     pub async fn retain(&self, kind: Kind, keep: usize) -> Result<usize, Error> {
         let ended = |limit| Query {
             kind: Some(kind.word().to_owned()),
@@ -43,8 +43,8 @@ impl Engine {
         self.forget(vec![run.into()]).await
     }
 
-    /// Stops a run at once, or erases it when it has ended or cannot be read:
-    /// nobody goes on with such a run.
+    /// Stops a run at once, or erases it when it has ended or cannot be read: such a run
+    /// is never resumed.
     pub async fn remove(&self, run: &str, by: String) -> Result<Removal, Error> {
         match self.command(run, Command::Cancel { mode: CancelMode::Now, by }).await {
             Ok(_) => Ok(Removal::Cancelling),
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Erases streams, and what is known about them.
+    /// Erases streams, and everything known about them.
     pub async fn forget(&self, streams: Vec<std::sync::Arc<str>>) -> Result<(), Error> {
         self.seams().log.erase(streams.clone()).await?;
         self.0.damage.forget(&streams);

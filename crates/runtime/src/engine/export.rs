@@ -1,5 +1,4 @@
-//! What is told of runs elsewhere: spans while they last, files for reading when
-//! they have ended.
+//! Exports of runs: spans while they last, trace files when they have ended.
 
 use consort_core::run::Run;
 use consort_core::trace::trace;
@@ -10,35 +9,34 @@ use crate::telemetry::Telemetry;
 use crate::traces::Traces;
 
 impl Engine {
-    /// From now on ended runs leave their traces here; the first word holds.
+    /// Sets the folder for traces of ended runs; only the first call counts.
     pub fn export_to(&self, traces: Traces) {
         let _first = self.0.traces.set(traces);
     }
 
-    /// From now on it is kept whose work a process dies in, and runs that killed
-    /// too many are not tried again; the first word holds.
+    /// Sets the record of runs in whose work a process dies, so that runs that killed too
+    /// many are not tried again; only the first call counts.
     pub fn suspect(&self, suspects: Suspects) {
         let _first = self.0.suspects.set(suspects);
     }
 
-    /// From now on this is told what takes how long in runs that begin; the
-    /// first word holds.
+    /// Sets the telemetry exporter for runs that begin from now on; only the first call counts.
     pub fn tell(&self, telemetry: Telemetry) {
         let _first = self.0.telemetry.set(telemetry);
     }
 
-    /// Who is told what takes how long.
+    /// Returns the telemetry exporter.
     pub fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.get()
     }
 
-    /// Where ended runs leave their traces.
+    /// Returns the folder for traces of ended runs.
     pub fn traces(&self) -> Option<&Traces> {
         self.0.traces.get()
     }
 
-    /// Leaves the traces of a run that has ended. A run does not fail because
-    /// nobody can read about it.
+    /// Writes the traces of a run that has ended. A failure to write them is no failure of
+    /// the run.
     pub(super) async fn export(&self, run: &str) {
         let Some(traces) = self.traces() else { return };
         match self.written(run, traces).await {

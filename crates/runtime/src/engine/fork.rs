@@ -1,4 +1,4 @@
-//! A new run that begins with what another one has recorded.
+//! A new run that begins with events recorded by another.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use consort_tools::busy;
 use super::{Engine, Error, New, ensemble_id, fresh_id};
 
 impl Engine {
-    /// Makes a run out of the record of another, which stays as it is; once
-    /// this returns, the new one survives a crash.
+    /// Makes a run from the record of another, which stays as it is; once this returns,
+    /// the new one survives a crash.
     pub async fn fork(&self, run: &str, wanted: &Wanted<'_>) -> Result<(Arc<str>, Forked), Error> {
         let events = self.history(run).await?;
         let now = self.seams().clock.now();

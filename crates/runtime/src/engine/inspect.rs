@@ -1,4 +1,4 @@
-//! Looking for runs that cannot be read, so that lists can say so.
+//! The search for runs that cannot be read, so that lists can show them as damaged.
 
 use std::sync::atomic::Ordering;
 
@@ -9,29 +9,29 @@ use consort_tools::collections;
 use super::{Engine, Error};
 use crate::watcher::{Content, check};
 
-/// Runs listed at once while they are looked through.
+/// Runs listed at once during the search.
 const INSPECTED_PAGE: usize = 500;
 
 impl Engine {
-    /// Why a run, or another stream, cannot be read, as far as that is known.
+    /// Returns the reason why a run, or another stream, cannot be read, as far as it is known.
     pub fn damage(&self, stream: &str) -> Option<String> {
         self.0.damage.reason(stream)
     }
 
-    /// Refuses a stream that is known to be damaged.
+    /// Returns an error for a stream that is known to be damaged.
     pub fn check_damage(&self, stream: &str) -> Result<(), Error> {
         Ok(self.0.damage.check(stream)?)
     }
 
-    /// A run's row, and why the run cannot be read, for who must do without
-    /// its events.
+    /// Returns a run's row, and the reason why the run cannot be read, for callers that
+    /// can use the row alone.
     pub async fn damaged(&self, run: &str) -> Result<Option<(Row, String)>, Error> {
         let row = self.row(run).await?;
         Ok(self.damage(run).map(|reason| (row, reason)))
     }
 
-    /// Reads every stored run and collection once and remembers which cannot be
-    /// read, the newest first. Once that is done, a second call does nothing.
+    /// Reads every stored run and collection once and remembers those that cannot be read,
+    /// the newest first. Once that is done, a second call does nothing.
     pub async fn inspect(&self) -> Result<(), Error> {
         if self.0.inspected.load(Ordering::Relaxed) {
             return Ok(());

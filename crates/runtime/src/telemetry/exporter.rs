@@ -1,6 +1,6 @@
-//! Sends spans in batches. One request at a time, each with a limit on how long
-//! it may take; what the collector may take later is sent again, a few times
-//! and ever less often, while new spans wait in the queue.
+//! Sends spans in batches. One request at a time, each with a timeout; a batch that
+//! the collector may accept later is sent again, a few times with growing delays,
+//! while new spans wait in the queue.
 
 use std::time::Duration;
 
@@ -14,38 +14,38 @@ use crate::meters::{Meter, Meters};
 
 /// Spans sent together.
 const BATCH_MAX: usize = 512;
-/// How long a span waits for others.
+/// The time that a span waits for others.
 const GATHER: Duration = Duration::from_secs(1);
-/// How often a batch is tried before it is dropped.
+/// The number of attempts before a batch is dropped.
 const ATTEMPTS_MAX: u32 = 5;
-/// The first wait before a batch is tried again; each further one is twice as long.
+/// The first delay before a batch is sent again; each further one is twice as long.
 const BACKOFF: Duration = Duration::from_millis(500);
-/// The longest wait, whatever the collector asks for.
+/// The longest delay, whatever the collector asks for.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// Bytes of an answer that are read.
+/// Maximal bytes of a response that are read.
 const ANSWER_MAX: usize = 64 * 1024;
 
 pub(super) struct Exporter {
     client: Client,
     target: Target,
-    /// This process, as every request names it.
+    /// The description of this process in every request.
     resource: otlp::Resource,
     meters: Meters,
-    /// Whether the last batch did not arrive: said once, not for every batch.
+    /// Whether the last batch failed, so that it is logged once, not for every batch.
     failing: bool,
 }
 
-/// What became of a batch.
+/// The result of sending a batch.
 enum Sent {
-    /// The collector has it, but for so many that it would not take.
+    /// The collector accepted it, except for this many spans.
     Taken { refused: u64 },
-    /// It will never take it.
+    /// The collector will never accept it.
     Refused(String),
-    /// It may take it later, not before this.
+    /// The collector may accept it later, not before this time.
     Later { why: String, after: Option<Duration> },
 }
 
-/// The place and the form of requests.
+/// The address and the encoding of requests.
 pub(super) struct Target {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -58,7 +58,7 @@ impl Exporter {
         Exporter { client, target, resource, meters, failing: false }
     }
 
-    /// Sends what comes until it is told to close and nothing is left.
+    /// Sends spans until it is asked to close and the queue is empty.
     pub(super) async fn work(mut self, mut queue: mpsc::Receiver<Told>, mut closing: watch::Receiver<bool>) {
         while let Some(batch) = gather(&mut queue, &mut closing).await {
             self.deliver(&batch, &mut closing).await;
@@ -113,7 +113,7 @@ impl Exporter {
     }
 }
 
-/// The next spans to send; none when there are no more.
+/// Returns the next spans to send; `None` when there are no more.
 async fn gather(queue: &mut mpsc::Receiver<Told>, closing: &mut watch::Receiver<bool>) -> Option<Vec<Told>> {
     let mut batch = Vec::new();
     tokio::select! {
@@ -137,12 +137,12 @@ async fn gather(queue: &mut mpsc::Receiver<Told>, closing: &mut watch::Receiver<
     Some(batch).filter(|batch| !batch.is_empty())
 }
 
-/// Returns when nothing more will come.
+/// Returns when the exporter is closing.
 async fn told(closing: &mut watch::Receiver<bool>) {
     let _gone = closing.wait_for(|closing| *closing).await;
 }
 
-/// What a collector means that did not take a batch.
+/// Interprets the response of a collector that did not accept a batch.
 fn answered(response: &Response) -> Sent {
     let (status, why) = (response.status(), format!("it answered {}", response.status()));
     let later = [
@@ -159,7 +159,7 @@ fn answered(response: &Response) -> Sent {
     }
 }
 
-/// The body of an answer; none of one that is too long to mean anything.
+/// Returns the body of a response; empty for one that is too long.
 async fn answer(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

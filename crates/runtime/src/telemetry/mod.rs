@@ -1,7 +1,7 @@
-//! Spans of runs for an OpenTelemetry collector. A run hands over what has
-//! ended and goes on: what does not fit into the queue is dropped and counted,
-//! and a collector that is slow, away or wrong is the exporter's problem alone.
-//! `otlp` is what is sent, `exporter` who sends it, `recorder` a run's side.
+//! Spans of runs for an OpenTelemetry collector. A run hands over ended spans and goes
+//! on: those that do not fit into the queue are dropped and counted, and a slow or
+//! failing collector concerns the exporter alone. `otlp` encodes the messages,
+//! `exporter` sends them, `recorder` is a run's side.
 
 mod exporter;
 mod otlp;
@@ -25,23 +25,23 @@ pub(crate) use recorder::Recorder;
 /// Spans that wait to be sent: some seconds of a busy server.
 const QUEUE_MAX: usize = 8192;
 
-/// Where spans go.
+/// The settings of the exporter.
 #[derive(Clone, PartialEq)]
 pub struct Options {
     /// The collector's address for OTLP over HTTP, without `/v1/traces`.
     pub endpoint: String,
-    /// Sent along with every request.
+    /// Headers of every request.
     pub headers: Headers,
-    /// The form of requests.
+    /// The encoding of requests.
     pub protocol: Protocol,
-    /// Whether prompts, answers, arguments and results are told.
+    /// Whether prompts, answers, arguments and results are included.
     pub content: bool,
-    /// What this process is called there.
+    /// The name of this process in the traces.
     pub service: String,
-    /// The share of traces that begin here and are told of, from 0 to 1; who
+    /// The share, from 0 to 1, of the traces that begin here which is sent; a client that
     /// sends a `traceparent` has decided already.
     pub sample: f64,
-    /// How long one request may take.
+    /// The timeout of one request.
     pub timeout: Duration,
 }
 
@@ -52,32 +52,32 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The form in which spans are sent.
+/// The encoding of spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Protobuf, which every collector takes.
+    /// Protobuf, which every collector accepts.
     #[default]
     Protobuf,
     /// JSON, which people can read.
     Json,
 }
 
-/// Why nothing can be sent.
+/// The reason why spans cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The address is none.
+    /// The address is invalid.
     #[error("the address is not one that spans can be sent to")]
     Address,
-    /// The machine: nothing can be sent from it.
+    /// The machine has no working HTTP client.
     #[error("no HTTP client: {0}")]
     Client(String),
 }
 
-/// A span and the run it is of.
+/// A span and the run it belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) run: Arc<str>,
-    /// The trace, at what the run as a whole is part of.
+    /// The trace, at the parent of the whole run.
     pub(crate) trace: Trace,
     pub(crate) span: Span,
 }
@@ -104,7 +104,7 @@ impl Drop for Inner {
 }
 
 impl Telemetry {
-    /// Begins to send; what happens to spans is counted by `meters`.
+    /// Starts the exporter; sent and dropped spans are counted in `meters`.
     pub fn start(options: &Options, meters: Meters) -> Result<Telemetry, Error> {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let (closing, told) = watch::channel(false);
@@ -122,25 +122,25 @@ impl Telemetry {
         Ok(Telemetry(Arc::new(Inner { queue, closing, sample, content, meters, exporter })))
     }
 
-    /// The trace of a run: the one its submission named, else one of its own,
-    /// which has the run's number.
+    /// Returns the trace of a run: the one its submission named, else one of its own,
+    /// derived from the run's id.
     pub(crate) fn trace(&self, run: &str, given: Option<Trace>) -> Trace {
         given.unwrap_or_else(|| Trace::of_run(run, self.0.sample))
     }
 
-    /// True when prompts, answers, arguments and results are told.
+    /// Returns true when prompts, answers, arguments and results are included.
     pub(crate) fn tells_content(&self) -> bool {
         self.0.content
     }
 
-    /// Hands a span over. Never waits.
+    /// Hands over a span. Never waits.
     pub(crate) fn tell(&self, told: Told) {
         if self.0.queue.try_send(told).is_err() {
             self.0.meters.add(Meter::SpansDropped, &[("reason", "queue_full")], 1);
         }
     }
 
-    /// Sends what is left, for as long as this, and stops.
+    /// Sends the remaining spans, for at most this long, and stops.
     pub async fn close(&self, within: Duration) {
         self.0.closing.send_replace(true);
         let exporter = self.0.exporter.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -152,7 +152,7 @@ impl Telemetry {
     }
 }
 
-/// Where the spans go on the collector.
+/// Returns the collector's address for spans.
 fn address(endpoint: &str) -> Result<Url, Error> {
     let mut url = Url::parse(endpoint).ok().filter(Url::has_host).ok_or(Error::Address)?;
     url.path_segments_mut().map_err(|()| Error::Address)?.pop_if_empty().extend(["v1", "traces"]);

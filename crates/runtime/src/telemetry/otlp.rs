@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::{Protocol, Told};
 
-/// Characters of a text that are sent; names and reasons are shorter.
+/// Maximal characters of a text; names and reasons are shorter.
 const TEXT_CHARS_MAX: usize = 1024;
-/// The status of something that went wrong.
+/// The status code of an error.
 const STATUS_ERROR: i32 = 2;
 
-/// A request that tells spans.
+/// A request with spans.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Request {
@@ -32,7 +32,7 @@ struct ResourceSpans {
     scope_spans: Vec<ScopeSpans>,
 }
 
-/// This process, as collectors know it.
+/// The description of this process for collectors.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct Resource {
     #[prost(message, repeated, tag = "1")]
@@ -127,7 +127,7 @@ struct List {
     values: Vec<AnyValue>,
 }
 
-/// The answer of a collector.
+/// The response of a collector.
 #[derive(Clone, PartialEq, Message)]
 struct Taken {
     #[prost(message, optional, tag = "1")]
@@ -140,13 +140,13 @@ struct PartialSuccess {
     rejected_spans: i64,
 }
 
-/// This process, as collectors know it.
+/// The description of this process for collectors.
 pub(super) fn resource(service: &str) -> Resource {
     let known = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION"))];
     Resource { attributes: known.iter().map(|(name, value)| pair(name, &(*value).into())).collect() }
 }
 
-/// The request that tells these spans.
+/// Returns the request with these spans.
 pub(super) fn request(resource: &Resource, spans: &[Told]) -> Request {
     let scope = Scope { name: "consort".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let scope_spans = vec![ScopeSpans { scope: Some(scope), spans: spans.iter().map(span).collect() }];
@@ -154,7 +154,7 @@ pub(super) fn request(resource: &Resource, spans: &[Told]) -> Request {
 }
 
 impl Protocol {
-    /// The media type of requests and answers.
+    /// Returns the media type of requests and responses.
     pub(super) fn media_type(self) -> &'static str {
         match self {
             Protocol::Protobuf => "application/x-protobuf",
@@ -162,7 +162,7 @@ impl Protocol {
         }
     }
 
-    /// A request as it is sent.
+    /// Encodes a request.
     pub(super) fn body(self, request: &Request) -> Vec<u8> {
         match self {
             Protocol::Protobuf => request.encode_to_vec(),
@@ -171,7 +171,7 @@ impl Protocol {
         }
     }
 
-    /// The number of spans that a collector would not take, as it says itself.
+    /// Returns the number of spans that a collector reports as refused.
     pub(super) fn refused(self, answer: &[u8]) -> u64 {
         match self {
             Protocol::Protobuf => {
@@ -235,7 +235,7 @@ fn nanos(at: Millis) -> u64 {
     at.saturating_mul(1_000_000)
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits.
 fn bytes(digits: &str) -> Vec<u8> {
     let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
     digits.as_bytes().chunks(2).filter_map(byte).collect()

@@ -1,5 +1,5 @@
-//! A run's side of telemetry: what ends with the events of a decision is noted
-//! while it is made and told once it is stored.
+//! A run's side of telemetry: spans that end with the events of a decision are
+//! collected while it is made and sent once it is stored.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use consort_http::trace::Trace;
 
 use super::{Telemetry, Told};
 
-/// What is told about one run, if anybody wants to know.
+/// The spans of one run, if there is an exporter.
 pub(crate) struct Recorder {
     run: Arc<str>,
     telemetry: Option<Telemetry>,
@@ -23,7 +23,7 @@ impl Recorder {
         Recorder { run, telemetry, ended: Vec::new() }
     }
 
-    /// Notes what ends with an event that is about to be applied.
+    /// Collects the spans that end with an event that is about to be applied.
     pub(crate) fn note(&mut self, run: &Run, event: &Event) {
         let Some(telemetry) = &self.telemetry else { return };
         let Some(mut span) = run.span(&self.run, event) else { return };
@@ -33,12 +33,12 @@ impl Recorder {
         self.ended.push(span);
     }
 
-    /// Leaves out what was noted.
+    /// Discards the collected spans.
     pub(crate) fn forget(&mut self) {
         self.ended.clear();
     }
 
-    /// Tells what was noted.
+    /// Sends the collected spans.
     pub(crate) fn tell(&mut self, run: &Run) {
         if self.ended.is_empty() {
             return;
@@ -50,12 +50,12 @@ impl Recorder {
         }
     }
 
-    /// What an effect tells those it asks about its trace.
+    /// Returns the trace context that an effect passes on.
     pub(crate) fn trace_of(&self, run: &Run, effect: &Effect) -> Option<Trace> {
         self.trace(run).map(|trace| trace.at(&self.run, &run.span_place(effect)))
     }
 
-    /// The trace of the run, at what the run as a whole is part of.
+    /// Returns the trace of the run, at the parent of the whole run.
     fn trace(&self, run: &Run) -> Option<Trace> {
         let given = run.spec().traceparent.as_deref().and_then(Trace::parse);
         match &self.telemetry {

@@ -1,6 +1,6 @@
-//! Answers on disk: a small stream for each key, named after it. Its last
-//! record is what is known: that the request has begun, or what was answered.
-//! Kept a day, and as long as the run it is about.
+//! Responses on disk: a small stream for each key, named after it. Its last record
+//! holds the current state: the request has begun, or its response. Kept for a day,
+//! and as long as the run it is about.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,31 +22,31 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::REQUEST_ID;
 
-/// What these streams are.
+/// The kind of these streams.
 const KIND: &str = "answer";
-/// How long an answer is kept at least.
+/// The time that a response is kept at least.
 const KEEP_MS: Millis = 24 * 60 * 60 * 1000;
-/// How often old ones are looked for.
+/// The interval between two searches for old responses.
 const SWEEP: Duration = Duration::from_secs(3600);
-/// Old answers looked at together, to leave the log to others in between.
+/// Old responses handled in one batch, so that others can use the log in between.
 const PAGE: usize = 200;
-/// Records of a stream: begun, answered.
+/// The records of a stream: begun, then answered.
 const RECORDS_MAX: usize = 2;
-/// What is repeated of an answer's head.
+/// The headers that are repeated with a stored response.
 const HEADERS: [HeaderName; 4] = [CONTENT_TYPE, ETAG, LOCATION, HeaderName::from_static(REQUEST_ID)];
 
-/// What is known about a request.
+/// The stored state of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Stands for what was sent.
+    /// A fingerprint of the request.
     pub(super) print: String,
     /// The run it is about.
     pub(super) run: Option<Arc<str>>,
-    /// What was answered, once it was.
+    /// The response, once there is one.
     pub(super) answer: Option<Answer>,
 }
 
-/// What was answered.
+/// A response as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     status: StatusCode,
@@ -54,7 +54,7 @@ pub(super) struct Answer {
     body: String,
 }
 
-/// Something with frames that a request began.
+/// Work with frames that a request started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begun {
     /// A run, by its id.
@@ -114,27 +114,27 @@ impl Kept {
 }
 
 impl Answer {
-    /// An answer to keep; none when it is not text.
+    /// Creates a response to store; `None` when it is not text.
     pub(super) fn new(head: &Parts, body: &Bytes) -> Option<Answer> {
         let value = |name: &HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let headers = HEADERS.into_iter().filter_map(|name| value(&name).map(|value| (name, value))).collect();
         Some(Answer { status: head.status, headers, body: std::str::from_utf8(body).ok()?.to_owned() })
     }
 
-    /// That there is this run.
+    /// Creates the response that this run was accepted.
     pub(super) fn accepted(run: &str) -> Answer {
         let headers = [(CONTENT_TYPE, "application/json".to_owned()), (LOCATION, format!("/api/runs/{run}"))];
         let body = json!({ "runId": run, "status": "ACCEPTED" }).to_string();
         Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body }
     }
 
-    /// That there is this message.
+    /// Creates the response that this message was accepted.
     pub(super) fn message(accepted: &Value) -> Answer {
         let headers = [(CONTENT_TYPE, "application/json".to_owned())];
         Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body: accepted.to_string() }
     }
 
-    /// The run or the turn the request began.
+    /// Returns the run or the turn that the request started.
     pub(super) fn begun(&self) -> Option<Begun> {
         let place = self.headers.iter().find(|(name, _)| *name == LOCATION).map(|(_, place)| place.as_str());
         if let Some(run) = place.and_then(|place| place.strip_prefix("/api/runs/")) {
@@ -170,12 +170,12 @@ impl From<Answer> for Response {
     }
 }
 
-/// Makes a key free again.
+/// Frees a key again.
 pub(super) async fn forget(log: &dyn Log, scope: &str) -> Result<(), Error> {
     log.erase(vec![name(scope)]).await
 }
 
-/// Erases what need not be kept any longer, for as long as the server is there.
+/// Erases responses that need not be kept any longer, as long as the server runs.
 pub(crate) async fn sweep(log: Arc<dyn Log>, clock: Clock) -> Infallible {
     let mut rounds = tokio::time::interval(SWEEP);
     loop {
@@ -186,7 +186,7 @@ pub(crate) async fn sweep(log: Arc<dyn Log>, clock: Clock) -> Infallible {
     }
 }
 
-/// Erases the answers from before `until` whose runs are gone.
+/// Erases the responses from before `until` whose runs are gone.
 async fn erase_old(log: &dyn Log, until: Millis) -> Result<(), Error> {
     let mut offset = 0;
     loop {

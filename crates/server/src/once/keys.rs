@@ -1,5 +1,5 @@
-//! Whose turn it is: requests with the same key wait for each other, and what
-//! they do is owned here, so that it outlives their connections.
+//! Locks of idempotency keys: requests with the same key wait for each other, and
+//! their work is owned here, so that it outlives their connections.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +8,16 @@ use tokio::sync::{Mutex as Turns, OwnedMutexGuard, oneshot};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// The keys that are in use just now.
+/// The keys that are in use at the moment.
 #[derive(Default)]
 pub(crate) struct Keys {
     turns: Mutex<HashMap<String, Arc<Turns<()>>>>,
-    /// What is being done; dropped with the server.
+    /// The tasks of running requests; dropped with the server.
     doing: Mutex<JoinSet<()>>,
 }
 
 impl Keys {
-    /// Waits until nobody else decides about this key.
+    /// Waits until no other request holds this key.
     pub(super) async fn turn(&self, key: &str) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +27,7 @@ impl Keys {
         turn.lock_owned().await
     }
 
-    /// Does something to its end, whether or not anybody waits for it.
+    /// Runs work to its end, even when its client is gone.
     pub(super) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -42,7 +42,7 @@ impl Keys {
         waiting
     }
 
-    /// Gives up what is still being done.
+    /// Aborts the work that is still running.
     pub(crate) fn stop(&self) {
         self.doing.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }

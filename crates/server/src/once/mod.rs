@@ -1,7 +1,7 @@
-//! `Idempotency-Key`, as a layer before every route: a request that is sent
-//! again gets the answer of the first, also after a restart. That it is about
-//! to be done is stored before, its answer after; a submission claims its key
-//! in the append that accepts the run. So nothing is ever done twice.
+//! `Idempotency-Key`, as a layer before every route: a request that is sent again gets
+//! the response of the first, also after a restart. The beginning of a request is
+//! stored before it is executed, its response after; a submission claims its key in
+//! the append that accepts the run. So nothing is ever executed twice.
 
 mod kept;
 mod keys;
@@ -30,44 +30,44 @@ use crate::problem::{Code, Problem};
 use crate::routes::{submit, threads};
 use crate::wish::{Wish, accepts};
 
-/// The header.
+/// The name of the header.
 const HEADER: &str = "idempotency-key";
-/// Bytes of a key at most; it is stored with the run.
+/// Maximal bytes of a key; it is stored with the run.
 pub(crate) const KEY_MAX: usize = 255;
-/// The route whose runs hold the key themselves.
+/// The route whose runs claim the key themselves.
 const CLAIMING: &str = "/api/runs";
-/// Names the turn in which a key's run is submitted; no scope has a fourth line.
+/// The suffix of the lock under which a key's run is submitted; no scope has a fourth line.
 const SUBMISSION: &str = "submission";
 
-/// The answer a repeated message gets whose first answer is a stream; an
+/// The response that a repeated message gets when its first response is a stream; an
 /// extension of that response.
 #[derive(Clone)]
 pub(crate) struct Streamed(pub(crate) serde_json::Value);
 
-/// A request that is done once.
+/// A request that is executed once.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
-    /// The key, whose it is and what it is for.
+    /// The path, the client and the key.
     scope: String,
     /// The name of the client that sent it.
     caller: Caller,
-    /// Stands for what was sent with it.
+    /// A fingerprint of the request.
     print: String,
-    /// The run the first such request made, if it is known already.
+    /// The run that the first such request made, if it is known already.
     run: Option<Arc<str>>,
 }
 
-/// The outcome of keeping an answer.
+/// The outcome of storing a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Done,
-    /// Another request with the same key had its answer kept first.
+    /// The response of another request with the same key was stored first.
     Late,
-    /// The log could not take it: a request that is sent again is on its own.
+    /// The log could not store it: a repeated request is executed anew.
     Failed,
 }
 
-/// Repeats what was answered, or has it answered and keeps that.
+/// Repeats the stored response, or executes the request and stores its response.
 pub(crate) async fn layer(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
@@ -99,23 +99,23 @@ impl Once {
         Ok((Once { scope, caller: caller.clone(), print, run: None }, Request::from_parts(head, bytes.into())))
     }
 
-    /// A submission, which finds its run again by the key.
+    /// Handles a submission, which finds its run again by the key.
     async fn claimed(mut self, site: &Site, mut request: Request, next: Next) -> Result<Response, Problem> {
         let wish = Wish::read(request.headers())?;
-        // Held until the answer is kept, so that all of those sent at the same
-        // moment get that one. An answer that waits for the run's end is not
-        // waited for: those requests find the run by what it claims.
+        // Held until the response is stored, so that all requests sent at the same moment get
+        // that one. A response that waits for the run's end is not waited for: those requests
+        // find the run by its claim.
         let _turn = match wish {
             Wish::Accepted => Some(site.keys.turn(&self.scope).await),
             Wish::Ended(_) | Wish::Stream => None,
         };
         let kept = match self.kept(site).await {
-            // A run that was made still holds the key, whatever became of the answer.
+            // A run that was made still holds the key, even when its response is unknown.
             Err(problem) if problem.code() == Code::OutcomeUnknown => None,
             kept => kept?,
         };
         match kept {
-            // Who wants to wait or to watch gets the same run, as it is by now.
+            // A client that waits or streams gets the same run in its current state.
             Some(Kept { run: Some(run), .. }) if wish != Wish::Accepted => self.run = Some(run),
             Some(Kept { answer: Some(answer), .. }) => return Ok(answer.into()),
             Some(Kept { run, answer: None, .. }) => self.run = run,
@@ -134,15 +134,15 @@ impl Once {
         };
         let is_refusal = run.is_none();
         if self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await == Keeping::Late && is_refusal {
-            // Of refusals of the same request the first that was kept is given to all.
+            // Of several refusals of the same request, the first that was stored is given to all.
             let first = self.kept(site).await?.and_then(|kept| kept.answer);
             return Ok(first.map_or(response, Response::from));
         }
         Ok(response)
     }
 
-    /// Any other route: done in a task of its own, because half of it must not
-    /// be left undone by a client that hangs up.
+    /// Handles any other route: executed in a task of its own, because a client that hangs
+    /// up must not leave it half done.
     async fn recorded(self, site: Arc<Site>, request: Request, next: Next) -> Result<Response, Problem> {
         let turn = site.keys.turn(&self.scope).await;
         if let Some(kept) = self.kept(&site).await? {
@@ -163,7 +163,7 @@ impl Once {
         owner.keys.spawn(done).await.map_err(stopped)
     }
 
-    /// Keeps an answer, or forgets the request when it may be tried again.
+    /// Stores a response, or forgets the request when it may be tried again.
     async fn settle(&self, site: &Site, begun: Kept, response: Response) -> Response {
         if is_passing(response.status()) {
             if let Err(error) = kept::forget(&*site.engine().seams().log, &self.scope).await {
@@ -174,7 +174,7 @@ impl Once {
         let made: Option<Arc<str>> = run_of("", response.headers()).map(Arc::from);
         let message = response.extensions().get::<Streamed>().map(|Streamed(accepted)| Answer::message(accepted));
         let (response, answer) = read_answer(response).await;
-        // A stream is kept as the name of what it streams.
+        // A stream is stored as the id of the run or turn that it streams.
         let answer = answer.or(message).or_else(|| made.as_deref().map(Answer::accepted));
         self.keep(site, 1, Kept { answer, run: made.or(begun.run), ..begun }).await;
         response
@@ -192,7 +192,7 @@ impl Once {
         }
     }
 
-    /// What was kept for this key, which must have come with the same request.
+    /// Returns the stored state of this key, which must belong to the same request.
     async fn kept(&self, site: &Site) -> Result<Option<Kept>, Problem> {
         let kept = match Kept::find(&*site.engine().seams().log, &self.scope).await {
             Err(error @ log::Error::Damaged { .. }) => {
@@ -204,25 +204,25 @@ impl Once {
         if kept.as_ref().is_some_and(|kept| kept.print != self.print) { Err(conflict()) } else { Ok(kept) }
     }
 
-    /// The run the first such request made.
+    /// Returns the run that the first such request made.
     pub(crate) async fn first(&self, engine: &Engine) -> Result<Option<Arc<str>>, Problem> {
         if self.run.is_some() {
             return Ok(self.run.clone());
         }
         let [same, any] = self.claims();
-        // The key is looked at first: both claims are made at once, so a run
-        // that holds the key by now holds this request too, if it is its own.
+        // The key is looked up first: both claims are made at once, so a run that holds the
+        // key by now holds this request too, if it belongs to it.
         let Some(run) = engine.holder(&any).await? else { return Ok(None) };
         if engine.holder(&same).await?.is_some_and(|holder| holder == run) {
             return Ok(Some(run));
         }
-        // Erased between the two looks: the key is free again.
+        // Erased between the two lookups: the key is free again.
         if engine.holder(&any).await?.is_some() { Err(conflict()) } else { Ok(None) }
     }
 
     /// Submits a run, or finds the one the first such request made.
     pub(crate) async fn submit(&self, site: &Site, compiled: Compiled) -> Result<Arc<str>, Problem> {
-        // Not the turn of the answer, which may be held for this request.
+        // A lock other than the response's, which this request may hold already.
         let _turn = site.keys.turn(&format!("{}\n{SUBMISSION}", self.scope)).await;
         let engine = site.engine();
         if let Some(run) = self.first(engine).await? {
@@ -236,14 +236,14 @@ impl Once {
         }
     }
 
-    /// One for this very request, one for the key whatever is sent with it.
+    /// Returns one claim for this exact request, and one for the key with any request.
     fn claims(&self) -> [String; 2] {
         [format!("{}\n{}", self.scope, self.print), self.scope.clone()]
     }
 }
 
-/// An answer that is given again: a client that wants the frames of what the
-/// first request began gets them, any other gets the first answer.
+/// Repeats a response: a client that wants the frames of the work that the first
+/// request started gets them, any other gets the first response.
 async fn repeated(site: &Site, caller: &Caller, answer: Answer, headers: &HeaderMap) -> Result<Response, Problem> {
     if !accepts(headers, "text/event-stream") {
         return Ok(answer.into());
@@ -255,25 +255,25 @@ async fn repeated(site: &Site, caller: &Caller, answer: Answer, headers: &Header
     }
 }
 
-/// The same for bodies that say the same.
+/// Returns a fingerprint that is equal for equivalent bodies.
 fn print(query: &str, body: &Bytes) -> String {
     let json = serde_json::from_slice::<serde_json::Value>(body).map(|json| json.to_string());
     let said = json.unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned());
     hex(&format!("{query}\n{said}"))
 }
 
-/// Whether the same request may be answered otherwise a moment later.
+/// Whether the same request may get another response a moment later.
 fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
-/// An answer, and the same to be kept; streams are not.
+/// Returns a response, and a copy of it to store; streams are not stored.
 async fn read_answer(response: Response) -> (Response, Option<Answer>) {
     let (head, body) = response.into_parts();
     if is_stream(&head.headers) {
         return (Response::from_parts(head, body), None);
     }
-    // What is not a stream was made whole before it came here.
+    // A response that is no stream was complete before it came here.
     let bytes = body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let answer = Answer::new(&head, &bytes);
     (Response::from_parts(head, Body::from(bytes)), answer)

@@ -1,6 +1,5 @@
-//! What is searched: the passages of all documents in a full-text table of
-//! SQLite, in memory, and beside it their vectors, where there are some. It
-//! holds nothing that is not in the log.
+//! The search index: the passages of all documents in a full-text table of SQLite, in memory,
+//! and beside it their vectors, where there are some. It holds nothing that is not in the log.
 
 use std::collections::HashMap;
 
@@ -9,12 +8,12 @@ use consort_models::Vector;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-/// Words of a query that count; more would not make it clearer.
+/// The maximum number of words of a query that count; more would not make it clearer.
 const WORDS_MAX: usize = 32;
-/// Passages either way of looking brings into a search by both.
+/// The maximum number of passages that each of the two methods contributes to a combined search.
 const EITHER_MAX: usize = 50;
-/// How little it matters which of the first places a passage has in one of the
-/// two orders: the larger, the less.
+/// The smoothing constant of the rank fusion: the larger it is,
+/// the less the difference between the first ranks matters.
 const EVENNESS: f64 = 60.0;
 
 const TABLE: &str = "
@@ -22,18 +21,18 @@ const TABLE: &str = "
         title, text, collection UNINDEXED, document UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
     );";
 
-/// A passage that fits a query.
+/// A passage that matches a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// The collection it is in.
+    /// The name of the collection.
     pub collection: String,
     /// The number of the document in its collection, from 1.
     pub document: u64,
     /// The document's title.
     pub title: String,
-    /// The passage.
+    /// The text of the passage.
     pub snippet: String,
-    /// How well it fits; larger is better.
+    /// The score of the match; larger is better.
     pub score: f64,
 }
 
@@ -47,7 +46,7 @@ pub(super) enum Entry<'a> {
     Vectors { document: u64, from: usize, vectors: Vec<Vector> },
 }
 
-/// Passages without vectors, all of one document.
+/// Passages of one document that have no vectors yet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     pub(super) document: u64,
@@ -55,24 +54,24 @@ pub(super) struct Bare {
     pub(super) passages: Vec<String>,
 }
 
-/// The table, made when it is first used, and what stands beside it.
+/// The table, created when it is first used, and the state beside it.
 #[derive(Default)]
 pub(super) struct Index {
     table: Option<Connection>,
     shelves: HashMap<String, Shelf>,
 }
 
-/// What is known of one collection.
+/// The index state of one collection.
 #[derive(Default)]
 struct Shelf {
-    /// Records that were read.
+    /// The number of records that were read.
     records: u64,
     documents: Vec<Document>,
-    /// By the row of the passage.
+    /// The vectors, by the row of the passage.
     vectors: Vec<(i64, Vector)>,
 }
 
-/// A document's rows, and how many of them have vectors.
+/// A document's rows, and the number of them that have vectors.
 struct Document {
     first: i64,
     passages: usize,
@@ -80,13 +79,13 @@ struct Document {
 }
 
 impl Index {
-    /// How many records of a collection are in it.
+    /// Returns the number of records of a collection that are in the index.
     pub(super) fn length(&self, collection: &str) -> u64 {
         self.shelves.get(collection).map_or(0, |shelf| shelf.records)
     }
 
-    /// Adds records, of which the first is the one at `from`, unless somebody
-    /// who read them at the same time was first.
+    /// Adds records, the first of which is the one at `from`,
+    /// unless a concurrent reader has already added them.
     pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry<'_>>) -> Result<(), log::Error> {
         if self.length(collection) != from {
             return Ok(());
@@ -108,7 +107,7 @@ impl Index {
         Ok(())
     }
 
-    /// The first passages of a collection that have no vectors, at most `max`.
+    /// Returns the first passages of a collection that have no vectors, at most `max`.
     pub(super) fn bare(&mut self, collection: &str, max: usize) -> Result<Option<Bare>, log::Error> {
         let (table, shelves) = self.open()?;
         let documents = shelves.get(collection).map(|shelf| shelf.documents.as_slice()).unwrap_or_default();
@@ -122,8 +121,8 @@ impl Index {
         Ok(Some(Bare { document: number, from, passages }))
     }
 
-    /// The passages of these collections that fit, the best first: by the words
-    /// of the query, and by its vector where it has one.
+    /// Returns the best matching passages of these collections, the best
+    /// first: by the words of the query, and by its vector where it has one.
     pub(super) fn search(
         &mut self,
         (words, vector): (&str, Option<&Vector>),
@@ -144,7 +143,7 @@ impl Index {
         ranked.into_iter().take(max).map(|(row, score)| self.passage(row, score)).collect()
     }
 
-    /// Passages with words of the query, by their rows.
+    /// Returns the passages with words of the query, by their rows.
     fn by_words(&mut self, query: &str, collections: &[&str], max: usize) -> Result<Vec<(i64, Hit)>, log::Error> {
         let words = words(query);
         if words.is_empty() || collections.is_empty() {
@@ -164,7 +163,7 @@ impl Index {
         hits.and_then(Iterator::collect).map_err(unavailable)
     }
 
-    /// The rows of the passages whose vectors are nearest, the nearest first.
+    /// Returns the rows of the passages whose vectors are nearest, the nearest first.
     fn by_vector(&self, wanted: &Vector, collections: &[&str]) -> Vec<i64> {
         let shelves = collections.iter().filter_map(|name| self.shelves.get(*name));
         let vectors = shelves.flat_map(|shelf| &shelf.vectors).filter(|(_, vector)| vector.len() == wanted.len());
@@ -196,7 +195,7 @@ impl Index {
 }
 
 impl Shelf {
-    /// Takes vectors that continue what a document has; others were made twice.
+    /// Adds vectors that continue those of a document; others are duplicates.
     fn put(&mut self, document: u64, from: usize, vectors: Vec<Vector>) {
         let place = usize::try_from(document).ok().and_then(|document| document.checked_sub(1));
         let Some(known) = place.and_then(|place| self.documents.get_mut(place)) else { return };
@@ -209,7 +208,7 @@ impl Shelf {
     }
 }
 
-/// Adds a document's passages; says in which row the first is.
+/// Adds a document's passages; returns the row of the first.
 fn insert(
     table: &mut Connection,
     (collection, document): (&str, u64),
@@ -236,8 +235,7 @@ fn product(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// The words of a query, any of which may occur: quoted, so that nothing in
-/// them is an operator.
+/// Returns the words of a query, any of which may occur: quoted, so that none of them is an operator.
 fn words(query: &str) -> String {
     let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.take(WORDS_MAX).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")

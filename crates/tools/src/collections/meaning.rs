@@ -1,6 +1,5 @@
-//! Vectors of passages: got from a model when a document is added, or later when
-//! the model could not be reached, and stored with the document, so that each is
-//! paid for once.
+//! Vectors of passages: requested from a model when a document is added, or later when the
+//! model could not be reached, and stored with the document, so that each is paid for once.
 
 use std::time::Duration;
 
@@ -13,20 +12,20 @@ use tokio::time::Instant;
 use super::index::Bare;
 use super::{Collections, Error, Fact};
 
-/// How long whoever adds a document waits for its vectors; the rest of a long
-/// one comes later.
+/// The maximum time that adding a document waits for its
+/// vectors; the rest of a long document gets them later.
 const ADDING_MAX: Duration = Duration::from_secs(60);
-/// How long one batch may take.
+/// The time limit of one batch.
 const BATCH_TIME: Duration = Duration::from_secs(20);
-/// How long a search waits for the vector of its query.
+/// The maximum time that a search waits for the vector of its query.
 const QUERY_MAX: Duration = Duration::from_secs(5);
-/// Batches of passages that a search gets the vectors of, where they are missing.
+/// The maximum number of batches of missing vectors that a search requests.
 const CATCHING_UP_MAX: usize = 2;
-/// Bytes of a query that count.
+/// The maximum number of bytes of a query that count.
 const QUERY_BYTES: usize = 8 * 1024;
 
 impl Collections {
-    /// Gets the vectors a collection lacks; says whether it has all of them.
+    /// Requests the vectors that a collection lacks; returns whether it has all of them.
     pub(super) async fn embed_all(&self, name: &str, now: Millis) -> Result<bool, Error> {
         let Some(embedder) = &self.embedder else { return Ok(false) };
         let _alone = self.embedding.lock().await;
@@ -40,8 +39,8 @@ impl Collections {
         }
     }
 
-    /// The vector of a query, unless the model does not answer: then words must
-    /// do. A model that answers is asked for what is missing, too.
+    /// Returns the vector of a query, or none if the model does not answer: then the
+    /// search uses words only. A model that answers is asked for missing vectors, too.
     pub(super) async fn meaning(&self, query: &str, names: &[&str], now: Millis) -> Result<Option<Vector>, Error> {
         let Some(embedder) = &self.embedder else { return Ok(None) };
         let query = query.get(..query.floor_char_boundary(QUERY_BYTES)).unwrap_or(query);
@@ -52,7 +51,7 @@ impl Collections {
                 return Ok(None);
             }
         };
-        // Whoever adds documents just now gets what is missing.
+        // A concurrent task that adds documents requests the missing vectors.
         let Ok(_alone) = self.embedding.try_lock() else { return Ok(vector) };
         let mut left = CATCHING_UP_MAX;
         for name in names {
@@ -63,7 +62,7 @@ impl Collections {
         Ok(vector)
     }
 
-    /// Gets one batch of vectors, and stores it; nobody else does meanwhile.
+    /// Requests one batch of vectors and stores it; the caller excludes concurrent requests.
     async fn embed_some(&self, embedder: &Embedder, name: &str, now: Millis) -> Result<Got, Error> {
         self.catch_up(name, self.find(name).await?.length).await?;
         let bare = self.index().bare(name, BATCH_MAX)?;
@@ -82,17 +81,17 @@ impl Collections {
     }
 }
 
-/// What came of asking for vectors.
+/// The result of a request for vectors.
 enum Got {
-    /// Some; there may be more to get.
+    /// Some vectors were stored; more may be missing.
     Batch,
-    /// Nothing is missing.
+    /// No vectors are missing.
     All,
-    /// Nothing, though something is.
+    /// Some vectors are missing, and none were received.
     None,
 }
 
-/// A vector as it is stored.
+/// Returns the stored form of a vector.
 fn write(vector: &Vector) -> String {
     STANDARD.encode(vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>())
 }
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
     use crate::collections::{Added, Hit};
 
-    /// A server that knows two directions, food and cars, and what it was asked.
+    /// A server that knows two directions, food and cars, and records its requests.
     #[derive(Clone, Default)]
     struct Fake {
         down: Arc<AtomicBool>,

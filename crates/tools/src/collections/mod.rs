@@ -1,7 +1,6 @@
-//! Collections of documents to be searched by their words and, where a model is
-//! configured for it, by their meaning. A collection is a stream, a document a
-//! record of it, and so are its vectors; what is searched is derived from those,
-//! in memory, and catches up with the log before every search.
+//! Collections of documents to be searched by their words and, where a model is configured for it, by
+//! their meaning. A collection is a stream; a document is a record of it, and so are its vectors. The
+//! search index is derived from those, in memory, and catches up with the log before every search.
 
 mod index;
 mod meaning;
@@ -19,59 +18,59 @@ use serde::{Deserialize, Serialize};
 pub use index::Hit;
 use index::{Entry, Index};
 
-/// The kind of a collection's stream, and how its name starts.
+/// The kind of a collection's stream, and the prefix of its name.
 pub const KIND: &str = "collection";
-/// Characters of a name.
+/// The maximum length of a name in characters.
 const NAME_MAX: usize = 64;
-/// Bytes of one document.
+/// The maximum size of one document in bytes.
 const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
-/// Documents of one collection, so that catching up stays a matter of seconds.
+/// The maximum number of documents of one collection, so that catching up takes only seconds.
 const DOCUMENTS_MAX: u64 = 10_000;
-/// Collections that are listed and searched.
+/// The maximum number of collections that are listed and searched.
 const COLLECTIONS_MAX: usize = 1_000;
 /// Records read at once.
 const PAGE: usize = 64;
-/// How often a document is written again when somebody else wrote meanwhile.
+/// The maximum number of attempts to append a document when others append at the same time.
 const TRIES_MAX: usize = 16;
 
-/// Why something could not be done with a collection.
+/// The reason why an operation on a collection failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Use another name, or another document.
+    /// The name or the document is invalid: use another one.
     #[error("{0}")]
     Invalid(String),
-    /// Use the one that exists, or another name.
+    /// The collection exists: use it, or another name.
     #[error("there is a collection '{0}' already")]
     Exists(String),
-    /// Use one of those that exist.
+    /// There is no such collection: use one of those that exist.
     #[error("there is no collection '{name}'. Available: [{}]", known.join(", "))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of the existing collections.
         known: Vec<String>,
     },
-    /// Try later.
+    /// The log failed: try again later.
     #[error(transparent)]
     Log(#[from] log::Error),
 }
 
-/// A collection as it is listed.
+/// The list entry of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collection {
-    /// What it is called.
+    /// The name of the collection.
     pub name: String,
-    /// How many documents it has.
+    /// The number of documents.
     pub documents: u64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Millis,
-    /// When something was last added.
+    /// The time of the last addition.
     pub updated_at: Millis,
-    /// Why it cannot be read, if that is known.
+    /// The reason why it cannot be read, if that is known.
     pub damage: Option<String>,
 }
 
-/// What happened to a collection.
+/// An event of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fact {
@@ -80,7 +79,7 @@ enum Fact {
         title: String,
         text: String,
     },
-    /// Vectors of a document's passages, from this one on, as one model sees them.
+    /// Vectors of a document's passages, from this one on, computed by one model.
     Embedded {
         document: u64,
         from: usize,
@@ -89,7 +88,7 @@ enum Fact {
     },
 }
 
-/// The row of a collection, beside what every row has.
+/// The collection's own fields of its row in the log's list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Summary {
     length: Seq,
@@ -97,47 +96,47 @@ struct Summary {
     updated_at: Millis,
 }
 
-/// A collection, and how many records it has.
+/// A collection, and the number of its records.
 struct Found {
     collection: Collection,
     length: Seq,
 }
 
-/// What came of adding a document.
+/// The result of adding a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// Its number in the collection, from 1.
+    /// The number of the document in its collection, from 1.
     pub document: u64,
-    /// Whether it is found by its meaning too; if not, it will be once the
-    /// model for that answers.
+    /// Whether the document can be found by its meaning too;
+    /// if not, it will be once the embedding model answers.
     pub embedded: bool,
 }
 
-/// Every collection of one log. Clones share what is searched.
+/// All collections of one log. Clones share the search index.
 #[derive(Clone)]
 pub struct Collections {
     log: Arc<dyn Log>,
     index: Arc<Mutex<Index>>,
     embedder: Option<Embedder>,
-    /// Held by whoever gets vectors: two would pay for the same ones.
+    /// Held while vectors are requested: two concurrent requests would pay for the same ones.
     embedding: Arc<tokio::sync::Mutex<()>>,
     /// The collections that cannot be read.
     damage: Damage,
 }
 
 impl Collections {
-    /// The collections kept in a log, searched by their words.
+    /// Returns the collections of a log, searched by their words.
     pub fn new(log: Arc<dyn Log>) -> Collections {
         let damage = Damage::default();
         Collections { log, index: Arc::default(), embedder: None, embedding: Arc::default(), damage }
     }
 
-    /// The same, searched by their meaning too.
+    /// Returns the collections, searched by their meaning too.
     pub fn with_embedder(self, embedder: Option<Embedder>) -> Collections {
         Collections { embedder, ..self }
     }
 
-    /// Makes a collection without documents.
+    /// Creates a collection without documents.
     pub async fn create(&self, name: &str, now: Millis) -> Result<Collection, Error> {
         check_name(name)?;
         let summary = Summary { length: 1, documents: 0, updated_at: now };
@@ -148,7 +147,7 @@ impl Collections {
         }
     }
 
-    /// All of them, by name.
+    /// Returns all collections, by name.
     pub async fn list(&self) -> Result<Vec<Collection>, Error> {
         Ok(self.all().await?.into_iter().map(|found| found.collection).collect())
     }
@@ -161,8 +160,7 @@ impl Collections {
         Ok(found)
     }
 
-    /// Adds a document: plain text, Markdown or HTML, which is kept as
-    /// Markdown.
+    /// Adds a document: plain text, Markdown or HTML, which is stored as Markdown.
     pub async fn add(&self, name: &str, title: &str, content: &str, now: Millis) -> Result<Added, Error> {
         if content.trim().is_empty() || content.len() > DOCUMENT_MAX {
             return Err(Error::Invalid(format!("a document has between 1 and {DOCUMENT_MAX} bytes")));
@@ -173,7 +171,7 @@ impl Collections {
         Ok(Added { document, embedded: self.embed_all(name, now).await? })
     }
 
-    /// Appends a fact; says how many documents there are then.
+    /// Appends an event; returns the new number of documents.
     async fn append(&self, name: &str, fact: &Fact, now: Millis) -> Result<u64, Error> {
         for _attempt in 0..TRIES_MAX {
             let Found { collection, length } = self.find(name).await?;
@@ -191,8 +189,8 @@ impl Collections {
         Err(log::Error::Unavailable(format!("too many write to the collection '{name}' at once")).into())
     }
 
-    /// The passages that fit a query best, at most `max`, from these
-    /// collections, or from all when none is named.
+    /// Returns the passages that best match a query, at most `max`,
+    /// from these collections, or from all when none is named.
     pub async fn search(&self, query: &str, names: &[String], max: usize, now: Millis) -> Result<Vec<Hit>, Error> {
         let known = self.all().await?;
         if let Some(name) = names.iter().find(|name| !known.iter().any(|found| found.collection.name == **name)) {
@@ -204,7 +202,7 @@ impl Collections {
         for found in wanted {
             let name = found.collection.name.as_str();
             match self.catch_up_with(found).await {
-                // Of all collections those are searched that can be read.
+                // A search over all collections skips those that cannot be read.
                 Err(Error::Log(error @ log::Error::Damaged { .. })) if searches_all => {
                     tracing::warn!(%error, "a collection that cannot be read is not searched");
                 }
@@ -216,7 +214,7 @@ impl Collections {
         Ok(self.index().search((query, vector.as_ref()), &names, max)?)
     }
 
-    /// A collection something is to be done with.
+    /// Returns the collection of this name.
     async fn find(&self, name: &str) -> Result<Found, Error> {
         let mut known = self.all().await?;
         let place = known.iter().position(|found| found.collection.name == name);
@@ -240,13 +238,13 @@ impl Collections {
         })
     }
 
-    /// Reads what was added since the last search to a collection that was found.
+    /// Reads the records that were added to this collection since the last search.
     async fn catch_up_with(&self, found: &Found) -> Result<(), Error> {
         found.check()?;
         self.catch_up(&found.collection.name, found.length).await
     }
 
-    /// Reads what was added since the last search.
+    /// Reads the records that were added since the last search.
     async fn catch_up(&self, name: &str, length: Seq) -> Result<(), Error> {
         loop {
             let from = self.index().length(name);
@@ -265,7 +263,7 @@ impl Collections {
         }
     }
 
-    /// What a fact adds to what is searched; vectors of other models add nothing.
+    /// Returns what an event adds to the search index; vectors of other models add nothing.
     fn entry<'a>(&self, fact: &'a Fact) -> Entry<'a> {
         match fact {
             Fact::Added { title, text } => Entry::Document(title, passages::cut(text)),
@@ -317,14 +315,14 @@ fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Fact) -> 
 }
 
 impl Collection {
-    /// A collection of which nothing is known but its name and age.
+    /// Returns the list entry of a collection of which only its name and age are known.
     fn unread(name: &str, created_at: Millis, damage: Option<String>) -> Collection {
         Collection { name: name.to_owned(), documents: 0, created_at, updated_at: created_at, damage }
     }
 }
 
 impl Found {
-    /// Refuses to work with a collection that cannot be read.
+    /// Returns an error for a collection that cannot be read.
     fn check(&self) -> Result<(), log::Error> {
         let Collection { name, damage, .. } = &self.collection;
         damage.clone().map_or(Ok(()), |reason| Err(log::Error::Damaged { stream: stream(name), seq: 0, reason }))

@@ -1,14 +1,14 @@
-//! From a document to passages short enough to be read by a model: paragraphs,
-//! put together until they are long enough and cut where they are too long.
+//! Cuts a document into passages short enough to be read by a model: paragraphs,
+//! joined until they are long enough and cut where they are too long.
 
 use crate::page_text;
 
-/// Bytes of a passage.
+/// The maximum size of a passage in bytes.
 const PASSAGE_MAX: usize = 1200;
-/// Bytes at the beginning of a document in which it says that it is HTML.
+/// The number of bytes at the beginning of a document that are searched for signs of HTML.
 const HEAD: usize = 200;
 
-/// The words of a document: HTML as Markdown, anything else as it is.
+/// Returns the text of a document: HTML as Markdown, anything else as it is.
 pub(super) async fn plain(content: &str) -> Result<String, String> {
     let text = if is_html(content) { page_text(content.to_owned()).await? } else { content.to_owned() };
     if text.trim().is_empty() { Err("there are no words in this document".to_owned()) } else { Ok(text) }
@@ -20,7 +20,7 @@ fn is_html(content: &str) -> bool {
     ["<!doctype html", "<html", "<head", "<body"].iter().any(|start| head.starts_with(start))
 }
 
-/// The passages of a text, in order; together they are all of its words.
+/// Returns the passages of a text, in order; together they contain all of its words.
 pub(super) fn cut(text: &str) -> Vec<&str> {
     let (mut passages, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {
@@ -31,8 +31,8 @@ pub(super) fn cut(text: &str) -> Vec<&str> {
     passages
 }
 
-/// Where the first passage ends: at the last paragraph that fits, or else the
-/// last line, sentence or word, and not in its first half.
+/// Returns the end of the first passage: the end of the last paragraph that
+/// fits, or else of the last line, sentence or word, and not in its first half.
 fn end(text: &str) -> usize {
     if text.len() <= PASSAGE_MAX {
         return text.len();

@@ -1,5 +1,4 @@
-//! `search_collections {query, collections?}`: passages of documents that were
-//! put into collections.
+//! `search_collections {query, collections?}`: returns passages of the documents in collections.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::arguments::arguments;
 use crate::collections::{Collections, Hit};
 use crate::{Answer, Invocation, Tool};
 
-/// Passages in one answer.
+/// The maximum number of passages in one answer.
 const HITS_MAX: usize = 8;
 
-/// Searches collections.
+/// The tool that searches collections.
 pub struct SearchCollections {
     info: Arc<ToolInfo>,
     collections: Collections,
@@ -31,7 +30,7 @@ struct Arguments {
 }
 
 impl SearchCollections {
-    /// A tool over these collections.
+    /// Returns a tool over these collections.
     pub fn new(collections: Collections, clock: Clock) -> SearchCollections {
         SearchCollections { info: Arc::new(OwnTool::SearchCollections.info()), collections, clock }
     }

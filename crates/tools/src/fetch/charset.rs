@@ -2,11 +2,11 @@
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// How far into a page its own word about its charset is looked for.
+/// The number of bytes at the beginning of a page that are searched for its charset.
 const HEAD_BYTES: usize = 1024;
 
-/// The text in `bytes`: by their mark, else as declared, else as the page
-/// itself says, else as UTF-8 when they are.
+/// Returns the text in `bytes`: decoded by their byte order mark, else as
+/// declared, else as the page itself says, else as UTF-8 when they are valid.
 pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, String> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return Ok(text(encoding, bytes.get(mark..).unwrap_or_default()));
@@ -17,7 +17,7 @@ pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, Str
             None => Err(format!("its charset `{}` is not one that can be read here", name.trim())),
         },
         None if bytes.contains(&0) => Err("it is not text: it holds zero bytes".to_owned()),
-        // What was cut off in the middle of a sign is still UTF-8.
+        // A body cut off in the middle of a character is still UTF-8.
         None => Ok(match std::str::from_utf8(bytes) {
             Err(error) if error.error_len().is_some() => text(WINDOWS_1252, bytes),
             Ok(_) | Err(_) => text(UTF_8, bytes),
@@ -33,7 +33,7 @@ fn text(encoding: &'static Encoding, bytes: &[u8]) -> String {
     text
 }
 
-/// The `charset=` in the first lines of a page.
+/// Returns the `charset=` in the first bytes of a page.
 fn said_in(bytes: &[u8]) -> Option<String> {
     let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! `http_fetch {url, max_bytes?}`: a page, a document or data from the web, as
-//! text. Where it may go is the business of `outbound`.
+//! `http_fetch {url, max_bytes?}`: a page, a document or data from the
+//! web, as text. The addresses it may use are decided in `outbound`.
 
 mod charset;
 mod page;
@@ -25,16 +25,16 @@ use super::{Answer, Invocation, Tool};
 
 pub(super) use charset::decode;
 
-/// Bytes read unless more are asked for, and at most.
+/// The default number of bytes that are read, and the maximum.
 const BYTES: usize = 1024 * 1024;
 const BYTES_MAX: usize = 8 * BYTES;
-/// Bytes of an error page that are quoted.
+/// The maximum number of bytes of an error page that are quoted.
 const QUOTE_MAX: usize = 2 * 1024;
-/// How long turning a page into text may take.
+/// The time limit for turning a page into text.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(3);
-/// Stack of that, which calls itself once per element.
+/// The stack size of that conversion, which recurses once per element.
 const PAGE_STACK_BYTES: usize = 64 * 1024 * 1024;
-/// Types that are text although they do not say so.
+/// Media types that are text although their names do not say so.
 const TEXTUAL: [&str; 12] = [
     "json",
     "xml",
@@ -50,7 +50,7 @@ const TEXTUAL: [&str; 12] = [
     "rtf",
 ];
 
-/// Fetches an address.
+/// The tool that fetches an address.
 #[derive(Clone, Debug)]
 pub struct HttpFetch {
     outbound: Outbound,
@@ -63,7 +63,7 @@ struct Args {
     max_bytes: Option<usize>,
 }
 
-/// The kind of a body, by what its server says.
+/// The kind of a body, as its server declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A web page.
@@ -75,12 +75,12 @@ pub(super) enum Kind {
 }
 
 impl HttpFetch {
-    /// Fetches with this client.
+    /// Returns a tool that uses this client.
     pub fn new(outbound: Outbound) -> HttpFetch {
         HttpFetch { outbound, info: Arc::new(HttpFetch::told()) }
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Fetches a web address and answers with its text: pages as Markdown, data as it is. Only public \
                      http and https addresses.";
@@ -137,13 +137,13 @@ async fn as_markdown(source: String, url: Url) -> Result<String, String> {
     on_own_thread("page", PAGE_STACK_BYTES, PAGE_TIME_MAX, work).await
 }
 
-/// The words of a page that came from nowhere, so its links stay as they are.
+/// Returns the text of a page without an address, so its links stay as they are.
 pub(crate) async fn page_text(source: String) -> Result<String, String> {
     let nowhere = Url::parse("about:blank").map_err(|error| error.to_string())?;
     as_markdown(source, nowhere).await
 }
 
-/// The kind a response says it has, and its charset.
+/// Returns the kind that a response declares, and its charset.
 pub(super) fn kind(response: &Response) -> (Kind, Option<String>) {
     let header = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let Some(header) = header else { return (Kind::Text, None) };

@@ -1,4 +1,4 @@
-//! A web page as Markdown: what the page is about, without what surrounds it.
+//! A web page as Markdown: the main content, without what surrounds it.
 //! Pages are written by others, so reading one is bounded in time and depth.
 
 use std::rc::Rc;
@@ -12,23 +12,23 @@ use reqwest::Url;
 
 use super::super::own_thread::Patience;
 
-/// Bytes parsed between two looks at the clock; some pages take quadratic time.
+/// The number of bytes parsed between two checks of the clock; some pages take quadratic time.
 const CHUNK_BYTES: usize = 4 * 1024;
-/// Elements inside each other; the conversion calls itself once for each.
+/// The maximum nesting of elements; the conversion recurses once for each.
 const DEPTH_MAX: usize = 400;
-/// Characters that make a marked part of a page its content.
+/// The minimum number of characters for a marked part of a page to count as its content.
 const CONTENT_MIN: usize = 200;
-/// Elements that say nothing in words.
+/// Elements that contain no readable text.
 const SILENT: [&str; 14] = [
     "script", "style", "noscript", "template", "iframe", "svg", "canvas", "object", "button", "select", "input",
     "form", "dialog", "link",
 ];
 /// Elements around the content.
 const AROUND: [&str; 3] = ["nav", "aside", "footer"];
-/// Roles of what is around the content.
+/// ARIA roles of elements around the content.
 const AROUND_ROLES: [&str; 6] = ["navigation", "banner", "contentinfo", "complementary", "search", "menu"];
 
-/// The content of a page, with its title and absolute links.
+/// Returns the content of a page, with its title and absolute links.
 pub(super) fn markdown(html: &str, base: &Url, patience: &Patience) -> Result<String, String> {
     let document = parse(html, patience)?;
     let nodes = nodes(&document)?;
@@ -69,7 +69,7 @@ fn parse(html: &str, patience: &Patience) -> Result<Rc<Node>, String> {
     Ok(parser.finish().document)
 }
 
-/// All nodes, parents before their children.
+/// Returns all nodes, parents before their children.
 fn nodes(document: &Rc<Node>) -> Result<Vec<Rc<Node>>, String> {
     let (mut found, mut open) = (Vec::new(), vec![(document.clone(), 0)]);
     while let Some((node, depth)) = open.pop() {
@@ -82,7 +82,7 @@ fn nodes(document: &Rc<Node>) -> Result<Vec<Rc<Node>>, String> {
     Ok(found)
 }
 
-/// The part of the page that is marked as what it is about, if it is worth it.
+/// Returns the part of the page that is marked as its main content, if it is long enough.
 fn content(nodes: &[Rc<Node>]) -> Option<&Rc<Node>> {
     let main = |node: &&Rc<Node>| tag(node) == Some("main") || attribute(node, "role").as_deref() == Some("main");
     let mut articles = nodes.iter().filter(|node| tag(node) == Some("article"));
@@ -95,7 +95,7 @@ fn is_noise(node: &Rc<Node>, content: &Rc<Node>) -> bool {
     let Some(tag) = tag(node) else { return matches!(node.data, NodeData::Comment { .. }) };
     let has = |name: &str, value: &str| attribute(node, name).is_some_and(|found| found.eq_ignore_ascii_case(value));
     let around = AROUND.contains(&tag) || AROUND_ROLES.iter().any(|role| has("role", role));
-    // A page without a marked content has its own header; an article's is part of it.
+    // On a page without marked content the header is not content; an article's header is part of it.
     let header = tag == "header" && matches!(content.data, NodeData::Document) && !holds_heading(node);
     let hidden = attribute(node, "hidden").is_some() || has("aria-hidden", "true");
     let embedded = tag == "img" && attribute(node, "src").is_none_or(|src| src.starts_with("data:"));
@@ -139,7 +139,7 @@ fn attribute(node: &Rc<Node>, name: &str) -> Option<String> {
     attrs.borrow().iter().find(|attribute| &*attribute.name.local == name).map(|attribute| attribute.value.to_string())
 }
 
-/// The words in a node, without those of scripts.
+/// Returns the text in a node, without that of scripts.
 fn words(node: &Rc<Node>) -> String {
     let (mut found, mut open) = (String::new(), vec![node.clone()]);
     while let Some(node) = open.pop() {

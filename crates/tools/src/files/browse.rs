@@ -1,5 +1,5 @@
-//! The workspace as people look at it: what is in a folder, what is in a file.
-//! It is reached the way agents reach it, so nothing leads out.
+//! The workspace as people browse it: the entries of a folder, the text of
+//! a file. Paths are resolved as they are for agents, so none leads out.
 
 use std::io::{self, Read};
 use std::time::UNIX_EPOCH;
@@ -11,62 +11,62 @@ use consort_core::id::Millis;
 use super::place::Place;
 use super::{Folder, Workspace};
 
-/// Bytes of a file that is shown.
+/// The maximum size of a file that is shown, in bytes.
 const SHOWN_MAX: u64 = 1_048_576;
-/// Entries of a folder that are shown.
+/// The maximum number of entries of a folder that are shown.
 const LISTED_MAX: usize = 10_000;
 
-/// What the machine says about links that lead to each other; the standard
-/// library has no stable name for it.
+/// The operating system's error number for symbolic links that
+/// form a loop; the standard library has no stable name for it.
 const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is called.
+    /// The name of the entry.
     pub name: String,
     /// Whether it is a folder.
     pub is_folder: bool,
-    /// How large it is, when it can be looked at.
+    /// The size in bytes, when it can be read.
     pub bytes: Option<u64>,
-    /// When it was changed last, when it can be looked at.
+    /// The time of the last change, when it can be read.
     pub modified_at: Option<Millis>,
 }
 
-/// Why something is not shown, by what it is.
+/// The reason why something is not shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Hidden {
-    /// It is not in the workspace, or is not to be looked at.
+    /// It is not in the workspace, or may not be shown.
     #[error("Path traversal denied: {0}")]
     Outside(String),
     /// There is nothing of this name.
     #[error("Path not found")]
     Missing,
-    /// It has no entries.
+    /// It is not a folder.
     #[error("Not a directory")]
     NotFolder,
-    /// It has no content.
+    /// It is not a file.
     #[error("Not a file")]
     NotFile,
-    /// It is larger than is shown.
+    /// It is larger than the limit.
     #[error("File is larger than {SHOWN_MAX} bytes")]
     TooLarge,
     /// It is not UTF-8.
     #[error("File is not UTF-8 text")]
     NotText,
-    /// The machine would not read it.
+    /// The operating system could not read it.
     #[error("cannot be read: {0}")]
     Unreadable(String),
 }
 
 impl Workspace {
-    /// What is in a folder; the empty path is the workspace itself.
+    /// Returns the entries of a folder; the empty path is the workspace itself.
     pub async fn list(&self, path: &str) -> Result<Vec<Item>, Hidden> {
         let place = Place::parse(if path.is_empty() { "." } else { path }).map_err(Hidden::Outside)?;
         self.look(move |folder| entries(folder, &place)).await
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub async fn text(&self, path: &str) -> Result<String, Hidden> {
         let place = Place::parse(path).map_err(Hidden::Outside)?;
         self.look(move |folder| content(folder, &place)).await
@@ -104,7 +104,7 @@ fn modified_at(about: &Metadata) -> Option<Millis> {
     Millis::try_from(since.as_millis()).ok()
 }
 
-/// A pipe would wait for its writer, so it is opened without waiting.
+/// Returns the content of a file. It is opened without blocking, since a pipe would wait for its writer.
 fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true).follow(FollowSymlinks::Yes);
@@ -124,7 +124,7 @@ fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
 fn hidden(error: io::Error) -> Hidden {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
     let is = |kinds: &[io::ErrorKind]| kinds.contains(&error.kind());
-    // Links that lead to each other lead nowhere.
+    // Links that form a loop have no target.
     if is(&[NotFound, NotADirectory]) || error.raw_os_error() == Some(ELOOP) {
         Hidden::Missing
     } else if is(&[IsADirectory]) {

@@ -1,4 +1,4 @@
-//! What a change to a file amounts to, for the model and for whoever watches.
+//! Describes a change to a file, for the model and for people who watch.
 
 use std::time::{Duration, Instant};
 
@@ -8,31 +8,31 @@ use similar::{Algorithm, DiffOp};
 use super::place::Place;
 use crate::{Account, Answer};
 
-/// How long lines are compared; after that the count is a good guess.
+/// The time limit for comparing lines; after that the count is an estimate.
 const COMPARE_MAX: Duration = Duration::from_millis(500);
 
-/// Says that a file was made.
+/// Reports that a file was created.
 pub(super) fn created(account: &Account, place: &Place, content: &str) -> Answer {
     let (added, _) = told(account, place, ChangeType::Created, ("", content));
     let lines = if added == 1 { "line" } else { "lines" };
     Answer::Done { text: format!("created `{}` with {added} {lines}", place.as_str()), data: None }
 }
 
-/// Says that a file was changed from one content to another.
+/// Reports that a file was changed from one content to another.
 pub(super) fn modified(account: &Account, place: &Place, (before, after): (&str, &str)) -> Answer {
     let (added, removed) = told(account, place, ChangeType::Modified, (before, after));
     let text = format!("changed `{}`: {added} lines added, {removed} removed", place.as_str());
     Answer::Done { text, data: None }
 }
 
-/// Tells whoever watches; the lines added and removed.
+/// Records the change for people who watch; returns the numbers of lines added and removed.
 fn told(account: &Account, place: &Place, change_type: ChangeType, (before, after): (&str, &str)) -> (u64, u64) {
     let (lines_added, lines_removed) = lines(before, after);
     account.changed(FileChange { file_path: place.as_str().to_owned(), change_type, lines_added, lines_removed });
     (lines_added, lines_removed)
 }
 
-/// Lines added and removed.
+/// Returns the numbers of lines added and removed.
 fn lines(before: &str, after: &str) -> (u64, u64) {
     let before: Vec<&str> = before.split_inclusive('\n').collect();
     let after: Vec<&str> = after.split_inclusive('\n').collect();

@@ -1,5 +1,5 @@
-//! `edit_file {path, old, new, all?}`: replaces a passage, which must be there
-//! exactly once unless all of them are meant.
+//! `edit_file {path, old, new, all?}`: replaces a passage,
+//! which must occur exactly once unless `all` is set.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::seen::print;
 use super::{FILE_MAX, Folder, Workspace, changing, current, info, missing, replace};
 use crate::{Answer, Invocation, Tool};
 
-/// Changes a file.
+/// The tool that edits a file.
 #[derive(Clone)]
 pub struct EditFile {
     workspace: Workspace,
@@ -32,12 +32,12 @@ struct Args {
 }
 
 impl EditFile {
-    /// Edits in this workspace.
+    /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> EditFile {
         EditFile { workspace: workspace.clone(), info: Arc::new(EditFile::told()) }
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Replaces a passage of a text file of the workspace. `old` must be copied exactly, without line \
                      numbers, and occur once; with `all` every occurrence is replaced.";
@@ -92,7 +92,7 @@ fn replaced(place: &Place, before: &str, args: &Args) -> Result<String, String> 
             return Err(format!("`old` occurs {count} times in `{path}`; give more of its surroundings, or say `all`"));
         }
     }
-    // Known before it is made: a short file can ask for a very long one.
+    // The size is computed before the content is built: a short file can become a very long one.
     let size = (before.len() - count * old.len()) as u64 + (count as u64).saturating_mul(new.len() as u64);
     if size > FILE_MAX {
         return Err(format!("`{path}` would have {size} bytes; files may have {FILE_MAX}"));

@@ -1,6 +1,5 @@
-//! `list_files {path?, glob?}`: what is in a folder, sorted, with sizes. A
-//! pattern looks into the folders below as well; symbolic links are shown and
-//! not followed.
+//! `list_files {path?, glob?}`: the entries of a folder, sorted, with sizes. A pattern
+//! searches the folders below as well; symbolic links are shown and not followed.
 
 use std::sync::Arc;
 
@@ -16,14 +15,14 @@ use super::place::Place;
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 
-/// Files listed at once.
+/// The maximum number of files listed at once.
 const LISTED_MAX: usize = 1_000;
-/// Files looked at; a workspace with more has to be searched folder by folder.
+/// The maximum number of files visited; a larger workspace has to be searched folder by folder.
 const VISITED_MAX: usize = 50_000;
-/// Bytes of a pattern.
+/// The maximum size of a pattern in bytes.
 const GLOB_MAX: usize = 256;
 
-/// Lists files.
+/// The tool that lists files.
 #[derive(Clone)]
 pub struct ListFiles {
     workspace: Workspace,
@@ -36,19 +35,19 @@ struct Args {
     glob: Option<String>,
 }
 
-/// What was found, and whether everything was looked at.
+/// The matching files, and whether all files were visited.
 struct Found {
     rows: Vec<String>,
     complete: bool,
 }
 
 impl ListFiles {
-    /// Lists in this workspace.
+    /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> ListFiles {
         ListFiles { workspace: workspace.clone(), info: Arc::new(ListFiles::told()) }
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Lists a folder of the workspace, with sizes in bytes. `glob` searches it with all folders below: \
                      `*.md` is this folder only, `**/*.md` all of them.";
@@ -98,7 +97,7 @@ fn entries(folder: &Folder, place: &Place) -> Result<Vec<(Place, DirEntry)>, Str
     Ok(entries.map(|entry| (place.join(&entry.file_name().to_string_lossy()), entry)).collect())
 }
 
-/// Looks into folder after folder; one that cannot be opened is passed over.
+/// Searches folder after folder; one that cannot be opened is skipped.
 fn search(folder: &Folder, start: &Place, matcher: &GlobMatcher) -> Result<Found, String> {
     let mut found = Found { rows: Vec::new(), complete: true };
     let (mut open, mut visited) = (entries(folder, start)?, 0);

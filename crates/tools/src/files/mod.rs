@@ -1,6 +1,6 @@
-//! The files of the workspace, for agents. The folder is held open and every
-//! path is resolved below it by the system (a capability, not a comparison of
-//! names), so neither `..` nor a symbolic link nor a race leads out of it.
+//! The files of the workspace, for agents. The folder is held open and every path
+//! is resolved below it by the operating system (a capability, not a comparison
+//! of names), so neither `..` nor a symbolic link nor a race leads out of it.
 
 mod browse;
 mod change;
@@ -37,12 +37,12 @@ use crate::{Answer, Invocation};
 use place::Place;
 use seen::{Print, Seen};
 
-/// Bytes of a file that is read or written.
+/// The maximum size of a file that is read or written, in bytes.
 const FILE_MAX: u64 = 4 * 1024 * 1024;
-/// What whoever changes files holds.
+/// The lock held by tools that change files.
 const LOCK: &str = "workspace_fs";
 
-/// A folder agents may work in. Clones share it, and what was read in it.
+/// A folder that agents may work in. Clones share it, and the record of what was read in it.
 #[derive(Clone)]
 pub struct Workspace(Arc<Folder>);
 
@@ -51,14 +51,14 @@ struct Folder {
     seen: Mutex<Seen>,
 }
 
-/// A file as it is now.
+/// The current state of a file.
 struct Current {
     bytes: Vec<u8>,
     permissions: Permissions,
 }
 
 impl Workspace {
-    /// The workspace at `root`, which must be a folder.
+    /// Opens the workspace at `root`, which must be a folder.
     pub fn open(root: &Path) -> io::Result<Workspace> {
         let root = Dir::open_ambient_dir(root, ambient_authority())?;
         Ok(Workspace(Arc::new(Folder { root, seen: Mutex::default() })))
@@ -73,8 +73,7 @@ impl Workspace {
         Box::pin(async move { self.work(move |folder| work(folder, call)).await.unwrap_or_else(Answer::Failed) })
     }
 
-    /// Does work that may wait for the disk. What has not begun when this is
-    /// dropped never begins.
+    /// Does work that may block on the disk. Work that has not begun when this is dropped never begins.
     async fn work<T, W>(&self, work: W) -> Result<T, String>
     where
         T: Send + 'static,
@@ -103,17 +102,17 @@ impl Folder {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(run, place)
     }
 
-    /// The content of a file, wherever in the workspace it leads.
+    /// Returns the content of a file; symbolic links within the workspace are followed.
     fn read(&self, place: &Place) -> Result<Vec<u8>, String> {
         let file = read_in(&self.root, place.path(), FollowSymlinks::Yes, place)?;
         file.map(|current| current.bytes).ok_or_else(|| missing(&self.root, place))
     }
 
-    /// The folder a file is in, made if need be.
+    /// Returns the folder of a file, created if necessary.
     fn folder_of<'a>(&self, place: &'a Place) -> Result<(Dir, &'a str), String> {
         let (folder, name) = place.split();
         let made = if folder.as_str().is_empty() { Ok(()) } else { self.root.create_dir_all(folder.path()) };
-        // Opening tells better than making what is in the way.
+        // The error of opening describes the obstacle better than the error of creating.
         let dir = self.root.open_dir(folder.path()).and_then(|dir| made.map(|()| dir));
         Ok((dir.map_err(|error| self.words(&folder, &error))?, name))
     }
@@ -124,8 +123,8 @@ impl Folder {
     }
 }
 
-/// A file in `dir`, if there is one. It is opened without waiting, since a
-/// pipe would wait for its writer, and looked at before it is read.
+/// Returns a file in `dir`, if there is one. It is opened without blocking,
+/// since a pipe would wait for its writer, and checked before it is read.
 fn read_in(dir: &Dir, path: &Path, follow: FollowSymlinks, place: &Place) -> Result<Option<Current>, String> {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true).follow(follow);
@@ -147,8 +146,8 @@ fn read_in(dir: &Dir, path: &Path, follow: FollowSymlinks, place: &Place) -> Res
     Ok(Some(Current { bytes, permissions: about.permissions() }))
 }
 
-/// The file that would be replaced by writing. A symbolic link is not followed
-/// and not replaced: what it leads to can be named itself.
+/// Returns the file that a write would replace. A symbolic link is
+/// neither followed nor replaced: its target can be named directly.
 fn current(dir: &Dir, name: &str, place: &Place) -> Result<Option<Current>, String> {
     if dir.symlink_metadata(name).is_ok_and(|about| about.is_symlink()) {
         return Err(format!(
@@ -163,8 +162,7 @@ fn current(dir: &Dir, name: &str, place: &Place) -> Result<Option<Current>, Stri
     Ok(current)
 }
 
-/// Writes beside the file and then takes its place, so that nobody ever sees
-/// half of it.
+/// Writes a temporary file and renames it, so that a reader never sees a half-written file.
 fn replace(dir: &Dir, name: &str, content: &str, permissions: Option<Permissions>) -> io::Result<()> {
     let mut file = TempFile::new(dir)?;
     file.write_all(content.as_bytes())?;
@@ -184,7 +182,7 @@ fn missing(root: &Dir, place: &Place) -> String {
 
 fn words(place: &Place, error: &io::Error) -> String {
     let path = place.as_str();
-    // The system's own refusals carry its number; this one is of the sandbox.
+    // Errors of the operating system have a number; this one comes from the sandbox.
     if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         format!("`{path}` leads outside the workspace")
     } else if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
@@ -198,13 +196,13 @@ fn kind(kind: cap_std::fs::FileType) -> &'static str {
     if kind.is_dir() { "a folder; `list_files` shows what is in it" } else { "a pipe, socket or device, not a file" }
 }
 
-/// What all four tools have in common.
+/// Returns the description that all four tools have in common.
 fn info(name: &str, description: &str, schema: Value) -> ToolInfo {
     let (permission, schema) = (Permission::WorkspaceWrite, Schema::new(schema));
     ToolInfo { permission, schema, ..ToolInfo::new(name, description) }
 }
 
-/// What the two that change files have in common.
+/// Returns the description of the two tools that change files.
 fn changing(info: ToolInfo, effect: EffectClass) -> ToolInfo {
     ToolInfo { effect, parallel_safe: false, lock: Some(LOCK.to_owned()), cancel: CancelClass::Finish, ..info }
 }

@@ -1,20 +1,20 @@
 //! A path as an agent names it: relative to the workspace, plainly spelled.
-//! What is refused here could not have led out, since the workspace is opened
-//! by capability; but a reason in words is better than one by the system.
+//! A path refused here could not have led out, since the workspace is opened
+//! by capability; but a clear reason is better than the operating system's.
 
 use std::path::Path;
 
 use super::super::arguments::short;
 
-/// Bytes of a path.
+/// The maximum size of a path in bytes.
 const PATH_MAX: usize = 1024;
-/// Bytes of one name in it, as file systems have it.
+/// The maximum size of one name in it in bytes, as in file systems.
 const NAME_MAX: usize = 255;
-/// Folders below each other.
+/// The maximum number of nested folders.
 const DEPTH_MAX: usize = 32;
-/// Spellings of `.`, `/`, `\` and NUL that somebody may decode later.
+/// Encodings of `.`, `/`, `\` and NUL that a later reader might decode.
 const ENCODED: [&str; 6] = ["%00", "%2e", "%2f", "%5c", "%25", "%c0"];
-/// Signs that look like `.`, `/` or `\`.
+/// Characters that look like `.`, `/` or `\`.
 const LOOK_ALIKES: [char; 13] = [
     '\u{2024}', '\u{2025}', '\u{2026}', '\u{2044}', '\u{2215}', '\u{2216}', '\u{29f5}', '\u{29f8}', '\u{29f9}',
     '\u{fe52}', '\u{ff0e}', '\u{ff0f}', '\u{ff3c}',
@@ -36,7 +36,7 @@ impl Place {
         Ok(Place(names.join("/")))
     }
 
-    /// A file's place: the workspace itself is none.
+    /// Parses the path of a file: the workspace itself is not one.
     pub(super) fn of_file(text: &str) -> Result<Place, String> {
         match Place::parse(text)? {
             Place(path) if path.is_empty() => Err(format!("`{text}` is the workspace itself, not a file in it")),
@@ -48,12 +48,12 @@ impl Place {
         &self.0
     }
 
-    /// For the system, where the workspace itself has a name.
+    /// Returns the path for the operating system, in which the workspace itself has a name.
     pub(super) fn path(&self) -> &Path {
         Path::new(if self.0.is_empty() { "." } else { &self.0 })
     }
 
-    /// The folder it is in, and its name there.
+    /// Returns the folder it is in, and its name there.
     pub(super) fn split(&self) -> (Place, &str) {
         let (folder, name) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
         (Place(folder.to_owned()), name)
@@ -64,7 +64,7 @@ impl Place {
     }
 }
 
-/// What is wrong with a path as a whole.
+/// Returns the fault of a path as a whole, if it has one.
 fn whole(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let first = text.split('/').next().unwrap_or_default();
@@ -86,7 +86,7 @@ fn whole(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with one name.
+/// Returns the fault of one name, if it has one.
 fn part(name: &str) -> Option<&'static str> {
     match name {
         ".." => Some("`..` leads out of a folder; name the whole path from the workspace"),

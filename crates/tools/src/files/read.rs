@@ -13,14 +13,14 @@ use super::seen::print;
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 
-/// Lines shown unless fewer are asked for.
+/// The maximum number of lines shown, and the default.
 const LINES_MAX: usize = 2_000;
-/// Bytes shown at once.
+/// The maximum number of bytes shown at once.
 const SHOWN_MAX: usize = 64 * 1024;
-/// Bytes of one line.
+/// The maximum size of one line in bytes.
 const LINE_MAX: usize = 2_000;
 
-/// Reads a file.
+/// The tool that reads a file.
 #[derive(Clone)]
 pub struct ReadFile {
     workspace: Workspace,
@@ -35,12 +35,12 @@ struct Args {
 }
 
 impl ReadFile {
-    /// Reads in this workspace.
+    /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> ReadFile {
         ReadFile { workspace: workspace.clone(), info: Arc::new(ReadFile::told()) }
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Reads a text file of the workspace. Answers with numbered lines; `offset` is the first line \
                      wanted, counted from 1, and `limit` how many.";
@@ -73,7 +73,7 @@ fn read(folder: &Folder, Invocation { run, args, .. }: Invocation) -> Result<Ans
     Ok(Answer::Done { text: numbered(&text, first, limit), data: None })
 }
 
-/// The words of a file; what is not text is refused.
+/// Returns the text of a file; a file that is not text is refused.
 pub(super) fn text(place: &Place, bytes: Vec<u8>) -> Result<String, String> {
     let size = bytes.len();
     let refused = |why: &str| format!("`{}` is not text: {why} ({size} bytes)", place.as_str());

@@ -1,5 +1,5 @@
-//! What each run has read, so that it does not overwrite what it has not
-//! seen. Bounded: the oldest is forgotten first, and then has to be read again.
+//! The files that each run has read, so that a run does not overwrite content it has not
+//! seen. Bounded: the oldest entry is dropped first, and the file then has to be read again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 
 use super::place::Place;
 
-/// Runs remembered; many more than run at once.
+/// The maximum number of runs remembered; many more than run at once.
 const RUNS_MAX: usize = 256;
-/// Files remembered of each; an agent rarely works on more.
+/// The maximum number of files remembered of each run; an agent rarely works on more.
 const FILES_MAX: usize = 256;
 
-/// What tells one content from another.
+/// A hash that tells one content from another.
 pub(super) type Print = [u8; 32];
 
 pub(super) fn print(content: &[u8]) -> Print {

@@ -1,5 +1,4 @@
-//! The corpus of paths that must not be used, races against symbolic links,
-//! and the four tools on real files.
+//! Tests a corpus of forbidden paths, races against symbolic links, and the four tools on real files.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -21,7 +20,7 @@ use crate::{Answer, Invocation, Tool};
 
 const SECRET: &str = "nobody may read this";
 
-/// A folder with a workspace in it and, beside that, what must stay outside.
+/// A folder with a workspace in it and, beside that, files that must not be reachable.
 struct World {
     home: TempDir,
     workspace: Workspace,
@@ -78,7 +77,7 @@ impl World {
         self.written(path, content).await.0
     }
 
-    /// The answer, and what was told to whoever watches.
+    /// Returns the answer, and the recorded file changes.
     async fn written(&self, path: &str, content: &str) -> (Answer, Vec<FileChange>) {
         let call = Invocation::test(json!({ "path": path, "content": content }));
         let account = call.account.clone();
@@ -101,7 +100,7 @@ fn failure(answer: Answer) -> String {
     why
 }
 
-/// Every path below a folder, with what is in it.
+/// Returns every path below a folder, with its content.
 fn tree(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -162,7 +161,7 @@ async fn a_link_that_is_swapped_while_files_are_used_never_leads_outside() {
         })
     };
     let (mut inside, mut refused) = (0, 0);
-    // As many turns as it takes to have met both, and a thousand at least.
+    // As many rounds as it takes to have seen both, and a thousand at least.
     for turn in 0..100_000 {
         match world.read("room/secret.txt").await {
             Answer::Done { text, .. } if text.contains("inside") => inside += 1,
@@ -233,7 +232,7 @@ async fn what_the_run_has_not_read_as_it_is_now_is_not_overwritten() {
 async fn a_repeated_write_finds_its_own_work_and_succeeds() {
     let world = World::new();
     let _first = world.write("new.txt", "same").await;
-    // The server has been restarted: what was read is forgotten.
+    // The server has been restarted: the record of reads is empty.
     let again = Workspace::open(&world.path("")).unwrap();
     let answer = WriteFile::new(&again).call(Invocation::test(json!({ "path": "new.txt", "content": "same" }))).await;
     let Answer::Done { text, data: None } = answer else { panic!("{answer:?}") };

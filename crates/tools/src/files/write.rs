@@ -1,5 +1,5 @@
-//! `write_file {path, content}`: makes or replaces a file. What is there
-//! already is replaced only when the same run has read it as it is now.
+//! `write_file {path, content}`: creates or replaces a file. An existing
+//! file is replaced only when the same run has read its current content.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::seen::print;
 use super::{Current, FILE_MAX, Folder, Workspace, changing, current, info, replace};
 use crate::{Answer, Invocation, Tool};
 
-/// Writes a file.
+/// The tool that writes a file.
 #[derive(Clone)]
 pub struct WriteFile {
     workspace: Workspace,
@@ -29,12 +29,12 @@ struct Args {
 }
 
 impl WriteFile {
-    /// Writes in this workspace.
+    /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> WriteFile {
         WriteFile { workspace: workspace.clone(), info: Arc::new(WriteFile::told()) }
     }
 
-    /// What is known about it.
+    /// Returns the description of the tool.
     pub fn told() -> ToolInfo {
         let about = "Writes a text file of the workspace, with the folders it needs. A file that exists must have \
                      been read before.";
@@ -69,7 +69,7 @@ fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> 
             put(None)?;
             created(&account, place, &content)
         }
-        // Also what a repeated call finds: its own work.
+        // A repeated call also finds this: its own work.
         Some(now) if now.bytes == content.as_bytes() => {
             let text = format!("`{}` already has exactly this content; nothing was written", place.as_str());
             Answer::Done { text, data: None }
@@ -84,7 +84,7 @@ fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> 
     Ok(answer)
 }
 
-/// The content this run has read, when it is still there.
+/// Returns the content that this run has read, when it is still current.
 fn known(folder: &Folder, run: &str, place: &Place, now: &Current) -> Result<String, String> {
     match folder.seen(run, place) {
         Some(read) if read == print(&now.bytes) => Ok(String::from_utf8_lossy(&now.bytes).into_owned()),

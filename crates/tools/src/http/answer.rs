@@ -1,4 +1,4 @@
-//! Successful answers of HTTP tools: of the envelope, or of any API.
+//! Reads successful responses of HTTP tools: of the envelope, or of any API.
 
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use super::{Attempt, Body, body, chain, quote};
 use crate::Answer;
 use crate::fetch::{Kind, decode, kind};
 
-/// Bytes of an answer.
+/// The maximum size of a response in bytes.
 pub(super) const BODY_MAX: usize = 8 * 1024 * 1024;
 
-/// Reads `{"output": …}` or `{"error": …}`. An answer of another shape does not
-/// say whether the call happened.
+/// Reads `{"output": …}` or `{"error": …}`. A response of
+/// another shape does not tell whether the call happened.
 pub(super) async fn envelope(response: Response) -> Attempt {
     let in_doubt = |why: String| Attempt::Again(Answer::Unknown(why), None);
     let body = match body(response, BODY_MAX).await {
@@ -29,8 +29,8 @@ pub(super) async fn envelope(response: Response) -> Attempt {
     }
 }
 
-/// Reads the answer of an API: JSON, text, or a note about what cannot be
-/// shown. Its status has said that the call happened.
+/// Reads the response of an API: JSON, text, or a note about content that
+/// cannot be shown. Its status has confirmed that the call happened.
 pub(super) async fn plain(response: Response) -> Attempt {
     let status = response.status();
     let (kind, charset) = kind(&response);

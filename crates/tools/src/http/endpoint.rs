@@ -1,5 +1,4 @@
-//! Where an HTTP tool's calls go and what is sent there: the envelope, or a
-//! plain request as any API takes it.
+//! The address and the requests of an HTTP tool: the envelope, or a plain request as any API takes it.
 
 use consort_core::catalog::{EffectClass, plain_input};
 use consort_core::schema::Schema;
@@ -12,20 +11,20 @@ use super::target::{Target, with_rest};
 /// The methods of plain requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpMethod {
-    /// Reads.
+    /// Reads a resource.
     Get,
     /// Does anything at all.
     Post,
-    /// Makes or replaces.
+    /// Creates or replaces a resource.
     Put,
-    /// Changes in part.
+    /// Changes a part of a resource.
     Patch,
-    /// Removes.
+    /// Removes a resource.
     Delete,
 }
 
-/// The place calls go to and the form they have. The default is no place at
-/// all, where every call fails. `Debug` shows the server alone.
+/// The address and the form of calls. The default has no
+/// address, and every call fails. `Debug` shows only the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HttpEndpoint {
     shape: Shape,
@@ -33,7 +32,7 @@ pub struct HttpEndpoint {
     pub(super) headers: Headers,
 }
 
-/// The form of requests and answers.
+/// The form of requests and responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Shape {
     /// POST `{"input": …, "callId": …}`, answered by `{"output": …}` or `{"error": …}`.
@@ -51,19 +50,19 @@ pub(super) struct Prepared {
     pub(super) body: Option<Value>,
 }
 
-/// Why there is no HTTP tool.
+/// The reason why an HTTP tool cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpToolError {
-    /// Correct the address.
+    /// The address is invalid: correct it.
     #[error("the address does not do: {0}")]
     Address(String),
-    /// The client could not be made.
+    /// The client could not be created.
     #[error("no HTTP client: {0}")]
     Client(String),
 }
 
 impl HttpMethod {
-    /// What doing such a request twice means, unless the configuration knows better.
+    /// Returns the effect class of such a request, unless the configuration sets another.
     pub fn effect(self) -> EffectClass {
         match self {
             HttpMethod::Get => EffectClass::Read,
@@ -94,7 +93,7 @@ impl HttpEndpoint {
     /// Headers that calls carry for Consort's own purposes.
     pub const OWN_HEADERS: &[&str] = &["idempotency-key", "traceparent"];
 
-    /// An endpoint that takes and gives the envelope.
+    /// Returns an endpoint that uses the envelope.
     pub fn envelope(url: &str) -> Result<HttpEndpoint, HttpToolError> {
         let endpoint = HttpEndpoint::new(Shape::Envelope, url)?;
         if endpoint.target.has_placeholders() {
@@ -104,7 +103,7 @@ impl HttpEndpoint {
         Ok(endpoint)
     }
 
-    /// An endpoint for plain requests; the address may have `{…}` in it.
+    /// Returns an endpoint for plain requests; the address may contain `{…}`.
     pub fn plain(method: HttpMethod, url: &str) -> Result<HttpEndpoint, HttpToolError> {
         HttpEndpoint::new(Shape::Plain(method), url)
     }
@@ -122,17 +121,17 @@ impl HttpEndpoint {
         }
     }
 
-    /// Sends these headers with every request.
+    /// Returns the endpoint with these headers in every request.
     pub fn with_headers(self, headers: Headers) -> HttpEndpoint {
         HttpEndpoint { headers, ..self }
     }
 
-    /// Takes a text out of everything that is answered.
+    /// Removes a text from all responses.
     pub fn hide(&mut self, secret: &str) {
         self.headers.hide(secret);
     }
 
-    /// What doing a call twice means, unless the configuration knows better.
+    /// Returns the effect class of a call, unless the configuration sets another.
     pub fn effect(&self) -> EffectClass {
         match self.shape {
             Shape::Envelope => EffectClass::Once,
@@ -140,7 +139,7 @@ impl HttpEndpoint {
         }
     }
 
-    /// What arguments look like, unless the configuration says it.
+    /// Returns the schema of the arguments, unless the configuration sets another.
     pub fn schema(&self) -> Schema {
         Schema::new(match self.shape {
             Shape::Envelope => plain_input(),
@@ -148,7 +147,7 @@ impl HttpEndpoint {
         })
     }
 
-    /// Says what of a schema does not fit the address.
+    /// Checks that a schema fits the address; the error says what does not.
     pub fn check(&self, schema: &Schema) -> Result<(), String> {
         self.target.check(schema.json())
     }
@@ -157,14 +156,14 @@ impl HttpEndpoint {
         self.shape != Shape::Envelope
     }
 
-    /// The request of a call, or what is wrong with its arguments.
+    /// Returns the request of a call; the error says what is wrong with its arguments.
     pub(super) fn prepare(&self, schema: &Schema, args: &Value, key: &str) -> Result<Prepared, String> {
         let nothing = Map::new();
         let all = args.as_object().unwrap_or(&nothing);
         match self.shape {
             Shape::Envelope => {
                 let url = self.target.fill(&nothing)?.url;
-                // Without a schema of its own an endpoint gets the bare text of the only argument there is.
+                // Without a configured schema an endpoint gets the bare text of the only argument.
                 let bare = *schema.json() == plain_input();
                 let input = if bare { args.get("input").unwrap_or(&Value::Null) } else { args };
                 Ok(Prepared { method: Method::POST, url, body: Some(json!({ "input": input, "callId": key })) })

@@ -1,7 +1,6 @@
-//! Tools behind HTTP endpoints: POST `{"input": …, "callId": …}`, answered by
-//! `{"output": …}` or `{"error": …}`, or plain requests as any API takes them.
-//! A call that may have reached the endpoint and did not come back with an
-//! answer is repeated with its key where that is harmless, else `Unknown`.
+//! Tools behind HTTP endpoints: POST `{"input": …, "callId": …}`, answered by `{"output": …}` or `{"error":
+//! …}`, or plain requests as any API takes them. A call that may have reached the endpoint without getting
+//! an answer is repeated with its key where that is harmless, else its outcome is `Unknown`.
 
 mod answer;
 mod endpoint;
@@ -26,19 +25,19 @@ pub(super) use target::encoded;
 use self::endpoint::Prepared;
 use super::{Answer, Invocation, Tool};
 
-/// Bytes of an unsuccessful answer quoted to the model.
+/// The maximum number of bytes of an error response quoted to the model.
 const QUOTE_MAX: usize = 2 * 1024;
-/// How long connecting may take: whoever is not connected has done nothing,
-/// which is better to know than to run into the tool's own time limit.
+/// The time limit for connecting: a call without a connection has certainly done
+/// nothing, which is better to know than to run into the tool's own time limit.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How often a harmless call whose outcome nobody knows is repeated.
+/// The maximum number of repetitions of a harmless call whose outcome is unknown.
 const REPEATS_MAX: u32 = 2;
-/// How long the first repetition waits; the next one waits twice as long.
+/// The wait before the first repetition; the next one waits twice as long.
 const REPEAT_WAIT: Duration = Duration::from_millis(100);
-/// The longest wait an endpoint may ask for; beyond it the model is told
-/// instead, since a call has a time limit of its own.
+/// The longest wait that an endpoint may ask for; beyond it the wait is
+/// reported to the model instead, since a call has a time limit of its own.
 const ASKED_WAIT_MAX: Duration = Duration::from_secs(5);
-/// Redirects within a server that a read follows.
+/// The maximum number of redirects within a server that a read follows.
 const REDIRECTS_MAX: usize = 5;
 
 /// A tool behind an HTTP endpoint.
@@ -49,47 +48,46 @@ pub struct HttpTool {
     info: Arc<ToolInfo>,
 }
 
-/// The end of one attempt.
+/// The result of one attempt.
 enum Attempt {
-    /// Another one would end the same way.
+    /// Another attempt would end the same way.
     Settled(Answer),
-    /// Another one may end better, after this wait if the endpoint named one.
+    /// Another attempt may succeed, after this wait if the endpoint named one.
     Again(Answer, Option<Duration>),
 }
 
-/// A client for HTTP tools, to be shared by all of them: it follows no
-/// redirects, since a call goes where the configuration says or nowhere, and
-/// it takes no proxy from the environment.
+/// Returns a client for HTTP tools, to be shared by all of them: it follows no redirects, since
+/// a call goes to the configured address or nowhere, and it takes no proxy from the environment.
 pub fn http_client() -> Result<Client, HttpToolError> {
-    // Refused when there is one already, which is as good.
+    // This fails when one is installed already, which is just as good.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().redirect(redirect::Policy::none()).no_proxy().connect_timeout(CONNECT_MAX);
-    // Some APIs refuse requests that do not say who asks.
+    // Some APIs refuse requests without a user agent.
     client.user_agent("consort").build().map_err(|error| HttpToolError::Client(chain(&error)))
 }
 
-/// What is known about an HTTP tool of which nothing else is said.
+/// Returns the default description of an HTTP tool.
 pub fn http_tool_info(name: &str, description: &str, endpoint: &HttpEndpoint) -> ToolInfo {
     let info =
         ToolInfo { schema: endpoint.schema(), permission: Permission::Network, ..ToolInfo::new(name, description) };
     with_effect(info, endpoint.effect())
 }
 
-/// The tool with another effect, which also decides what a cancel does to a
-/// call: half of what must happen once is worse than a short wait.
+/// Returns the tool with another effect class, which also decides what a cancel does
+/// to a call: half of an action that must happen once is worse than a short wait.
 pub fn with_effect(info: ToolInfo, effect: EffectClass) -> ToolInfo {
     let cancel = if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop };
     ToolInfo { effect, cancel, ..info }
 }
 
 impl HttpTool {
-    /// A tool that uses this client, which should come from [`http_client`].
+    /// Returns a tool that uses this client, which should come from [`http_client`].
     pub fn new(client: Client, info: Arc<ToolInfo>, endpoint: HttpEndpoint) -> HttpTool {
         HttpTool { client, endpoint, info }
     }
 
-    /// Calls that may be repeated are, while nobody knows whether they
-    /// happened: the key makes all attempts one intent.
+    /// Repeats a call that may be repeated while its outcome
+    /// is unknown: the key makes all attempts one intent.
     async fn settled(&self, invocation: Invocation) -> Answer {
         let prepared = match self.endpoint.prepare(&self.info.schema, &invocation.args, &invocation.key) {
             Ok(prepared) => prepared,
@@ -109,7 +107,7 @@ impl HttpTool {
             tokio::time::sleep((REPEAT_WAIT * repeats).max(asked.unwrap_or_default())).await;
         };
         match (self.info.effect, self.redacted(answer)) {
-            // Whatever the endpoint did, it changed nothing.
+            // A read changed nothing, whatever the endpoint did.
             (EffectClass::Read, Answer::Unknown(why)) => Answer::Failed(why),
             (_, answer) => answer,
         }
@@ -120,7 +118,7 @@ impl HttpTool {
         if let Some(body) = &prepared.body {
             request = request.json(body);
         }
-        // After the body, so that a configured type of content replaces the usual one.
+        // After the body, so that a configured content type replaces the usual one.
         request = request.headers(self.endpoint.headers.map().clone());
         if let Some(trace) = trace::traceparent() {
             request = request.header(trace::HEADER, trace);
@@ -157,15 +155,15 @@ impl HttpTool {
         }
     }
 
-    /// The answer without the credentials it was asked for with: some
-    /// endpoints send back what they were sent.
+    /// Returns the answer without the credentials of its
+    /// request: some endpoints send back what they were sent.
     fn redacted(&self, answer: Answer) -> Answer {
         let hide = |text: String| self.endpoint.headers.redacted(text);
         match answer {
             Answer::Done { text, data: None } => Answer::Done { text: hide(text), data: None },
             Answer::Done { text, data: Some(data) } => {
                 let written = hide(data.to_string());
-                // What was hidden is inside texts, so what is left is JSON still.
+                // Secrets are replaced only inside strings, so the rest is still valid JSON.
                 Answer::Done { text: hide(text), data: serde_json::from_str(&written).ok() }
             }
             Answer::Failed(why) => Answer::Failed(hide(why)),
@@ -205,21 +203,21 @@ async fn unsuccessful(response: Response, status: StatusCode) -> Attempt {
         why = format!("{why} (it asks for {} s of patience)", wait.as_secs_f64().ceil());
     }
     match status {
-        // Refused before it was begun, so it has certainly not happened.
+        // Refused before it was started, so it has certainly not happened.
         StatusCode::TOO_MANY_REQUESTS => Attempt::Again(Answer::Failed(why), wait),
         _ if status.is_client_error() => Attempt::Settled(Answer::Failed(why)),
         _ => Attempt::Again(Answer::Unknown(why), wait),
     }
 }
 
-/// Where a response sends on to.
+/// Returns the target of a redirect.
 fn elsewhere(response: &Response) -> Option<Url> {
     let to = response.headers().get(LOCATION)?.to_str().ok()?;
     response.status().is_redirection().then(|| response.url().join(to).ok()).flatten()
 }
 
-/// True when a redirect stays at its server, so that credentials may go along;
-/// the one step up is from http to https.
+/// Returns whether a redirect stays at its server, so that credentials
+/// may go along; the only permitted change is from http to https.
 fn stays_at(from: &Url, to: &Url) -> bool {
     let same = from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default();
     let safer = (from.scheme(), to.scheme()) == ("http", "https") && from.port().is_none() && to.port().is_none();
@@ -231,7 +229,7 @@ fn moved(status: StatusCode, to: &Url) -> String {
     format!("{status}: it redirects to `{server}`, another server, which is not followed")
 }
 
-/// As much of a body as was wanted.
+/// A body, read up to a limit.
 pub(super) enum Body {
     Whole(Vec<u8>),
     Cut(Vec<u8>),
@@ -253,8 +251,7 @@ pub(super) fn quote(body: &[u8]) -> String {
     String::from_utf8_lossy(body.get(..QUOTE_MAX).unwrap_or(body)).trim().to_owned()
 }
 
-/// The cause of an error. Never the address: it may hold a secret, and the
-/// model reads this.
+/// Returns the cause of an error. Never the address: it may hold a secret, and the model reads this.
 pub(super) fn chain(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {

@@ -1,25 +1,24 @@
-//! An address with `{…}` in it. What takes their place comes from a model, so
-//! it stays inside the path segment or the query value it was meant for: it is
-//! percent-encoded, and the server, its port and the number of path segments
-//! are those of the configuration.
+//! An address with `{…}` in it. The values that replace them come from a model, so each
+//! stays inside the path segment or the query value it was meant for: it is percent-encoded,
+//! and the server, its port and the number of path segments are those of the configuration.
 
 use std::fmt;
 
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// Bytes of an address; servers refuse longer ones.
+/// The maximum size of an address in bytes; servers refuse longer ones.
 const URL_MAX: usize = 8 * 1024;
-/// Values of one list in a query.
+/// The maximum number of values of one list in a query.
 const LIST_MAX: usize = 200;
 
 /// An address with placeholders.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Target {
-    /// The address with something in every place, for what must stay the same;
-    /// none where there is no address yet.
+    /// The address with a sample value for every placeholder, to check the
+    /// parts that must not change; none where there is no address yet.
     sample: Option<Url>,
-    /// Protocol, server and port, as they were written.
+    /// The protocol, server and port, as they were written.
     origin: String,
     /// The segments of the path.
     segments: Vec<Vec<Part>>,
@@ -30,23 +29,23 @@ pub(super) struct Target {
 /// A piece of an address.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
-    /// A text, as it is sent.
+    /// A literal text, as it is sent.
     Text(String),
-    /// The argument of this name.
+    /// A placeholder for the argument of this name.
     Value(String),
 }
 
 /// One value of the query.
 #[derive(Clone, PartialEq)]
 struct Pair {
-    /// Its name, as people write it.
+    /// The name, decoded.
     name: String,
-    /// Its name as it is sent, with `=` where a value follows.
+    /// The encoded name as it is sent, with `=` where a value follows.
     head: String,
     value: Vec<Part>,
 }
 
-/// An address made of a call's arguments, and the arguments it has no place for.
+/// An address filled with a call's arguments, and the arguments without a placeholder.
 #[derive(Debug)]
 pub(super) struct Filled {
     pub(super) url: Url,
@@ -54,7 +53,7 @@ pub(super) struct Filled {
 }
 
 impl Target {
-    /// Reads an address.
+    /// Parses an address.
     pub(super) fn parse(text: &str) -> Result<Target, String> {
         if text.contains(|sign: char| sign.is_control() || sign.is_whitespace() || sign == '\\') {
             return Err("an address has no spaces, control characters or `\\`".to_owned());
@@ -88,7 +87,7 @@ impl Target {
         Ok(())
     }
 
-    /// True when an argument has a place in it.
+    /// Returns whether the address has placeholders.
     pub(super) fn has_placeholders(&self) -> bool {
         self.placeholders().next().is_some()
     }
@@ -98,8 +97,8 @@ impl Target {
         texts.flatten().filter_map(Part::name)
     }
 
-    /// The arguments of a tool that says nothing else about them: every
-    /// placeholder is a text, and those of the path are needed.
+    /// Returns the default schema of the arguments: every
+    /// placeholder is a text, and those of the path are required.
     pub(super) fn schema(&self) -> Value {
         let properties: Map<String, Value> =
             self.placeholders().map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
@@ -109,7 +108,7 @@ impl Target {
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
 
-    /// Says what of a schema does not fit the address.
+    /// Checks that a schema fits the address; the error says what does not.
     pub(super) fn check(&self, schema: &Value) -> Result<(), String> {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(()) };
         if let Some(name) = self.placeholders().find(|name| !properties.contains_key(*name)) {
@@ -121,19 +120,19 @@ impl Target {
         }
     }
 
-    /// True when arguments beside the placeholders are possible.
+    /// Returns whether the schema allows arguments beside the placeholders.
     pub(super) fn leaves_over(&self, schema: &Value) -> bool {
         let properties = schema.get("properties").and_then(Value::as_object);
         properties.is_none_or(|all| all.keys().any(|name| !self.placeholders().any(|known| known == name)))
     }
 
-    /// True when the configuration says what is sent under this name, and no
-    /// argument of that name takes part in it.
+    /// Returns whether the configuration sets the value sent under
+    /// this name, and no argument of that name is part of it.
     fn is_fixed(&self, name: &str) -> bool {
         self.query.iter().any(|pair| pair.name == name) && !self.placeholders().any(|known| known == name)
     }
 
-    /// Puts arguments in their places, or says to the model what is wrong with them.
+    /// Replaces the placeholders by arguments; the error tells the model what is wrong with them.
     pub(super) fn fill(&self, args: &Map<String, Value>) -> Result<Filled, String> {
         let mut address = self.origin.clone();
         for segment in &self.segments {
@@ -157,7 +156,7 @@ impl Target {
         Ok(Filled { url: self.checked(&address)?, rest })
     }
 
-    /// The address, if it leads where the configuration says.
+    /// Returns the address, if it leads to the configured server and path.
     fn checked(&self, address: &str) -> Result<Url, String> {
         let url = short_enough(address)?;
         let place = |url: &Url| {
@@ -169,7 +168,7 @@ impl Target {
     }
 }
 
-/// Adds the arguments that have no place of their own to the query.
+/// Adds the arguments without a placeholder to the query.
 pub(super) fn with_rest(mut url: Url, rest: &Map<String, Value>) -> Result<Url, String> {
     let mut pairs = Vec::new();
     for (name, value) in rest {
@@ -194,7 +193,7 @@ impl Part {
 }
 
 impl Pair {
-    /// Reads `name=value` as it stands in an address.
+    /// Parses `name=value` as written in an address.
     fn parse(text: &str) -> Result<Pair, String> {
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         if name.contains(['{', '}']) {
@@ -204,8 +203,8 @@ impl Pair {
         Ok(Pair { name: decoded(name), head, value: parts(value.unwrap_or_default())? })
     }
 
-    /// What is sent: nothing where an argument was not given, and a value for
-    /// each item of a list that stands alone.
+    /// Returns the values to send: none where an argument was not
+    /// given, and one for each item of a list that stands alone.
     fn fill(&self, args: &Map<String, Value>) -> Result<Vec<String>, String> {
         if let [Part::Value(name)] = self.value.as_slice() {
             let Some(value) = given(name, args) else { return Ok(Vec::new()) };
@@ -219,7 +218,7 @@ impl Pair {
     }
 }
 
-/// A text with `{name}` in it, in pieces.
+/// Parses a text with `{name}` in it.
 fn parts(text: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -247,7 +246,7 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// The address with something harmless in every place.
+/// Returns the address with a harmless value for every placeholder.
 fn sample(origin: &str, segments: &[Vec<Part>]) -> Result<Url, String> {
     let mut address = origin.to_owned();
     for segment in segments {
@@ -273,7 +272,7 @@ fn path_segment(segment: &[Part], args: &Map<String, Value>) -> Result<String, S
         given(name, args).ok_or_else(|| format!("`{name}` is needed"))?;
     }
     let text = joined(segment, args)?;
-    // What a configuration wrote may be dots as well; only arguments are judged here.
+    // The configuration may contain dots as well; only arguments are checked here.
     let has_value = segment.iter().any(|part| part.name().is_some());
     let plain = text.to_ascii_lowercase().replace("%2e", ".");
     if has_value && matches!(plain.as_str(), "." | "..") {
@@ -296,12 +295,12 @@ fn joined(parts: &[Part], args: &Map<String, Value>) -> Result<String, String> {
     Ok(text)
 }
 
-/// An argument; null is as good as none.
+/// Returns an argument; null counts as absent.
 fn given<'a>(name: &str, args: &'a Map<String, Value>) -> Option<&'a Value> {
     args.get(name).filter(|value| !value.is_null())
 }
 
-/// The value, unless it could change what the address around it means.
+/// Returns the value, unless it could change the meaning of the address around it.
 fn safe<'a>(name: &str, text: &'a str) -> Result<&'a str, String> {
     match text {
         "" => Err(format!("`{name}` must not be empty")),
@@ -321,7 +320,7 @@ fn single(name: &str, value: &Value) -> Result<String, String> {
     }
 }
 
-/// The values of an argument in a query: one, or those of a list.
+/// Returns the values of an argument in a query: one, or those of a list.
 fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Null => Ok(Vec::new()),
@@ -332,7 +331,7 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Percent-encoded so that it fits anywhere in an address.
+/// Percent-encodes a text so that it fits anywhere in an address.
 pub(crate) fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
@@ -341,13 +340,13 @@ pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// The name of a value in a query, as people write it.
+/// Returns the decoded name of a query value.
 fn decoded(name: &str) -> String {
     let pairs = Url::parse(&format!("http://x/?{name}=")).ok();
     pairs.and_then(|url| url.query_pairs().next().map(|(name, _)| name.into_owned())).unwrap_or_default()
 }
 
-/// Shows the server alone, because the rest may hold a token.
+/// Shows only the server, because the rest may hold a token.
 impl fmt::Debug for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.sample {

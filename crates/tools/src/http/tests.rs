@@ -50,7 +50,7 @@ impl Endpoint {
         Endpoint { url, seen, server }
     }
 
-    /// Reads a whole request, writes these bytes and hangs up.
+    /// Reads a whole request, writes these bytes and closes the connection.
     async fn writing(bytes: &'static [u8]) -> Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/call", listener.local_addr().unwrap());
@@ -87,7 +87,7 @@ fn done(text: &str, data: Option<Value>) -> Answer {
     Answer::Done { text: text.to_owned(), data }
 }
 
-/// What a call without a certain answer must be, by effect.
+/// Checks the answer of a call with an uncertain outcome, for each effect class.
 async fn assert_in_doubt(endpoint: &Endpoint, part: &str) {
     for effect in [EffectClass::Read, EffectClass::Idempotent, EffectClass::Once] {
         let why = match (effect, endpoint.call(effect).await) {
@@ -201,7 +201,7 @@ fn addresses_that_are_not_http_are_refused() {
     }
 }
 
-/// A request as an API gets it.
+/// A request as an API receives it.
 #[derive(Clone, Debug)]
 struct Got {
     method: Method,
@@ -210,7 +210,7 @@ struct Got {
     body: String,
 }
 
-/// An API that gives its replies in order, the last one for ever.
+/// An API that gives its replies in order, and then repeats the last one.
 struct Api {
     server: JoinHandle<()>,
     port: u16,

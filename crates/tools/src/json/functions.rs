@@ -1,5 +1,5 @@
-//! The filters a query may use that need Rust. None of them knows a clock, an
-//! environment, a file or a way to end the program.
+//! The filters of queries that need Rust. None of them has access
+//! to a clock, an environment, a file or a way to end the program.
 
 use std::rc::Rc;
 
@@ -136,7 +136,7 @@ fn arranged(value: &Val, arrange: fn(&mut [Val])) -> ValR<Val> {
     Ok(Val::list(items))
 }
 
-/// Of sorted pairs `[key, value]`, the values of each key.
+/// Returns the values of each key in sorted pairs `[key, value]`.
 fn groups(pairs: &Val) -> ValR<Val> {
     let pairs: Vec<(&Val, &Val)> = items(pairs)?
         .iter()
@@ -153,7 +153,7 @@ fn words(value: &Val) -> Result<&str, Error<Val>> {
     value.as_str().ok_or_else(|| Error::typ(value.clone(), "string"))
 }
 
-/// `text` without `part`; as it is when that is not there, or either is no text.
+/// Returns `text` without `part`; unchanged when that is not there, or when either is no text.
 fn without(text: &Val, part: &Val, strip: for<'a> fn(&'a str, &str) -> Option<&'a str>) -> Val {
     let stripped = text.as_str().zip(part.as_str()).and_then(|(text, part)| strip(text, part));
     stripped.map_or_else(|| text.clone(), |rest| Val::Text(Rc::from(rest)))

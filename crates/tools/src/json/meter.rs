@@ -1,6 +1,6 @@
-//! How much one query may do. The interpreter has no limits of its own and
-//! none of its traits can say "stop", so a query has a thread to itself and
-//! the meter unwinds it: silently, caught where the query was begun.
+//! Limits the work of one query. The interpreter has no limits of its own
+//! and none of its traits can stop it, so a query has a thread to itself
+//! and the meter unwinds it: silently, caught where the query was started.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,11 +8,11 @@ use std::ptr;
 
 use super::super::own_thread::Patience;
 
-/// What a query may spend in all, which also bounds its memory.
+/// The maximum work of a query in bytes copied, which also bounds its memory.
 const WORK_MAX: usize = 64 * 1024 * 1024;
-/// What one step of the interpreter costs, in bytes copied.
+/// The cost of one step of the interpreter, in bytes copied.
 const STEP_COST: usize = 64;
-/// Bytes of stack a query gets, and how many of them it may use.
+/// The stack size of a query in bytes, and the part of it that may be used.
 pub(super) const STACK_BYTES: usize = 256 * 1024 * 1024;
 const STACK_MAX: usize = STACK_BYTES / 8;
 
@@ -22,10 +22,10 @@ thread_local! {
     static PATIENCE: RefCell<Option<Patience>> = const { RefCell::new(None) };
 }
 
-/// Why a query was ended.
+/// The reason why a query was ended.
 struct Ended(&'static str);
 
-/// Runs a query until it ends or is ended.
+/// Runs a query until it finishes or exceeds a limit.
 pub(super) fn metered<T>(patience: Patience, query: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     WORK.set(0);
     BOTTOM.set(here());
@@ -36,7 +36,7 @@ pub(super) fn metered<T>(patience: Patience, query: impl FnOnce() -> Result<T, S
     })
 }
 
-/// Counts one step; does not come back when it was one too many.
+/// Counts one step; unwinds when it exceeds the limit.
 pub(super) fn step() {
     spend(STEP_COST);
     if BOTTOM.get().abs_diff(here()) > STACK_MAX {
@@ -61,7 +61,7 @@ pub(super) fn end(why: &'static str) -> ! {
     resume_unwind(Box::new(Ended(why)))
 }
 
-/// Where the stack is now, roughly.
+/// Returns the approximate position of the stack.
 fn here() -> usize {
     let mark = 0_u8;
     ptr::from_ref(&mark).addr()

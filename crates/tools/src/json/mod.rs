@@ -1,6 +1,6 @@
 //! `json {json, query}`: looks things up in JSON and turns it into other JSON,
 //! in the language of jq. The interpreter is a library's; the values and the
-//! limits are ours, so that no query takes long, grows large or runs deep.
+//! limits are ours, so that no query takes long, grows large or recurses deeply.
 
 mod functions;
 mod meter;
@@ -26,18 +26,18 @@ use super::{Answer, Invocation, Tool};
 use meter::{metered, step};
 use value::Val;
 
-/// Bytes of JSON.
+/// The maximum size of the JSON in bytes.
 const INPUT_MAX: usize = 1024 * 1024;
-/// Bytes of a query.
+/// The maximum size of a query in bytes.
 const QUERY_MAX: usize = 4 * 1024;
-/// Bytes of the results together.
+/// The maximum size of all results together in bytes.
 const OUTPUT_MAX: usize = 256 * 1024;
-/// How long a query may take.
+/// The time limit of a query.
 const TIME_MAX: Duration = Duration::from_secs(2);
-/// What queries know besides the interpreter's own filters.
+/// The definitions available to queries besides the interpreter's own filters.
 const DEFINITIONS: &str = include_str!("definitions.jq");
 
-/// Queries JSON.
+/// The tool that queries JSON.
 #[derive(Clone, Debug)]
 pub struct Json(Arc<ToolInfo>);
 
@@ -96,7 +96,7 @@ fn input(json: Value) -> Result<Value, String> {
     }
 }
 
-/// What the interpreter is told about our values and data.
+/// The interpreter's type parameters for our values and data.
 enum Query {}
 
 /// The compiled query. It is copied at every step of the interpreter, which is
@@ -121,8 +121,8 @@ impl<'a> HasLut<'a, Query> for Metered<'a> {
     }
 }
 
-/// The path in jq's spelling that `$.a.b[0]` or `a.b[0]` means elsewhere. A
-/// single word is none: it may be a filter that is not known here.
+/// Returns jq's spelling of the path `$.a.b[0]` or `a.b[0]`.
+/// A single word is not a path: it may be an unknown filter.
 fn path(query: &str) -> Option<String> {
     let rooted = query.strip_prefix('$').filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
     let names = rooted.or_else(|| Some(query).filter(|query| query.contains(['.', '['])))?.trim_start_matches('.');
@@ -161,7 +161,7 @@ fn compiled(query: &str) -> Result<Filter<Query>, String> {
     })
 }
 
-/// Where a query stops being one.
+/// Describes the place where a query cannot be parsed.
 fn unreadable(query: &str, error: &load::Error<&str>) -> String {
     let (expected, rest) = match error {
         load::Error::Io(_) => return "other files cannot be imported here".to_owned(),

@@ -1,4 +1,4 @@
-//! Queries people write, mistakes they make, and queries built to exhaust.
+//! Tests queries that people write, mistakes they make, and queries built to exhaust resources.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
-//! JSON as queries work on it: shared, and weighed when it is made, so that a
-//! value that would be too large or too deep never comes to be. Everything a
-//! query does with a value takes time in proportion to its weight at most.
+//! JSON as queries work on it: shared, and measured when it is created, so that
+//! a value that would be too large or too deep is never created. Every operation
+//! of a query on a value takes time in proportion to its weight at most.
 
 mod arithmetic;
 mod paths;
@@ -14,11 +14,11 @@ use serde_json::{Number, Value};
 
 use super::meter::{end, spend};
 
-/// What a value may weigh, in bytes of its text, roughly.
+/// The maximum weight of a value: roughly the bytes of its text.
 pub(super) const WEIGHT_MAX: usize = 8 * 1024 * 1024;
-/// Lists and objects inside each other.
+/// The maximum nesting of lists and objects.
 const DEPTH_MAX: usize = 200;
-/// What anything weighs at least.
+/// The minimum weight of a value.
 const LEAST: usize = 8;
 
 pub(super) type Fields = IndexMap<Rc<str>, Val>;
@@ -34,7 +34,7 @@ pub(super) enum Val {
     Object(Rc<Weighed<Fields>>),
 }
 
-/// Items, with what they weigh together.
+/// Items, with their total weight.
 #[derive(Debug)]
 pub(super) struct Weighed<T> {
     pub(super) items: T,
@@ -111,7 +111,7 @@ impl Val {
         }
     }
 
-    /// The same as JSON.
+    /// Returns the value as JSON.
     pub(super) fn json(&self) -> Value {
         match self {
             Val::Null => Value::Null,
@@ -132,7 +132,7 @@ impl Val {
         }
     }
 
-    /// Types in the order jq sorts them.
+    /// Returns the position of the type in jq's sort order.
     fn rank(&self) -> u8 {
         match self {
             Val::Null => 0,
@@ -216,7 +216,7 @@ fn numbers(one: &Number, two: &Number) -> Ordering {
     }
 }
 
-/// By their names first, then by the values in order of the names.
+/// Compares objects by their names first, then by the values in order of the names.
 fn objects(one: &Fields, two: &Fields) -> Ordering {
     let sorted = |fields: &Fields| {
         let mut fields: Vec<(Rc<str>, Val)> =

@@ -1,5 +1,5 @@
-//! What became of a call: the server's result in words, or how certain it is
-//! that nothing happened.
+//! The outcome of a call: the server's result as text, or a
+//! failure that says how certain it is that nothing happened.
 #![allow(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol's, and grow with it")]
 
 use reqwest::Error as HttpError;
@@ -10,28 +10,28 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use crate::Answer;
 use crate::http::chain;
 
-/// Bytes of a result that are kept.
+/// The maximum number of bytes of a result that are kept.
 const RESULT_MAX: usize = 8 * 1024 * 1024;
-/// Bytes of an error's words that are kept.
+/// The maximum number of bytes of an error message that are kept.
 const REASON_MAX: usize = 2 * 1024;
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug, PartialEq)]
 pub(super) enum Failure {
-    /// It certainly did not happen, or the server says that it failed.
+    /// The call certainly did not happen, or the server reports that it failed.
     Certain(String),
-    /// It may or may not have happened.
+    /// The call may or may not have happened.
     Doubtful(String),
 }
 
-/// The server's answer in words.
+/// Returns the server's result as text.
 pub(super) fn answer(response: CallToolResponse) -> Result<Answer, Failure> {
     match response {
         CallToolResponse::Complete(result) => Ok(complete(result)),
         CallToolResponse::InputRequired(_) => {
             Err(Failure::Certain("the server wants to ask a person first, which cannot be done here".to_owned()))
         }
-        // Tasks, and whatever the protocol adds: not asked for, so not followed.
+        // Tasks, and later additions to the protocol: not requested, so not followed.
         _ => Err(Failure::Doubtful("the server began something whose end it does not tell".to_owned())),
     }
 }
@@ -53,7 +53,7 @@ fn complete(result: CallToolResult) -> Answer {
     Answer::Done { text, data: structured.filter(|data| data.to_string().len() <= RESULT_MAX) }
 }
 
-/// A part of a result as a model can read it.
+/// Returns a part of a result as text for a model.
 fn words(part: &ContentBlock) -> String {
     match part {
         ContentBlock::Text(text) => text.text.clone(),
@@ -75,7 +75,7 @@ fn decoded(base64: &str) -> String {
     format!("{} bytes", base64.trim_end_matches('=').len() * 3 / 4)
 }
 
-/// What a failed call means.
+/// Returns the failure for an error of the client library.
 pub(super) fn failure(error: ServiceError) -> Failure {
     match &error {
         ServiceError::McpError(error) => Failure::Certain(cut(&error.message, REASON_MAX).to_owned()),
@@ -90,7 +90,8 @@ pub(super) fn failure(error: ServiceError) -> Failure {
     }
 }
 
-/// A request that was refused, or for which there was no connection, has done nothing.
+/// Returns the failure of a request; one that was refused,
+/// or for which there was no connection, has done nothing.
 fn unsent(error: &StreamableHttpError<HttpError>) -> Failure {
     let reason = http_words(error);
     match error {
@@ -103,7 +104,7 @@ fn unsent(error: &StreamableHttpError<HttpError>) -> Failure {
     }
 }
 
-/// What went wrong, without the address, which may hold a secret.
+/// Describes an error, without the address, which may hold a secret.
 pub(super) fn http_words(error: &StreamableHttpError<HttpError>) -> String {
     match error {
         StreamableHttpError::Client(error) if error.is_connect() => format!("could not connect: {}", chain(error)),
@@ -114,7 +115,7 @@ pub(super) fn http_words(error: &StreamableHttpError<HttpError>) -> String {
     }
 }
 
-/// As much of a text as fits.
+/// Returns the beginning of a text, at most `max` bytes.
 pub(super) fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -1,24 +1,24 @@
-//! Between the tools of a server and its owner: whether it is connected, and a
-//! way to ask the owner to look after it.
+//! The link between the tools of a server and its owner: whether
+//! it is connected, and a way to ask the owner to check it.
 
 use rmcp::{Peer, RoleClient};
 use tokio::sync::{Notify, watch};
 
-/// The line to one server.
+/// The link to one server.
 pub(super) struct Line {
     server: String,
     phase: watch::Sender<Phase>,
     look: Notify,
 }
 
-/// Whether a server is there.
+/// The state of a server's connection.
 #[derive(Clone)]
 pub(super) enum Phase {
     /// An attempt to connect is under way.
     Connecting,
-    /// It is there.
+    /// The server is connected.
     Up(Peer<RoleClient>),
-    /// It is not, and this is why; it is tried again later.
+    /// The server is not connected, for this reason; it is tried again later.
     Down(String),
 }
 
@@ -41,12 +41,12 @@ impl Line {
         let _never_closed = phases.wait_for(|phase| !matches!(phase, Phase::Connecting)).await;
     }
 
-    /// The server, or why it is not there, once the attempt under way has ended.
+    /// Returns the server, or the reason why it is not connected, after the attempt under way has ended.
     pub(super) async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut phases = self.phase.subscribe();
         let settled = phases.wait_for(|phase| match phase {
             Phase::Connecting => false,
-            // The owner has yet to notice that it is gone.
+            // The owner has not yet noticed that the connection is closed.
             Phase::Up(peer) => !peer.is_transport_closed(),
             Phase::Down(_) => true,
         });
@@ -57,7 +57,7 @@ impl Line {
         }
     }
 
-    /// Why the server cannot be used at the moment.
+    /// Returns the reason why the server cannot be used at the moment.
     pub(super) fn trouble(&self) -> Option<String> {
         match &*self.phase.borrow() {
             Phase::Up(peer) if peer.is_transport_closed() => Some(self.unreachable("the connection was lost")),
@@ -71,13 +71,13 @@ impl Line {
         format!("the MCP server `{}` is not available: {reason}", self.server)
     }
 
-    /// Something was odd: the owner asks the server whether it is still there
-    /// and what it has now.
+    /// Reports something unexpected: the owner checks whether
+    /// the server still answers and which tools it has now.
     pub(super) fn look_after(&self) {
         self.look.notify_one();
     }
 
-    /// Returns when somebody asked for that.
+    /// Returns when a check was requested.
     pub(super) async fn asked_to_look(&self) {
         self.look.notified().await;
     }

@@ -1,6 +1,6 @@
-//! From what a server says about its tools, and what the configuration adds,
-//! to what a run knows about them. A tool that cannot be used is listed with
-//! the reason, so that nobody looks for it in vain.
+//! Turns a server's description of its tools, and the additions of the
+//! configuration, into the descriptions that runs use. A tool that cannot be
+//! used is listed with the reason, so that people do not search for it in vain.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::names::Names;
 use super::tool::McpTool;
 use super::{ServerOptions, Tool};
 
-/// Bytes of a description; more would only fill the model's context.
+/// The maximum size of a description in bytes; more would only fill the model's context.
 const DESCRIPTION_MAX: usize = 16 * 1024;
 
-/// What a server says about one of its tools.
+/// A server's description of one of its tools.
 pub(super) struct Listed {
     pub(super) name: String,
     pub(super) description: String,
@@ -36,7 +36,7 @@ impl From<rmcp::model::Tool> for Listed {
     }
 }
 
-/// The tools of a server that has listed them.
+/// Returns the tools of a server that has listed them.
 pub(super) fn tools(
     listed: Vec<Listed>,
     options: &ServerOptions,
@@ -49,8 +49,7 @@ pub(super) fn tools(
     listed.into_iter().filter_map(|tool| offered(tool, options, names, line)).collect()
 }
 
-/// The tools that the configuration names, as long as the server has said
-/// nothing about them.
+/// Returns the tools that the configuration names, for a server that has not listed its tools yet.
 pub(super) fn expected(options: &ServerOptions, names: &Names, line: &Arc<Line>) -> Vec<Arc<dyn Tool>> {
     let unknown = |name: &String| Listed {
         name: name.clone(),
@@ -74,7 +73,7 @@ fn offered(tool: Listed, options: &ServerOptions, names: &Names, line: &Arc<Line
     Some(Arc::new(McpTool { info: Arc::new(info), line, remote, defect }))
 }
 
-/// What a run knows about the tool, and why it cannot be used if so.
+/// Returns the description of the tool, and the reason why it cannot be used, if so.
 fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<String>) {
     let traits = options.tools.get(&tool.name).cloned().unwrap_or_default();
     let by_server = if tool.read_only { EffectClass::Read } else { EffectClass::Once };
@@ -94,7 +93,7 @@ fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<
         parallel_safe: traits.parallel_safe.unwrap_or(tool.read_only),
         lock: traits.lock,
         timeout_ms: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
-        // Half of what must happen once is worse than a short wait.
+        // Half of an action that must happen once is worse than a short wait.
         cancel: if effect == EffectClass::Once { CancelClass::Finish } else { CancelClass::Drop },
         ..ToolInfo::new(name, "")
     };

@@ -26,38 +26,38 @@ use self::names::Names;
 use self::owner::Owner;
 use super::{DynamicToolProvider, HttpToolError, Tool, http_client};
 
-/// What a configuration says about an MCP server.
+/// The configuration of an MCP server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerOptions {
-    /// What it is called here.
+    /// The name of the server in this configuration.
     pub name: String,
-    /// How to reach it.
+    /// The transport to the server.
     pub transport: Transport,
-    /// How long connecting may take, and each call.
+    /// The time limit for connecting, and for each call.
     pub timeout: Duration,
-    /// What the server does not say about its tools, by their names there.
+    /// Properties of tools that the server does not declare, by the server's names of the tools.
     pub tools: BTreeMap<String, Traits>,
 }
 
-/// How to reach a server.
+/// The transport to a server.
 #[derive(Clone, PartialEq)]
 pub enum Transport {
-    /// A program of ours, which speaks over its standard input and output.
+    /// A child process, which communicates over its standard input and output.
     Command {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Its whole environment: nothing of ours is handed on.
+        /// Its whole environment: no variables of ours are passed on.
         env: BTreeMap<String, String>,
         /// The folder it runs in.
         folder: PathBuf,
     },
-    /// A server of somebody, over streamable HTTP.
+    /// A remote server, over streamable HTTP.
     Http {
         /// Its address.
         url: String,
-        /// What is sent along with every request.
+        /// The headers sent with every request.
         headers: BTreeMap<String, String>,
     },
 }
@@ -72,33 +72,33 @@ impl std::fmt::Debug for Transport {
     }
 }
 
-/// What is said about a tool here; the server's own word holds for the rest.
+/// The configured properties of a tool; the server's own declaration holds for the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traits {
-    /// What doing it twice would mean.
+    /// The effect of calling it twice.
     pub effect: Option<EffectClass>,
-    /// What kind of thing it touches.
+    /// The kind of resource that it accesses.
     pub permission: Option<Permission>,
     /// Whether it may run beside other calls of the same reply.
     pub parallel_safe: Option<bool>,
-    /// A lock it holds while it runs.
+    /// The lock that it holds while it runs.
     pub lock: Option<String>,
 }
 
-/// Why there are no MCP servers.
+/// The reason why the MCP servers cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Correct this header.
+    /// A header is invalid: correct it.
     #[error("mcp.{server}.headers.{header}: {reason}")]
     Header {
-        /// Whose header it is.
+        /// The name of the server with this header.
         server: String,
         /// The header.
         header: String,
-        /// What is wrong with it.
+        /// The fault of the header.
         reason: &'static str,
     },
-    /// The client could not be made.
+    /// The client could not be created.
     #[error(transparent)]
     Client(#[from] HttpToolError),
 }
@@ -110,26 +110,26 @@ pub struct Servers {
     owners: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
-/// One server: what it has, as far as it has said so.
+/// One server, with the tools it has listed so far.
 pub struct Server {
     line: Arc<Line>,
     tools: Mutex<Vec<Arc<dyn Tool>>>,
 }
 
-/// Something a person should know about a server.
+/// A problem with a server that a person should know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// The server.
     pub server: String,
     /// The tool, unless it is about the server as a whole.
     pub tool: Option<String>,
-    /// What is wrong.
+    /// The description of the problem.
     pub reason: String,
 }
 
 impl Servers {
-    /// Begins to connect to all of them. Their tools never get a name that is
-    /// `taken`. Must be called where tasks can be spawned.
+    /// Starts to connect to all servers. Their tools never get a name
+    /// that is in `taken`. Must be called where tasks can be spawned.
     pub fn start(options: Vec<ServerOptions>, taken: Vec<String>) -> Result<Servers, Error> {
         let (client, names) = (http_client()?, Arc::new(Names::new(taken)));
         let prepared: Vec<_> = options
@@ -153,24 +153,24 @@ impl Servers {
         self.servers.push(server);
     }
 
-    /// Each of them as a provider of tools.
+    /// Returns each server as a provider of tools.
     pub fn providers(&self) -> impl Iterator<Item = Arc<dyn DynamicToolProvider>> {
         self.servers.iter().cloned().map(|server| -> Arc<dyn DynamicToolProvider> { server })
     }
 
     /// Returns when every server is connected or has failed to, at the latest
-    /// after `within`. Those that need longer get there by themselves.
+    /// after `within`. The others continue to connect in the background.
     pub async fn settled(&self, within: Duration) {
         let all = futures::future::join_all(self.servers.iter().map(|server| server.line.settled()));
         let _late = tokio::time::timeout(within, all).await;
     }
 
-    /// Servers that are not connected, and tools that cannot be used.
+    /// Returns the servers that are not connected, and the tools that cannot be used.
     pub fn troubles(&self) -> Vec<Trouble> {
         self.servers.iter().flat_map(|server| server.troubles()).collect()
     }
 
-    /// Ends the connections, and waits until the programs are gone.
+    /// Closes the connections, and waits until the programs have ended.
     pub async fn stop(mut self) {
         let (stops, ends): (Vec<_>, Vec<_>) = self.owners.drain(..).unzip();
         drop(stops);
@@ -187,7 +187,7 @@ impl Drop for Servers {
 }
 
 impl Server {
-    /// What it has from now on.
+    /// Replaces the list of its tools.
     fn put(&self, tools: Vec<Arc<dyn Tool>>) {
         *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
     }

@@ -1,6 +1,6 @@
-//! What tools of servers are called here: by their own names, or after their
-//! server where a name is taken. A name once given stays with its tool, so
-//! that a run never finds another tool behind a name it knows.
+//! The names of servers' tools in this program: their own names, or prefixed
+//! with their server where a name is taken. A name once given stays with its
+//! tool, so that a run never finds another tool behind a name it knows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -14,12 +14,12 @@ struct Given {
 }
 
 impl Names {
-    /// Names that are not given to anybody.
+    /// Returns the names with these reserved, which no tool gets.
     pub(super) fn new(taken: Vec<String>) -> Names {
         Names(Mutex::new(Given { taken: taken.into_iter().collect(), names: HashMap::new() }))
     }
 
-    /// The name of a server's tool; none when nothing is left of it that could be one.
+    /// Returns the name of a server's tool; none when no character of it can be used in a name.
     pub(super) fn give(&self, server: &str, tool: &str) -> Option<String> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (server.to_owned(), tool.to_owned());
@@ -35,7 +35,7 @@ impl Names {
     }
 }
 
-/// The name with nothing in it that needs quoting; a dot would mean a peer's tool.
+/// Returns the name without characters that need quoting; a dot would denote a peer's tool.
 fn plain(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     name.trim().chars().map(letter).collect()

@@ -1,7 +1,6 @@
-//! The owner of one server: connects, lists its tools, and begins again when
-//! the connection is lost. The first attempt after a loss comes at once, the
-//! next ones wait longer each time. Servers of both eras of the protocol are
-//! spoken to: with a handshake (until 2025-11-25) and without (2026-07-28).
+//! The owner of one server: connects, lists its tools, and begins again when the connection is lost.
+//! The first attempt after a loss comes at once, the next ones wait longer each time. Both generations
+//! of the protocol are supported: with a handshake (until 2025-11-25) and without (2026-07-28).
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -36,25 +35,25 @@ use crate::http::chain;
 pub(super) const OUR_HEADERS: &[&str] =
     &["accept", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
 
-/// A connection that lasted this long was a good one: what breaks it is new.
+/// The age from which a connection counts as stable: its loss does not count as another failure in a row.
 const STEADY: Duration = Duration::from_secs(10);
 /// The first wait between attempts; each is twice the one before.
 const WAIT: Duration = Duration::from_millis(500);
 /// The longest wait between attempts.
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// Bytes of one message, so that a program cannot fill the memory.
+/// The maximum size of one message in bytes, so that a program cannot fill the memory.
 const MESSAGE_MAX: usize = 16 * 1024 * 1024;
-/// Tools of one server; a list without end would never be finished.
+/// The maximum number of tools of one server; a list without end would never be finished.
 const TOOLS_MAX: usize = 1000;
-/// Pages of that list.
+/// The maximum number of pages of that list.
 const PAGES_MAX: usize = 100;
-/// Attempts to take up a stream of answers that broke off, and the wait between them.
+/// The maximum number of attempts to resume a broken response stream, and the wait between them.
 const RESUMES_MAX: usize = 3;
 const RESUME_WAIT: Duration = Duration::from_millis(300);
-/// Bytes of the words of a failed attempt.
+/// The maximum size of the error message of a failed attempt in bytes.
 const REASON_MAX: usize = 500;
 
-/// Everything one server's connection needs.
+/// The state of one server's connection.
 pub(super) struct Owner {
     pub(super) options: Arc<ServerOptions>,
     pub(super) client: Client,
@@ -63,22 +62,21 @@ pub(super) struct Owner {
     pub(super) server: Arc<Server>,
 }
 
-/// The way a conversation with a server begins.
+/// The way a connection to a server is negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Greeting {
-    /// By asking what it speaks; with a handshake, if it does not know the
-    /// question or takes too long to answer it.
+    /// Asks for the supported versions; falls back to a handshake if the
+    /// server does not know the request or takes too long to answer it.
     Either,
-    /// With a handshake: servers from before the question may end, or say
-    /// nothing at all, when they are asked.
+    /// Begins with a handshake: older servers may end, or not
+    /// answer at all, when they are asked for their versions.
     Handshake,
-    /// By asking what it speaks, however long it takes to answer: a server may
-    /// be slow to start.
+    /// Asks for the supported versions, however long the server takes to answer: it may be slow to start.
     Discover,
 }
 
 impl Greeting {
-    /// The next way to try, for a server that did not answer this one.
+    /// Returns the next way to try, for a server that did not answer this one.
     fn next(self) -> Greeting {
         match self {
             Greeting::Either | Greeting::Discover => Greeting::Handshake,
@@ -97,26 +95,26 @@ impl Greeting {
     }
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 struct Unmet {
     reason: String,
-    /// Whether the server is there, and did not answer as it should.
+    /// Whether the server was reached, but did not answer as it should.
     is_there: bool,
 }
 
 impl Unmet {
-    /// Nobody was met.
+    /// Returns the error for a server that was not reached.
     fn away(reason: String) -> Unmet {
         Unmet { reason, is_there: false }
     }
 
-    /// Somebody was, who said something else.
+    /// Returns the error for a server that was reached and gave an unexpected answer.
     fn there(reason: String) -> Unmet {
         Unmet { reason, is_there: true }
     }
 }
 
-/// A server that answers.
+/// A connected server.
 struct Connection {
     peer: Peer<RoleClient>,
     /// Ends when the connection does; dropping it closes the connection.
@@ -126,7 +124,7 @@ struct Connection {
 }
 
 impl Owner {
-    /// Keeps the server connected until told to stop.
+    /// Keeps the server connected until it receives the stop signal.
     pub(super) async fn run(self, mut stop: oneshot::Receiver<()>) {
         let mut failures: u32 = 0;
         let mut greeting = Greeting::Either;
@@ -155,7 +153,7 @@ impl Owner {
                 }
             };
             failures = if began.elapsed() >= STEADY { 1 } else { failures.saturating_add(1) };
-            // The first attempt may only have been in words the server does not know.
+            // The first attempt may only have used a greeting that the server does not know.
             if is_known || failures > 1 || greeting == Greeting::Either {
                 tracing::warn!(server = self.options.name, reason, failures, "the MCP server is not available");
             } else {
@@ -253,7 +251,7 @@ impl Owner {
         })
     }
 
-    /// Asks the server what it has, and says so to everybody here.
+    /// Asks the server for its tools, and publishes them.
     async fn list(&self, peer: &Peer<RoleClient>) -> Result<(), String> {
         let mut found: Vec<Listed> = Vec::new();
         let mut cursor = None;
@@ -273,8 +271,8 @@ impl Owner {
         Ok(())
     }
 
-    /// Asks a server to tell when its tools change, where it does so only for
-    /// those who ask; one that will not is looked after like any other.
+    /// Subscribes to changes of the tools, where the server reports them
+    /// only to subscribers; a server that refuses is checked like any other.
     async fn subscribe(&self, peer: &Peer<RoleClient>) -> Option<Subscription> {
         let info = peer.peer_info()?;
         let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
@@ -299,9 +297,8 @@ impl Owner {
         }
     }
 
-    /// Returns when a server has told that its tools changed, or will tell
-    /// nothing more; then a moment later, so that one that never does is not
-    /// asked all the time.
+    /// Returns when a server has reported that its tools changed, or has ended the subscription; in
+    /// that case after a short wait, so that a server that always ends it is not asked all the time.
     async fn hear(&self, peer: &Peer<RoleClient>, news: &mut Option<Subscription>) {
         if news.is_none() {
             *news = self.subscribe(peer).await;
@@ -314,8 +311,8 @@ impl Owner {
         sleep(WAIT).await;
     }
 
-    /// Returns why the connection is lost, when it is. Whenever something is
-    /// odd or new the tools are listed again, which a live server can do.
+    /// Returns the reason for the loss of the connection, when it is lost. After anything
+    /// unexpected or new the tools are listed again, which a live server can do.
     async fn hold(&self, connection: &mut Connection) -> String {
         let Connection { peer, open, .. } = connection;
         let mut news = None;
@@ -335,7 +332,7 @@ impl Owner {
     }
 }
 
-/// How long to wait after so many failures in a row.
+/// Returns the wait after so many failures in a row.
 fn wait(failures: u32) -> Duration {
     match failures.checked_sub(2) {
         None => Duration::ZERO,
@@ -367,12 +364,12 @@ impl Connection {
         Connection { peer, open, program }
     }
 
-    /// The version of the protocol that is spoken.
+    /// Returns the negotiated version of the protocol.
     fn version(&self) -> Option<ProtocolVersion> {
         self.peer.peer_info().map(|info| info.protocol_version.clone())
     }
 
-    /// The greeting this server understands.
+    /// Returns the greeting that this server understands.
     fn greeting(&self) -> Greeting {
         match self.version() {
             Some(version) if !version.has_initialize() => Greeting::Discover,
@@ -389,7 +386,7 @@ impl Connection {
     }
 }
 
-/// Hears what the server says by itself.
+/// The handler of the server's notifications.
 struct Listener(Arc<Line>);
 
 impl ClientHandler for Listener {

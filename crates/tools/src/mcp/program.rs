@@ -1,6 +1,5 @@
-//! A server that is a program of ours. It gets the environment it was
-//! configured with and nothing else, is the head of a process group of its
-//! own, and the group is gone when this is.
+//! A server that is a child process. It gets only its configured environment, is the
+//! leader of its own process group, and the group is killed when this is dropped.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,29 +13,29 @@ use tokio::time::timeout;
 
 use super::answer::cut;
 
-/// How long a program may take to end once its input is closed.
+/// The time a program may take to end once its input is closed.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long the last words of a program are waited for.
+/// The time to wait for the last output of a program.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// Bytes of one line of the log; a program could write for ever without ending one.
+/// The maximum size of one log line in bytes; a program could write for ever without ending one.
 const LINE_MAX: usize = 4 * 1024;
-/// Bytes of its last line that explain why it could not be started.
+/// The maximum number of bytes of its last line that explain why it could not be started.
 const REASON_MAX: usize = 300;
 
 /// A running program.
 pub(super) struct Program {
     child: Child,
-    /// It and whatever it has started, until they are killed.
+    /// The process group: the program and its children, until they are killed.
     group: Option<Pid>,
     said: Arc<Mutex<String>>,
     listening: JoinHandle<()>,
 }
 
-/// Both ends of the conversation with it.
+/// The program's standard output and input.
 pub(super) type Pipes = (ChildStdout, ChildStdin);
 
 impl Program {
-    /// Starts it; what it writes to its standard error goes to the log.
+    /// Starts the program; its standard error goes to the log.
     pub(super) fn start(server: &str, mut command: Command) -> Result<(Program, Pipes), String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
@@ -51,7 +50,7 @@ impl Program {
         Ok((Program { child, group, said, listening }, (stdout, stdin)))
     }
 
-    /// Why it could not be spoken to, with what it said last.
+    /// Returns the reason why the connection failed, with the last output of the program.
     pub(super) async fn obituary(mut self, reason: String) -> String {
         let ended = timeout(LAST_WORDS, self.child.wait()).await;
         self.kill();
@@ -64,15 +63,15 @@ impl Program {
         if said.is_empty() { reason } else { format!("{reason}; it said: {}", cut(&said, REASON_MAX)) }
     }
 
-    /// Gives it time to end by itself, now that its input is closed.
+    /// Gives it time to end by itself, after its input is closed.
     pub(super) async fn end(mut self) {
         let _stubborn = timeout(LINGER, self.child.wait()).await;
         self.kill();
         let _reaped = timeout(LINGER, self.child.wait()).await;
     }
 
-    /// What it has started may have outlived it, so the whole group is killed.
-    /// Right away: once it is gone, its number may become somebody else's.
+    /// Kills the whole group, since its children may have outlived it. This happens
+    /// right away: once the group is gone, its number may be reused by another process.
     fn kill(&mut self) {
         if let Some(group) = self.group.take() {
             let _gone_already = kill_process_group(group, Signal::KILL);

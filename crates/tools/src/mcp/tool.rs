@@ -1,5 +1,5 @@
-//! One tool of an MCP server. A call is sent at most once: what was sent and
-//! not answered has failed if it only reads, and is unknown otherwise.
+//! One tool of an MCP server. A call is sent at most once: a call without an
+//! answer has failed if it only reads, and its outcome is unknown otherwise.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ const KEY: &str = "idempotencyKey";
 pub(super) struct McpTool {
     pub(super) info: Arc<ToolInfo>,
     pub(super) line: Arc<Line>,
-    /// What the server calls it.
+    /// The server's name of the tool.
     pub(super) remote: String,
-    /// Why it can never be called, if so.
+    /// The reason why it can never be called, if so.
     pub(super) defect: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl McpTool {
             Ok(params) => params,
             Err(reason) => return Answer::Failed(reason),
         };
-        // Given up, or without a result: the server may be stuck or gone.
+        // Dropped, or without a result: the server may be stuck or gone.
         let doubt = Doubt(Some(&self.line));
         match peer.call_tool_once(params).await.map_err(failure).and_then(answer) {
             Ok(answer) => {
@@ -67,7 +67,7 @@ impl McpTool {
     }
 }
 
-/// Dropped before it is settled, it has the owner look after the server.
+/// Asks the owner to check the server if it is dropped before the call is settled.
 struct Doubt<'a>(Option<&'a Line>);
 
 impl Doubt<'_> {

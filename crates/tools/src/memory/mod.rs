@@ -1,7 +1,6 @@
-//! What runs remember for later ones: a stream for each name, an entry for each
-//! text, those that fit best by their words first. A forgotten entry is one more
-//! record, because nothing else could be lost by that; its text is erased with
-//! its name.
+//! The memory of runs for later runs: a stream for each name, an entry for each
+//! text, the best matches by words first. Forgetting an entry appends a record, so
+//! that no other entry can be lost by it; the text itself is erased with its name.
 
 pub(crate) mod tool;
 
@@ -14,25 +13,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::scores;
 
-/// The kind of a memory's stream, and how its name starts.
+/// The kind of a memory's stream, and the prefix of its name.
 pub const KIND: &str = "memory";
-/// The status of a name under which something is remembered.
+/// The status of a name that has entries.
 const OPEN: &str = "OPEN";
-/// The status of a name under which everything was forgotten.
+/// The status of a name whose entries were all forgotten.
 const EMPTY: &str = "EMPTY";
-/// Entries looked through, newest first; older ones are not found any more.
+/// The maximum number of entries searched, newest first; older ones are not found any more.
 const ENTRIES_MAX: usize = 1000;
-/// How often an entry is written again when somebody else wrote meanwhile.
+/// The maximum number of attempts to append an entry when others append at the same time.
 const TRIES_MAX: usize = 16;
 
 /// One remembered text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Who remembered it: the same key is remembered once.
+    /// The key of the entry: an entry with the same key is stored once.
     pub key: String,
-    /// When.
+    /// The time of the entry.
     pub at: Millis,
-    /// What.
+    /// The text of the entry.
     pub text: String,
 }
 
@@ -41,7 +40,7 @@ pub struct Entry {
 #[serde(untagged)]
 enum Fact {
     Remembered(Entry),
-    /// The entry with this key is not wanted any more.
+    /// The entry with this key was forgotten.
     Forgotten {
         forgotten: String,
         at: Millis,
@@ -63,7 +62,7 @@ impl Fact {
     }
 }
 
-/// How much there is under a name, which its row says.
+/// The size of a memory, as stored in its row.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Size {
     records: Seq,
@@ -80,43 +79,43 @@ impl Size {
     }
 }
 
-/// A name under which something is remembered.
+/// A name that has entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// The name.
     pub name: String,
-    /// Entries under it; 0 where that cannot be read.
+    /// The number of entries; 0 where that cannot be read.
     pub entries: Seq,
-    /// Why it cannot be read, if it cannot.
+    /// The reason why it cannot be read, if so.
     pub damage: Option<String>,
 }
 
-/// Everything remembered in one log.
+/// All memories of one log.
 #[derive(Clone)]
 pub struct Memory {
     log: Arc<dyn Log>,
 }
 
 impl Memory {
-    /// The memory kept in a log.
+    /// Returns the memory of a log.
     pub fn new(log: Arc<dyn Log>) -> Memory {
         Memory { log }
     }
 
-    /// Remembers a text under a name, unless its key was remembered before,
-    /// forgotten or not: a run that goes on after a crash says it again.
+    /// Stores a text under a name, unless its key was stored before,
+    /// forgotten or not: a run that continues after a crash stores it again.
     pub async fn store(&self, scope: &str, entry: &Entry) -> Result<(), Error> {
         let is_new = |facts: &[Fact]| facts.iter().all(|known| known.key() != entry.key);
         self.add(scope, &Fact::Remembered(entry.clone()), is_new).await.map(drop)
     }
 
-    /// Forgets one entry; says whether there was one.
+    /// Forgets one entry; returns whether there was one.
     pub async fn forget_one(&self, scope: &str, key: &str, at: Millis) -> Result<bool, Error> {
         let is_there = |facts: &[Fact]| left(facts).any(|entry| entry.key == key);
         self.add(scope, &Fact::Forgotten { forgotten: key.to_owned(), at }, is_there).await
     }
 
-    /// Adds a record where it is due; says whether it was.
+    /// Appends a record if `is_due` says so; returns whether it was appended.
     async fn add(&self, scope: &str, fact: &Fact, is_due: impl Fn(&[Fact]) -> bool) -> Result<bool, Error> {
         for _attempt in 0..TRIES_MAX {
             let size = self.size(scope).await?.unwrap_or_default();
@@ -131,13 +130,12 @@ impl Memory {
         Err(Error::Unavailable(format!("too many write to the memory '{scope}' at once")))
     }
 
-    /// At most `max` entries: those with words of the query, the best first,
-    /// then the newest.
+    /// Returns at most `max` entries: those with words of the query, the best first, then the newest.
     pub async fn recall(&self, scope: &str, query: &str, max: usize) -> Result<Vec<Entry>, Error> {
         Ok(best(self.entries(scope).await?, query, max))
     }
 
-    /// The newest entries of a name, oldest first.
+    /// Returns the newest entries of a name, oldest first.
     pub async fn entries(&self, scope: &str) -> Result<Vec<Entry>, Error> {
         let facts = self.facts(scope, self.size(scope).await?.unwrap_or_default()).await?;
         Ok(left(&facts).cloned().collect())
@@ -157,14 +155,14 @@ impl Memory {
         (from..).zip(&records).map(fact).collect()
     }
 
-    /// The names there are, the newest first, and how many there are altogether.
+    /// Returns one page of the names, the newest first, and their total number.
     pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<Scope>, usize), Error> {
         let (kind, status) = (Some(KIND.to_owned()), Some(OPEN.to_owned()));
         let page = self.log.list(Query { kind, status, offset, limit, ..Query::default() }).await?;
         let mut scopes = Vec::with_capacity(page.rows.len());
         for (stream, row) in page.rows {
             let name = stream.strip_prefix(KIND).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&stream);
-            // A name has few entries, and its list is short: it is read.
+            // The list of names is short and a name has few entries, so they are read.
             let damage = match size(&stream, &row) {
                 Ok(_) => damage(self.entries(name).await)?,
                 Err(error) => Some(error.to_string()),
@@ -175,7 +173,7 @@ impl Memory {
         Ok((scopes, page.total))
     }
 
-    /// Erases everything under a name; says whether there was anything.
+    /// Erases everything under a name; returns whether there was anything.
     pub async fn forget(&self, scope: &str) -> Result<bool, Error> {
         let query = Query { stream: Some(stream(scope)), limit: 0, ..Query::default() };
         let is_there = self.log.list(query).await?.total > 0;
@@ -189,7 +187,7 @@ impl Memory {
     }
 }
 
-/// Why something cannot be read, if it cannot.
+/// Returns the reason why something cannot be read, if so.
 fn damage<T>(read: Result<T, Error>) -> Result<Option<String>, Error> {
     match read {
         Ok(_) => Ok(None),
@@ -198,7 +196,7 @@ fn damage<T>(read: Result<T, Error>) -> Result<Option<String>, Error> {
     }
 }
 
-/// What was remembered and not forgotten.
+/// Returns the entries that were not forgotten.
 fn left(facts: &[Fact]) -> impl Iterator<Item = &Entry> {
     let forgotten: HashSet<&str> =
         facts.iter().filter(|fact| matches!(fact, Fact::Forgotten { .. })).map(Fact::key).collect();
@@ -236,7 +234,7 @@ fn append(scope: &str, before: Size, fact: &Fact) -> Result<Append, Error> {
     Ok(Append { stream: stream(scope).into(), expected: before.records, epoch: 0, records, row, claims: Vec::new() })
 }
 
-/// The entries that fit, the best first; of two alike the newer wins.
+/// Returns the matching entries, the best first; of two equal ones the newer wins.
 fn best(entries: Vec<Entry>, query: &str, max: usize) -> Vec<Entry> {
     let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
     let mut scored: Vec<(f64, Entry)> = scores(&texts, query).into_iter().zip(entries).collect();
@@ -269,7 +267,7 @@ mod tests {
             ["bees dance to tell where food is", "bees make honey", "it rained", "the weather was fine"]
         );
         assert_eq!(memory.recall("facts", "bees", 1).await.unwrap().len(), 1);
-        // What is remembered is told even where no word of it is asked for.
+        // Entries are returned even when no word of the query matches.
         assert_eq!(texts(memory.recall("facts", "volcano", 2).await.unwrap()), ["it rained", "bees make honey"]);
         assert!(memory.forget_one("facts", "1", 2).await.unwrap());
         assert!(!memory.forget_one("facts", "1", 3).await.unwrap(), "it is gone");

@@ -1,4 +1,4 @@
-//! Remembering and recalling as tools, which is how a run does it.
+//! The tools with which a run remembers and recalls.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use serde_json::Value;
 use crate::memory::{Entry, Memory};
 use crate::{Answer, Invocation, Tool};
 
-/// Entries put into a prompt, of each name.
+/// The maximum number of entries put into a prompt, of each name.
 const RECALLED_MAX: usize = 5;
-/// Characters of each.
+/// The maximum length of each entry in characters.
 const RECALLED_CHARS: usize = 2000;
 
-/// Finds what was remembered.
+/// The tool that finds remembered texts.
 pub struct Recall {
     info: Arc<ToolInfo>,
     memory: Memory,
 }
 
-/// Remembers.
+/// The tool that stores texts.
 pub struct Remember {
     info: Arc<ToolInfo>,
     memory: Memory,
     clock: Clock,
 }
 
-/// Both, over one memory.
+/// Returns both tools, over one memory.
 pub fn memory_tools(memory: &Memory, clock: Clock) -> (Recall, Remember) {
     let recall = Arc::new(OwnTool::MemoryRecall.info());
     let remember = Remember { info: Arc::new(OwnTool::MemoryStore.info()), memory: memory.clone(), clock };

@@ -1,4 +1,4 @@
-//! A conversation in this process, kept in the configuration's store.
+//! A conversation in this process, stored in the configuration's store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::output::Output;
 use crate::show::screen::Look;
 use crate::talk::place::Place;
 
-/// How fast the demo model speaks when nobody watches.
+/// The delay between tokens of the demo model without a terminal.
 const PACE: Duration = Duration::from_millis(3);
-/// The same when somebody does: as words are read.
+/// The delay on a terminal: as fast as people read.
 const PACE_WATCHED: Duration = Duration::from_millis(15);
 
-/// Talks here.
+/// Runs the conversation in this process.
 pub(super) async fn talk(
     session: Session,
     file: Option<&Path>,
@@ -32,7 +32,7 @@ pub(super) async fn talk(
         Ok(config) => config,
         Err(mistakes) => return wrong(output, &mistakes.to_string()),
     };
-    // The others are of no use to a conversation, so they are not started.
+    // The other servers are not used by a conversation, so they are not started.
     config.mcp.retain(|server| config.chat.mcp.contains(&server.name));
     if Config::file(file).is_none() && session.look != Look::Frames {
         let folder = config.store.display();

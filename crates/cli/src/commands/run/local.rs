@@ -1,4 +1,4 @@
-//! A run in this process, kept in the configuration's store.
+//! A run in this process, stored in the configuration's store.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use crate::terminal::{Person, Terminal};
 use crate::watch::ending::{Kept, ending};
 use crate::watch::{CtrlC, Host, Watch, Watched, interrupts};
 
-/// How fast the demo model speaks when nobody watches.
+/// The delay between tokens of the demo model without a terminal.
 const PACE: Duration = Duration::from_millis(3);
-/// The same when somebody does: slow enough to see what happens.
+/// The delay on a terminal: slow enough to see what happens.
 const PACE_WATCHED: Duration = Duration::from_millis(25);
 
-/// Runs it here.
+/// Executes the run in this process.
 pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     let config = match Config::find(args.config.as_deref(), env) {
         Ok(config) => config,
@@ -80,12 +80,12 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     let exit =
         runtime.block_on(Job { engine, shown, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
     runtime.block_on(servers.stop());
-    // A line of the keyboard that nobody types any more must not be waited for.
+    // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// What is to be run, or everything wrong with it, line by line.
+/// Returns the compiled run, or all mistakes, one per line.
 fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<String>> {
     let ensemble = config.template.as_ref().map(|template| &template.ensemble);
     let (request, warnings) = request::read(args, ensemble)?;
@@ -95,14 +95,14 @@ fn plan(args: &Args, config: &Config, tools: &Toolbox) -> Result<Compiled, Vec<S
     Ok(compiled)
 }
 
-/// One run and where it takes place.
+/// One run and its engine.
 struct Job {
     engine: Engine,
-    /// The server that shows it, if it is to be shown.
+    /// The server that shows it, if it is served.
     shown: Option<Shown>,
     store: Store,
     look: Look,
-    /// How many ended runs are kept.
+    /// The number of ended runs that are kept.
     keep: usize,
 }
 
@@ -122,14 +122,14 @@ impl Job {
         let host = Host::Here(&self.engine, &run, showing.as_ref().map(|showing| showing.url.as_str()));
         let watched = Watch::new(host, &mut screen, person, (interrupts, CtrlC::Stops)).follow().await;
         if watched.is_err() && !self.engine.is_parked(&run) {
-            // Nobody can see it any more, so it does not go on. One that waits
-            // for a review does nothing; a terminal that is gone decides nothing.
+            // It cannot be watched any more, so it does not go on. One that waits for a review
+            // does nothing; a closed terminal decides nothing.
             host.stop().await;
         }
         let watched = watched?;
         let view = screen.finish()?;
         if matches!(watched, Watched::ToTheEnd | Watched::AsAsked) {
-            // Its owner lets go of the log, so that dropping the engine closes it.
+            // The run's owner releases the log, so that dropping the engine closes it.
             self.engine.finished(&run).await;
             self.engine.retain(Kind::Run, self.keep).await?;
         }
@@ -142,7 +142,7 @@ impl Job {
         Ok(ending.exit)
     }
 
-    /// Runs that a crash left behind are for the server to go on with.
+    /// Mentions runs that a crash interrupted; only the server resumes them.
     async fn mention_unfinished(&self, err: &mut Stream) -> anyhow::Result<()> {
         let query = Query { kind: Some(Kind::Run.word().to_owned()), ended: Some(false), limit: 0, ..Query::default() };
         let count = self.engine.list(query).await?.total;

@@ -15,7 +15,7 @@ use crate::show::words::{counted, one_line};
 use crate::terminal::Terminal;
 use crate::watch::{CtrlC, interrupts, watch_there};
 
-/// Runs it on the server at this address.
+/// Executes the run on the server at this address.
 pub(super) fn run(
     args: &Args,
     url: &str,
@@ -32,23 +32,23 @@ pub(super) fn run(
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(work(&client, Request { body, typed: &args.input }, terminal, output));
-    // A line of the keyboard that nobody types any more must not be waited for.
+    // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// What is asked for.
+/// The request to the server.
 struct Request<'a> {
     body: Value,
-    /// The inputs that were typed.
+    /// The inputs of the command line.
     typed: &'a [(String, String)],
 }
 
-/// What a server says to a request.
+/// The server's response to a request.
 enum Said {
-    /// It took it; this is its answer.
+    /// It was accepted; this is the response.
     Yes(String),
-    /// There are mistakes in it.
+    /// It has mistakes.
     No(Vec<String>),
 }
 
@@ -82,7 +82,7 @@ async fn submit(client: &Client, Request { body, typed }: Request<'_>) -> Result
     }
     match client.send(&Call::post(&["runs"], body)).await {
         Ok(answer) => Ok(Said::Yes(answer)),
-        // The same mistakes have the same status as in a run without a server.
+        // The same mistakes have the same exit status as in a run without a server.
         Err(Failure::Refused { status, message, code, .. }) if status == StatusCode::BAD_REQUEST => {
             Ok(Said::No(vec![format!("{message} ({code})")]))
         }
@@ -90,8 +90,8 @@ async fn submit(client: &Client, Request { body, typed }: Request<'_>) -> Result
     }
 }
 
-/// Inputs that were typed and that no task of the server's ensemble uses. A
-/// request with tasks of its own is the server's to judge.
+/// Returns inputs of the command line that no task of the server's ensemble uses. A
+/// request with tasks of its own is checked by the server.
 async fn unknown(client: &Client, body: &Value, typed: &[(String, String)]) -> Result<Vec<String>, Failure> {
     let has_own = ["tasks", "taskOverrides"].iter().any(|name| body.get(name).is_some());
     if typed.is_empty() || has_own {
@@ -103,7 +103,7 @@ async fn unknown(client: &Client, body: &Value, typed: &[(String, String)]) -> R
     Ok(request::unknown(typed, &known))
 }
 
-/// The answer to a request that was only to be checked.
+/// Prints the response to a dry run.
 fn rehearsed(answer: &Value, text: &str, look: Look, output: Output<'_>) -> anyhow::Result<Exit> {
     if look == Look::Frames {
         output.out.json(text)?;

@@ -1,6 +1,6 @@
-//! What a run is asked to do: the file of `--file`, which is the body of
-//! `POST /api/runs`, with `--input` and `--tag` on top. [`read`] is for a run
-//! in this process, [`body`] for one on a server.
+//! The request of a run: the file of `--file`, which is the body of `POST /api/runs`,
+//! with `--input` and `--tag` on top. [`read`] is for a run in this process, [`body`]
+//! for one on a server.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::Args;
 use crate::commands::{extend, json_file};
 
-/// How alike two names must be for one to be suggested for the other.
+/// The similarity from which one name is suggested for another.
 const ALIKE: f64 = 0.8;
 
-/// The request, with warnings; or everything wrong with it, line by line.
+/// Returns the request, with warnings; or all mistakes, one per line.
 pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request, Vec<String>), Vec<String>> {
     let json = file(args)?;
     if json.get("dryRun") == Some(&Value::Bool(true)) {
@@ -29,7 +29,7 @@ pub(super) fn read(args: &Args, ensemble: Option<&Ensemble>) -> Result<(Request,
     if unknown.is_empty() { Ok((request, warnings)) } else { Err(unknown) }
 }
 
-/// The request as it is sent, whose parts the server checks.
+/// Returns the request as it is sent; the server checks its parts.
 pub(super) fn body(args: &Args) -> Result<Value, Vec<String>> {
     let Value::Object(mut body) = file(args)? else { return Err(vec!["the request must be a JSON object".to_owned()]) };
     let typed = [("inputs", &args.input), ("tags", &args.tag)];
@@ -38,7 +38,7 @@ pub(super) fn body(args: &Args) -> Result<Value, Vec<String>> {
     if mistakes.is_empty() { Ok(body.into()) } else { Err(mistakes) }
 }
 
-/// What the file says; without one, nothing in particular.
+/// Returns the content of the file; without one, an empty request.
 fn file(args: &Args) -> Result<Value, Vec<String>> {
     match &args.file {
         Some(file) => json_file(file).map_err(|mistake| vec![mistake]),
@@ -46,8 +46,8 @@ fn file(args: &Args) -> Result<Value, Vec<String>> {
     }
 }
 
-/// Inputs that were typed and that no task uses: a slip of the keyboard would
-/// otherwise give a good answer to another question.
+/// Returns inputs of the command line that no task uses: a typo would otherwise give a
+/// good answer to another question.
 pub(super) fn unknown(typed: &[(String, String)], known: &BTreeSet<&str>) -> Vec<String> {
     let unknown = typed.iter().filter(|(name, _)| !known.contains(name.as_str()));
     let words = |(name, _): &(String, String)| {
@@ -62,7 +62,7 @@ pub(super) fn unknown(typed: &[(String, String)], known: &BTreeSet<&str>) -> Vec
     unknown.map(words).collect()
 }
 
-/// Every variable a task of this run may use, and those with a default.
+/// Returns every variable that a task of this run may use, and those with a default.
 fn known<'a>(ensemble: Option<&'a Ensemble>, request: &'a Request) -> BTreeSet<&'a str> {
     let defaults = ensemble.into_iter().flat_map(|ensemble| ensemble.inputs.keys());
     let given = ensemble.map(|ensemble| ensemble.tasks.as_slice()).unwrap_or_default();
@@ -73,7 +73,7 @@ fn known<'a>(ensemble: Option<&'a Ensemble>, request: &'a Request) -> BTreeSet<&
     texts.flat_map(variables).chain(defaults.map(String::as_str)).collect()
 }
 
-/// The texts of a task that may hold variables.
+/// Returns the texts of a task that may hold variables.
 fn texts(task: &Draft) -> impl Iterator<Item = &str> {
     let optional = task.expected_output.iter().chain(&task.additional_context).map(String::as_str);
     let agent = task.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);

@@ -1,5 +1,5 @@
-//! `--serve`: a run in this process that others can see and steer while it
-//! lasts. The server is for this run alone, and on this machine alone.
+//! `--serve`: a run in this process that others can watch and steer while it lasts.
+//! The server is for this run alone, and on this machine alone.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::commands::serve;
 use crate::config::Config;
 use crate::output::Stream;
 
-/// Where it listens: other machines have no business with it.
+/// The address it listens on: loopback only.
 const HOST: &str = "127.0.0.1";
 
 /// A server that does not listen yet.
@@ -24,7 +24,7 @@ pub(super) struct Shown {
 
 /// A server that listens.
 pub(super) struct Showing {
-    /// Dropped or used, it ends the serving.
+    /// Ends the server when it is sent or dropped.
     stop: oneshot::Sender<()>,
     /// Its address.
     pub(super) url: String,
@@ -32,7 +32,7 @@ pub(super) struct Showing {
 }
 
 impl Shown {
-    /// A server over the store of the run, with room for nothing else.
+    /// Creates a server over the store of the run, which accepts no other runs.
     pub(super) fn at(port: u16, config: &Config, store: &Store, with: &Surroundings) -> Result<Shown, assemble::Error> {
         let mut config = config.clone();
         HOST.clone_into(&mut config.server.host);
@@ -40,12 +40,12 @@ impl Shown {
         Ok(Shown { server: serve::server(&config, store, with)?, port })
     }
 
-    /// Where the run takes place.
+    /// Returns the engine of the run.
     pub(super) fn engine(&self) -> Engine {
         self.server.engine.clone()
     }
 
-    /// Begins to listen and says where, or why that cannot be.
+    /// Starts to listen and prints the address, or returns the reason why it cannot.
     pub(super) async fn open(self, err: &mut Stream) -> Result<Showing, String> {
         let refused = |error: io::Error| format!("cannot listen on {HOST}:{}: {error}", self.port);
         let listener = bind((HOST, self.port)).await.map_err(refused)?;
@@ -61,7 +61,7 @@ impl Shown {
 }
 
 impl Showing {
-    /// Ends it: streams end, requests under way may finish.
+    /// Ends it: streams end, open requests may finish.
     pub(super) async fn close(self) -> anyhow::Result<()> {
         let _gone_already = self.stop.send(());
         Ok(self.serving.await??)

@@ -55,7 +55,7 @@ struct Edits {
 }
 
 impl Retry {
-    /// Does it.
+    /// Executes the command.
     pub(super) fn run(&self, target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
         match self.edits.body() {
             Ok(body) => call(target, env, output, &Call::post(&["runs", &self.run, "retry"], body.into()), told),
@@ -65,7 +65,7 @@ impl Retry {
 }
 
 impl Fork {
-    /// Does it.
+    /// Executes the command.
     pub(super) fn run(&self, target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
         match self.edits.body() {
             Ok(mut body) => {
@@ -88,7 +88,7 @@ impl Edits {
     }
 }
 
-/// The new run.
+/// Returns the text about the new run.
 pub(super) fn told(answer: Record<'_>, _: &Page) -> Told {
     let origin = match (answer.line("retryOf"), answer.line("forkedFrom/runId"), answer.count("forkedFrom/seq")) {
         (_, from, Some(seq)) => format!(", from event {seq} of {from}"),

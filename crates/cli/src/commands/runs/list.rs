@@ -51,16 +51,16 @@ impl Status {
 }
 
 impl Args {
-    /// The request.
+    /// Returns the request.
     pub(super) fn call(&self) -> Call {
         let call = Call::get(&["runs"]).with("status", self.status.map(Status::word));
-        // Labels are typed as everywhere else here, and sent with a colon.
+        // Tags are typed with `=` as everywhere else here, and sent with a colon.
         let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
         let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
         call.with("limit", self.limit).with("offset", self.offset)
     }
 
-    /// The answer in words.
+    /// Returns the response in words.
     pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Told {
         let shown = answer.list("runs").count() as u64;
         let total = answer.count("total").unwrap_or(shown);
@@ -107,7 +107,7 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
     table
 }
 
-/// Where a run stands, in one word.
+/// Returns the status of a run in one word.
 pub(super) fn standing(run: Record<'_>) -> String {
     let status = run.line("status").to_lowercase();
     match status.as_str() {
@@ -118,7 +118,7 @@ pub(super) fn standing(run: Record<'_>) -> String {
     }
 }
 
-/// What a run does, what it waits for, or why it failed.
+/// Returns the activity of a run, the event it waits for, or the reason why it failed.
 fn doing(run: Record<'_>) -> String {
     let (task, waits) = (run.line("currentTask/name"), waits(run));
     match (task.as_str(), waits) {
@@ -130,7 +130,7 @@ fn doing(run: Record<'_>) -> String {
     }
 }
 
-/// Why nothing happens just now.
+/// Returns the reason why nothing happens at the moment.
 pub(super) fn waits(run: Record<'_>) -> Option<String> {
     let words = match (run.text("waitingFor"), run.count("queuePosition")) {
         ("", _) => return None,

@@ -1,4 +1,4 @@
-//! `consort runs show`: everything about one run that a person asks first.
+//! `consort runs show`: the details of one run that people ask for first.
 
 use super::list::{standing, waits};
 use crate::commands::call::Told;
@@ -7,7 +7,7 @@ use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span};
 
-/// The answer in words: a head, the tasks, what is to be decided, what came out.
+/// Returns the response in words: a head, the tasks, open reviews, the output.
 pub(super) fn told(run: Record<'_>, page: &Page) -> Told {
     let mut parts = vec![head(run, page), tasks(run, page)];
     parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
@@ -53,7 +53,7 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
         ("WHY", Column::Text),
     ]);
     for task in run.list("tasks") {
-        // What another run did took no time of this one.
+        // Inherited tasks took no time of this run.
         let inherited = task.has("inherited");
         let own = |count: Option<u64>| count.filter(|count| *count > 0 && !inherited);
         let took = task.span("durationMs").or_else(|| task.since("startedAt", page)).filter(|_| !inherited);
@@ -76,7 +76,7 @@ fn output(task: Record<'_>) -> String {
     format!("── {}{cut} ──\n{}\n", task.line("name"), task.text("output").trim_end())
 }
 
-/// What a failed task had said of its answer.
+/// Returns the partial answer of a failed task.
 fn partial(task: Record<'_>) -> String {
     format!("── {}, as far as it came ──\n{}\n", task.line("name"), task.text("partialOutput").trim_end())
 }

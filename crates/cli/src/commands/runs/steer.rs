@@ -1,5 +1,4 @@
-//! What can be asked of a run while it lasts: the requests, and what is said
-//! about their answers.
+//! Commands to a run while it lasts: the requests, and the texts about their responses.
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
@@ -23,7 +22,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The request.
+    /// Returns the request.
     pub(super) fn cancel(self, run: &str) -> Call {
         let mode = match self {
             Mode::AfterTask => "after_task",
@@ -72,7 +71,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The request.
+    /// Returns the request.
     pub(super) fn call(&self) -> Call {
         let mut body = Map::new();
         body.insert("content".to_owned(), self.text.as_str().into());
@@ -83,17 +82,17 @@ impl Words {
     }
 }
 
-/// The request for another model.
+/// Returns the request for another model.
 pub(super) fn model(run: &str, model: &str) -> Call {
     Call::post(&["runs", run, "model"], json!({ "model": model }))
 }
 
-/// Where a run stands now.
+/// Returns the text about the status of a run.
 pub(super) fn status(answer: Record<'_>, _: &Page) -> Told {
     Told::line(format!("{}: {}", answer.line("runId"), answer.line("status").to_lowercase()))
 }
 
-/// Which model answers now.
+/// Returns the text about the new model.
 pub(super) fn switched(answer: Record<'_>, _: &Page) -> Told {
     let (run, model) = (answer.line("runId"), answer.line("model"));
     let before = Some(answer.line("previousModel")).filter(|before| !before.is_empty() && *before != model);
@@ -101,12 +100,12 @@ pub(super) fn switched(answer: Record<'_>, _: &Page) -> Told {
     Told::line(format!("{run}: asks {model}{before} from now on"))
 }
 
-/// What becomes of the words.
+/// Returns the text about an accepted directive.
 pub(super) fn injected(answer: Record<'_>, _: &Page) -> Told {
     Told::line(format!("{}: read at the next step", answer.line("directiveId")))
 }
 
-/// What becomes of a run that is not wanted any more.
+/// Returns the text about a run that was erased, or that is stopped first.
 pub(super) fn removed(run: &str, answer: Record<'_>) -> Told {
     match answer.text("status") {
         "" => Told::line(format!("{run}: erased")),

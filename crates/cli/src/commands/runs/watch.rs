@@ -1,4 +1,4 @@
-//! `consort runs watch`: a run on a server, as it is seen by whoever started it.
+//! `consort runs watch`: a run on a server, shown as it is to the one who started it.
 
 use crate::client::Target;
 use crate::commands::call::wrong;
@@ -9,7 +9,7 @@ use crate::show::screen::Look;
 use crate::terminal::Terminal;
 use crate::watch::{CtrlC, interrupts, watch_there};
 
-/// Watches a run to its end. Whoever watches is not asked for reviews.
+/// Watches a run to its end. Reviews are not asked for here.
 pub(super) fn run(
     target: &Target,
     run: &str,

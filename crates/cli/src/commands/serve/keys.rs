@@ -1,6 +1,6 @@
-//! Who may connect, as the configuration says, and as it says from the next
-//! SIGHUP on, unless that came from a terminal being closed: a key that is
-//! taken out of the file ends its open streams.
+//! The access rules of the configuration, read again at each SIGHUP that does not come
+//! from a terminal being closed: a key that is removed from the file ends its open
+//! streams.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::config::{self, Config, Env};
 use crate::terminal::Home;
 
-/// What the configuration says.
+/// Returns the access rules of the configuration.
 pub(super) fn access(server: &config::Server) -> Access {
     let named = if server.host == "localhost" { Reach::Loopback } else { Reach::Network };
     Access {
@@ -24,8 +24,8 @@ pub(super) fn access(server: &config::Server) -> Access {
     }
 }
 
-/// Reads the keys again whenever it is asked to; everything else stays as it
-/// was, and so do the keys when the file is wrong.
+/// Reads the keys again at each SIGHUP; everything else stays as it was, and so do the
+/// keys when the file has mistakes.
 pub(super) async fn follow(
     file: Option<&Path>,
     env: &Env<'_>,
@@ -36,7 +36,7 @@ pub(super) async fn follow(
     loop {
         asked.recv().await;
         if home.is_gone() {
-            // The server ends; this was not about keys.
+            // The server is ending; this signal was not about keys.
             continue;
         }
         match file.map(|file| Config::load(file, env)) {

@@ -1,5 +1,5 @@
-//! What the server says about itself, on stderr: for people on a terminal, one
-//! JSON object a line otherwise.
+//! The log of the server, on stderr: text for people on a terminal, one JSON object a
+//! line otherwise.
 
 use std::fmt::Result as Written;
 use std::io;
@@ -47,7 +47,7 @@ enum Level {
     Trace,
 }
 
-/// Logs from now on; says what is wrong with what was asked for.
+/// Starts logging; returns the mistake in the options, if any.
 pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), String> {
     let filter = match (args.log_level, env("RUST_LOG").filter(|set| !set.trim().is_empty())) {
         (Some(level), _) => Targets::new().with_default(filter_of(level)),
@@ -55,7 +55,7 @@ pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), 
         (None, None) => Targets::new().with_default(LevelFilter::INFO),
     };
     let default = if reader == Reader::Terminal { Format::Text } else { Format::Json };
-    // A line that cannot be written, as on a terminal that was closed, is not complained about there.
+    // A line that cannot be written, as on a terminal that was closed, is not reported there.
     #[expect(clippy::disallowed_methods, reason = "the lines below are made for what reads them")]
     let lines = fmt::layer().with_ansi(false).with_writer(io::stderr).log_internal_errors(false);
     let lines = match args.log.unwrap_or(default) {
@@ -72,9 +72,9 @@ pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), 
     logs.try_init().map_err(|error| error.to_string())
 }
 
-/// A line for people. The layer would let what is logged steer their terminal.
+/// The format for people. The default layer would let logged text control their terminal.
 struct TextLine {
-    /// Everything behind time and level.
+    /// Everything after time and level.
     rest: Events<Full, ()>,
     colour: Colour,
     reader: Reader,
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// A line for programs, which a terminal may show too.
+/// The format for programs, which a terminal may show too.
 struct JsonLine<F> {
     whole: F,
     reader: Reader,

@@ -1,5 +1,5 @@
-//! The contract's own example means what the contract says, and every value it
-//! shows is the default unless it says otherwise.
+//! The contract's own example means what the contract says, and every value in it is
+//! the default unless it says otherwise.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -1,5 +1,5 @@
-//! The configuration as a whole: every kind of mistake with its exact words,
-//! the contract's own example, and the starter.
+//! The configuration as a whole: every kind of mistake with its exact message, the
+//! contract's own example, and the starter.
 
 mod contract;
 mod reference;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::{Config, Mistakes};
 
-/// What the variables of the tests hold; must be shown nowhere.
+/// The value of the tests' variables; must be shown nowhere.
 const SECRET: &str = "hush-hush";
 /// The file of the contract, with its gaps filled in.
 const CONTRACT: &str = include_str!("contract.toml");

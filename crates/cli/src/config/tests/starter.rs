@@ -1,5 +1,4 @@
-//! The starter is true to the types: as it is, and with every setting that it
-//! has switched off switched on.
+//! The starter is valid: as it is, and with every commented setting enabled.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +10,7 @@ use crate::config::server::Server;
 use crate::config::typed::{self, Table};
 use crate::config::{Config, FILE_NAME, STARTER};
 
-/// The starter with every `#` taken away that has a setting right behind it.
+/// Returns the starter with every `#` removed that is directly before a setting.
 pub(super) fn switched_on() -> String {
     let on = |line: &'static str| match line.strip_prefix('#') {
         Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,

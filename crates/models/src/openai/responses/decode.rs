@@ -1,6 +1,5 @@
-//! The answer: items that are announced, stream their words, and then come
-//! whole. The pieces are made of the words, the reply of the whole items;
-//! reasoning is kept as the item it came as.
+//! Decodes the answer: items that are announced, stream their text, and then come whole. The pieces
+//! are made of the text, the reply of the whole items; reasoning is stored as the item it came as.
 
 use std::collections::VecDeque;
 
@@ -29,7 +28,7 @@ struct Event<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What an event says of the response as a whole; its items came before.
+/// The event fields about the response as a whole; its items came before.
 #[derive(Deserialize)]
 struct Outcome<'a> {
     #[serde(borrow)]
@@ -65,7 +64,7 @@ struct Details {
 /// One answer being read.
 #[derive(Debug, Default)]
 pub(super) struct Response {
-    /// Whole items with their places.
+    /// Whole items with their positions.
     items: Vec<(u64, Map<String, Value>)>,
     usage: Option<Usage>,
     stop: Option<Stop>,
@@ -89,7 +88,7 @@ impl Decoder for Response {
                 let Some(outcome) = event.response else { return Err(malformed("the answer has no outcome")) };
                 self.end(&kind, outcome)?;
             }
-            // A complaint is an event of its own, or bare as it is without a stream.
+            // An error is an event of its own, or bare as it is without a stream.
             "error" | "" => {
                 let error: Value = serde_json::from_str(event.error.map_or(json, RawValue::get)).map_err(unreadable)?;
                 return Err(complaint::of_event(&error));
@@ -192,7 +191,7 @@ fn call(mut item: Map<String, Value>, ids: &mut Ids<'_>, ask: &Ask) -> Result<Ca
     })
 }
 
-/// The words of all contents that have some.
+/// Returns the text of all contents that have some.
 fn joined(contents: Option<&Value>) -> String {
     let words = |content: &Value| Some(content.get("text").or(content.get("refusal"))?.as_str()?.to_owned());
     contents.and_then(Value::as_array).into_iter().flatten().filter_map(words).collect()

@@ -1,6 +1,6 @@
-//! The request: our conversation as items. A reply goes back item by item as
-//! it came, for the API ties reasoning to the items that follow it; where some
-//! of it cannot go back, the rest goes in portable form.
+//! Encodes the request: our conversation as items. A reply is sent back item by
+//! item as it came, because the API ties reasoning to the items that follow it;
+//! where some of it cannot be sent back, the rest is sent in portable form.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use crate::pairs::{Ids, Open, Told};
 use crate::wire::Endpoint;
 use crate::{Ask, names};
 
-/// The longest id the API takes for a call.
+/// The longest call id that the API accepts.
 const ID_MAX: usize = 64;
-/// The smallest limit on output the API takes.
+/// The smallest limit on output that the API accepts.
 const OUTPUT_MIN: u64 = 16;
 
 /// The request's body.
@@ -93,7 +93,7 @@ struct OutputText<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The request that puts `ask` to `endpoint`.
+    /// Builds the request that sends `ask` to `endpoint`.
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
         let options = &endpoint.options;
         let is_serial = !options.parallel_tool_calls && !ask.tools.is_empty();
@@ -125,7 +125,7 @@ fn function(tool: &ToolInfo) -> Tool<'_> {
     Tool { r#type: "function", name, description, parameters, strict: false }
 }
 
-/// The conversation as it grows, and what the API will hold us to.
+/// The conversation being built, and the state needed to satisfy the API's rules.
 struct Conversation<'a> {
     origin: &'a str,
     items: Vec<Item<'a>>,
@@ -158,7 +158,7 @@ impl<'a> Conversation<'a> {
         self.items.push(Item::Message { role, content: Content::Words(words), native: None });
     }
 
-    /// A part as it came.
+    /// Returns a part in the form it came in.
     fn item(&mut self, part: &'a Part) -> Option<Item<'a>> {
         match part {
             Part::Text { text, native: Some(Value::Object(native)) } => {
@@ -171,7 +171,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// A part as any model of ours could have said it.
+    /// Returns a part in portable form, as any model of ours could have written it.
     fn portable(&mut self, part: &'a Part) -> Option<Item<'a>> {
         match part {
             Part::Text { text, .. } if text.is_empty() => None,
@@ -192,7 +192,7 @@ impl<'a> Conversation<'a> {
         Item::FunctionCall { call_id, name: names::encode(&call.tool), arguments, native }
     }
 
-    /// Answers the calls still open, before somebody else speaks.
+    /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
         let results = self.open.settle();
         self.items.extend(results.map(|(call_id, told)| Item::FunctionCallOutput { call_id, output: told.text }));
@@ -203,9 +203,8 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Whether all of a reply can go back: reasoning that came without its
-/// encrypted form or led to nothing is refused, and so is what it led to
-/// without it.
+/// Returns whether all of a reply can be sent back: the API refuses reasoning that came
+/// without its encrypted form or led to nothing, and also the items it led to without it.
 fn is_whole(reply: &Reply) -> bool {
     let is_lost = |part: &Part| matches!(part, Part::Thinking { native: None, .. });
     let leads_nowhere = matches!(reply.parts.last(), Some(Part::Thinking { .. }));

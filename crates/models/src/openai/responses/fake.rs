@@ -1,4 +1,4 @@
-//! What the Responses API refuses when it stores nothing.
+//! The fake's rules: the requests that the Responses API refuses when it stores nothing.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! OpenAI's Responses API, streamed and with nothing stored at the provider:
-//! the model's reasoning comes encrypted and goes back with the items it led
-//! to. `encode` writes the request, `decode` reads the answer.
+//! the model's reasoning comes encrypted and is sent back with the items it
+//! led to. `encode` writes the request, `decode` reads the answer.
 
 mod decode;
 mod encode;
@@ -19,7 +19,7 @@ use crate::wire::{Endpoint, Wire};
 pub(super) struct Responses;
 
 impl Responses {
-    /// The origin of replies of this model: no other can read its reasoning.
+    /// Returns the origin of this model's replies: no other model can read its reasoning.
     pub(super) fn origin(model: &str) -> String {
         format!("openai-responses/{model}")
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::decode::Response;
 use crate::shapes::{Shape, call, holds, survives};
 
-/// Events as a stream.
+/// Encodes events as a stream.
 pub(super) fn sse(events: &[Value]) -> String {
     let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
     events.iter().map(event).collect()
@@ -86,7 +86,7 @@ pub(super) fn reasoning() -> Value {
     json!({ "id": "rs_1", "type": "reasoning", "summary": summary, "encrypted_content": "gAAAAABo+/==" })
 }
 
-/// Reasoning, words and two calls, the whole items out of order.
+/// Returns reasoning, text and two calls, the whole items out of order.
 pub(super) fn thoughts() -> Vec<Value> {
     let mut events = created();
     events.extend([
@@ -123,7 +123,7 @@ fn thinking() -> Shape {
     Shape { name: "thinking", stream: sse(&thoughts()), parts, stop: Stop::End, usage: USED }
 }
 
-/// Reasoning in the open, a refusal, an item of a kind nobody asked for.
+/// Returns unencrypted reasoning, a refusal, an item of an unknown kind.
 fn odd() -> Shape {
     let content = json!([{ "type": "reasoning_text", "text": "Hm" }]);
     let open =

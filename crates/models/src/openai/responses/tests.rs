@@ -22,7 +22,7 @@ const WIRE: Wired = Wired {
     hello,
 };
 
-/// The beginning of an answer in words, as far as the first `count`.
+/// Returns the first events of a text answer, up to the first `count` words.
 fn words(count: usize) -> Vec<Value> {
     let words = WORDS.iter().take(count).map(|word| delta("output_text", 0, word));
     created().into_iter().chain([item("added", 0, message(""))]).chain(words).collect()

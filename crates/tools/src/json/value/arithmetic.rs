@@ -1,4 +1,4 @@
-//! What `+ - * / %` mean for values, as in jq.
+//! The meaning of `+ - * / %` for values, as in jq.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::{Fields, Val, WEIGHT_MAX, Weighed};
 
 type Result = std::result::Result<Val, Error<Val>>;
 
-/// Exactly while both are integers, else as floating point.
+/// Calculates exactly while both are integers, else in floating point.
 fn calculate(one: &Number, two: &Number, exact: fn(i64, i64) -> Option<i64>, rough: fn(f64, f64) -> f64) -> Val {
     let integers = one.as_i64().zip(two.as_i64()).and_then(|(one, two)| exact(one, two));
     let floats = || rough(one.as_f64().unwrap_or(f64::NAN), two.as_f64().unwrap_or(f64::NAN));
@@ -87,7 +87,7 @@ fn repeated(text: &str, times: f64) -> Val {
     Val::text(&text.repeat(times.max(1.0) as usize))
 }
 
-/// Objects in objects are merged too; everything else is replaced.
+/// Merges two objects; nested objects are merged too, everything else is replaced.
 fn merged(one: &Fields, two: &Fields) -> Fields {
     let mut fields = one.clone();
     for (name, field) in two {

@@ -1,5 +1,4 @@
-//! How queries look into values and change what is in them: the interpreter's
-//! own trait, method by method.
+//! Access to and update of the parts of values by queries: the interpreter's own trait, method by method.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -157,7 +156,7 @@ impl ValT for Val {
     }
 }
 
-/// An object with one field replaced, added or, when `f` has none, removed.
+/// Returns an object with one field replaced, added or, when `f` yields nothing, removed.
 fn field<'a, I: Iterator<Item = ValX<'a, Val>>>(
     mut fields: Fields,
     name: &Rc<str>,
@@ -170,21 +169,21 @@ fn field<'a, I: Iterator<Item = ValX<'a, Val>>>(
     Ok(Val::object(fields))
 }
 
-/// Where `number` is in a list; negative ones count from its end.
+/// Returns the index of `number` in a list; negative ones count from its end.
 fn position(number: &Number, length: usize) -> Option<usize> {
     let number = number.as_i64().or_else(|| number.as_f64().map(|number| number.floor() as i64))?;
     let place = if number < 0 { number + i64::try_from(length).ok()? } else { number };
     usize::try_from(place).ok().filter(|place| *place < length)
 }
 
-/// The part of a list that bounds mean.
+/// Returns the range of a list that the bounds denote.
 fn span(bounds: &Bounds<&Val>, length: usize) -> Result<Range<usize>, Error<Val>> {
     let bound = |bound: Option<&Val>, default: usize| match bound {
         None | Some(Val::Null) => Ok(default),
         Some(Val::Num(number)) => {
             let number = number.as_f64().unwrap_or_default();
             let place = if number < 0.0 { number + length as f64 } else { number };
-            // Saturates: what is out of bounds means the nearest bound.
+            // The cast saturates: an index out of bounds becomes the nearest bound.
             Ok((place as usize).min(length))
         }
         Some(other) => Err(Error::typ(other.clone(), "number")),

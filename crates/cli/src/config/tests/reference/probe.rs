@@ -1,4 +1,4 @@
-//! Questions to the reader: a file with one thing changed, and what it says.
+//! Probes of the reader: a file with one change, and the resulting message.
 
 use std::path::Path;
 
@@ -8,31 +8,31 @@ use crate::config::{Config, FILE_NAME, config, notes::Notes, references};
 
 /// A key that no table has.
 const NOBODYS: &str = "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";
-/// What is said before the keys that a table has.
+/// The message before the keys of a table.
 const ALLOWED: &str = "unknown key; allowed are ";
 
-/// A file with everything in it.
+/// A file with every section in it.
 pub(super) struct Probe {
     table: Table,
     config: Config,
 }
 
-/// A table of the file: the keys that lead to it, and which one of a list it is.
+/// A table of the file: the keys that lead to it, with the index in a list.
 #[derive(Clone, Default)]
 pub(super) struct Place(Vec<(String, Option<usize>)>);
 
-/// What leaving a key out does.
+/// The effect of leaving a key out.
 pub(super) enum Asked {
-    /// It must be there.
+    /// It is required.
     Required,
-    /// Nothing: this is the default.
+    /// None: the value is the default.
     Same,
-    /// Something else is meant.
+    /// The meaning changes.
     Different,
 }
 
 impl Place {
-    /// The name of the table as it stands in brackets.
+    /// Returns the name of the table as it is written in brackets.
     pub(super) fn header(&self) -> String {
         self.0.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(".")
     }
@@ -41,7 +41,7 @@ impl Place {
         Place([self.0.as_slice(), &[(key.to_owned(), item)]].concat())
     }
 
-    /// Whether it is one of a list.
+    /// Whether it is an item of a list.
     fn is_item(&self) -> bool {
         self.0.last().is_some_and(|(_, item)| item.is_some())
     }
@@ -88,7 +88,7 @@ fn as_table(value: &Typed) -> &Table {
 }
 
 impl Probe {
-    /// Asks with this file, which has no mistakes.
+    /// Creates a probe with this file, which has no mistakes.
     pub(super) fn new(text: &str) -> Probe {
         let set = |_: &str| Some("set".to_owned());
         let (table, _notes) = typed::read(text, Path::new(FILE_NAME), &set).unwrap();
@@ -97,7 +97,7 @@ impl Probe {
         Probe { table, config }
     }
 
-    /// Every kind of table, and where there are some of it.
+    /// Returns every kind of table, with its occurrences.
     pub(super) fn sections(&self) -> Vec<(String, Vec<Place>)> {
         let mut sections = Vec::new();
         self.walk(&Place::default(), "", &mut sections);
@@ -130,8 +130,8 @@ impl Probe {
         }
     }
 
-    /// The keys of a kind of table that are no tables with keys of their own,
-    /// in the order of the file, then those the file does not have.
+    /// Returns the keys of a kind of table that are no tables with keys of their own, in
+    /// the order of the file, then those that the file does not have.
     pub(super) fn keys(&self, places: &[Place]) -> Vec<String> {
         let written = places.iter().flat_map(|place| place.of(&self.table)).map(|(name, _)| name.clone());
         let allowed = places.iter().filter_map(|place| self.allowed(place)).flatten();
@@ -157,12 +157,12 @@ impl Probe {
         }
     }
 
-    /// What the file says.
+    /// Returns the value in the file.
     pub(super) fn value(&self, place: &Place, key: &str) -> Option<&Typed> {
         place.of(&self.table).iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The keys a table may have; none where names are the user's.
+    /// Returns the keys that a table may have; `None` where names are user-chosen.
     fn allowed(&self, place: &Place) -> Option<Vec<String>> {
         let mistakes = self.changed(place, |table| table.push((NOBODYS.to_owned(), Typed::Flag(true)))).1;
         let path = typed::inside(&place.path(), NOBODYS);
@@ -170,7 +170,7 @@ impl Probe {
         Some(told.split(", ").map(str::to_owned).collect())
     }
 
-    /// What a value must be, in the words of the reader.
+    /// Returns the type that a value must have, in the words of the reader.
     pub(super) fn kind(&self, place: &Place, key: &str) -> String {
         let date = Typed::Moment("2026-01-01".to_owned());
         let wanted = self.refusal(place, key, date.clone(), "").unwrap_or_else(|| "anything".to_owned());
@@ -190,7 +190,7 @@ impl Probe {
         Some(told.strip_suffix(", not a date").unwrap_or(told).to_owned())
     }
 
-    /// What leaving a key out does.
+    /// The effect of leaving a key out.
     pub(super) fn without(&self, place: &Place, key: &str) -> Asked {
         let (config, mistakes) = self.changed(place, |table| table.retain(|(name, _)| name != key));
         let path = typed::inside(&place.path(), key);

@@ -1,4 +1,4 @@
-//! What the starter says about a key or a table: the lines right above it.
+//! The starter's explanation of a key or a table: the lines right above it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub(super) struct Words(BTreeMap<String, String>);
 
 impl Words {
-    /// Those of a file in which lines with `# ` explain.
+    /// Reads the explanations of a file, which are lines with `# `.
     pub(super) fn of(text: &str) -> Words {
         let mut words = BTreeMap::new();
         let (mut table, mut said) = (String::new(), Vec::new());
@@ -30,7 +30,7 @@ impl Words {
         Words(words)
     }
 
-    /// What is said about this key; nothing is nothing.
+    /// Returns the explanation of this key; empty when there is none.
     pub(super) fn about(&self, key: &str) -> String {
         self.0.get(key).cloned().unwrap_or_default()
     }
