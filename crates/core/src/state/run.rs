@@ -179,9 +179,7 @@ impl Run {
             Fact::CancelRequested { mode, .. } => self.cancelled(*mode),
             Fact::RunPaused { .. } => self.paused = true,
             Fact::RunResumed { .. } => self.paused = false,
-            Fact::BudgetExceeded { .. } => {
-                self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
-            }
+            Fact::BudgetExceeded { .. } => self.over_budget(),
             Fact::Chat(fact) => self.chat_applied(fact),
             Fact::RunEnded { end } => self.end = Some(end.clone()),
         }
@@ -538,6 +536,10 @@ impl Run {
         self.clear_retry(id);
         self.wants.forget(id);
         self.turns.remove(id)
+    }
+
+    fn over_budget(&mut self) {
+        self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
     }
 
     fn cancelled(&mut self, mode: CancelMode) {
