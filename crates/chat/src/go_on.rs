@@ -21,7 +21,9 @@ impl Chats {
         }
         let row = self.cut_row(id).await?.ok_or(Error::Uncut)?;
         let Say { content, continues, .. } = Say::go_on(row);
-        self.begin_now(&conversation, thread, Say { content, continues, ..client }).await
+        let say = Say { content, continues, ..client };
+        let context = self.context(owner, &say).await?;
+        self.begin_now(&conversation, thread, say, context).await
     }
 
     /// Returns the id of the thread's last row, if that is an answer that was cut off.

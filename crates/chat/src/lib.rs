@@ -44,7 +44,10 @@ use live::{Conversation, Live};
 /// The file with a workspace's instructions, and the part of it that is read.
 const ABOUT: &str = "AGENTS.md";
 const ABOUT_MAX: usize = 32 * 1024;
-/// Maximal passages of documents that are added to a message.
+/// The parts of a turn's context, each with its heading.
+type Context = Vec<(String, Text)>;
+
+/// Passages of documents a message is answered with.
 const PASSAGES_MAX: usize = 8;
 /// The default time that a turn goes on after its last client has left.
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
@@ -278,18 +281,32 @@ impl Chats {
         running.as_deref().map_or(Ok(()), |running| self.0.engine.check_damage(running))?;
         let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
         match say.if_busy.entry(running.as_deref(), waiting) {
-            Entry::Begin => {}
-            Entry::Interrupt => self.interrupt(id, owner).await?,
-            Entry::Wait => return self.wait(thread, say).await,
-            Entry::Refuse { turn } => return Err(Error::Busy { turn: turn.to_owned() }),
+            Entry::Begin => {
+                let context = self.context(owner, &say).await?;
+                self.begin_now(&conversation, thread, say, context).await
+            }
+            Entry::Interrupt => {
+                // Documents that cannot be searched are reported before anything is stopped.
+                let context = self.context(owner, &say).await?;
+                self.interrupt(id, owner).await?;
+                self.begin_now(&conversation, thread, say, context).await
+            }
+            Entry::Wait => self.wait(thread, say).await,
+            Entry::Refuse { turn } => Err(Error::Busy { turn: turn.to_owned() }),
         }
-        self.begin_now(&conversation, thread, say).await
     }
 
     /// Begins a turn of a thread in which nothing runs.
-    async fn begin_now(&self, conversation: &Conversation, mut thread: Thread, say: Say) -> Result<Said, Error> {
-        let (turn, presence) = (fresh_id(Kind::Turn), say.presence);
-        let seq = self.begin(&mut thread, &turn, say).await?;
+    async fn begin_now(
+        &self,
+        conversation: &Conversation,
+        mut thread: Thread,
+        say: Say,
+        context: Context,
+    ) -> Result<Said, Error> {
+        let turn = fresh_id(Kind::Turn);
+        let presence = say.presence;
+        let seq = self.begin(&mut thread, &turn, say, context).await?;
         conversation.begun(&turn, presence);
         Ok(Said { turn, place: Place::Begun { seq } })
     }
@@ -365,8 +382,7 @@ impl Chats {
     pub async fn approve(&self, owner: &str, id: &str, answer: Answer) -> Result<(), Error> {
         let unknown = || Error::Engine(Refused::NoApproval.into());
         let (turn, approval) = chat::parse_approval_id(id).ok_or_else(unknown)?;
-        let state = self.0.engine.run(turn).await.map_err(|_unknown| unknown())?;
-        let thread = state.spec().chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
+        let thread = self.thread_of(turn).await?.ok_or_else(unknown)?;
         Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
         let command = chat::Command::Approve { approval, answer, by: owner.to_owned() };
         match self.0.engine.command(turn, Command::Chat(command)).await {
@@ -378,8 +394,17 @@ impl Chats {
         }
     }
 
-    /// Changes what turns may do without approval, the running one and later ones; the
-    /// thread stores the setting.
+    /// Returns the id of the thread that a turn is in. Its row says that: the
+    /// turn is not replayed for it.
+    async fn thread_of(&self, turn: &str) -> Result<Option<String>, Error> {
+        let kind = Some(Kind::Turn.word().to_owned());
+        let query = Query { kind, stream: Some(turn.to_owned()), limit: 1, ..Query::default() };
+        let row = self.log().list(query).await?.rows.into_iter().next();
+        Ok(row.and_then(|(_, row)| row.tags.get("thread").cloned()))
+    }
+
+    /// Changes what turns may do without asking, the one that runs and those to
+    /// come; the thread says what holds.
     pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
@@ -414,12 +439,13 @@ impl Chats {
         if let Some(alias) = &say.model {
             self.0.settings.catalog.model(alias).map_err(Error::Mistake)?;
         }
-        self.documents(say).await.map(drop)
+        self.collections().check(&say.collections).await.map_err(unusable_collections)
     }
 
-    /// Returns the context for this turn only: the workspace's instructions, passages of
-    /// documents that the message names, and, if it wants that, facts about the user.
-    async fn context(&self, owner: &str, say: &Say) -> Result<Vec<(String, Text)>, Error> {
+    /// What is known for this turn only: what the workspace says about itself,
+    /// what the documents hold that the message names, and, if it wants that,
+    /// what is remembered about the user.
+    async fn context(&self, owner: &str, say: &Say) -> Result<Context, Error> {
         let mut context = self.about_workspace().await;
         context.extend(self.documents(say).await?);
         if say.remembers && say.workflow.is_none() {
@@ -436,18 +462,15 @@ impl Chats {
         let hits =
             match self.collections().search(say.content.as_str(), &say.collections, PASSAGES_MAX, self.now()).await {
                 Ok(hits) => hits,
-                Err(collections::Error::Log(error)) => return Err(error.into()),
-                Err(error) => {
-                    return Err(Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string())));
-                }
+                Err(error) => return Err(unusable_collections(error)),
             };
         let passage = |hit: &Hit| format!("### {} ({})\n{}", hit.title, hit.collection, hit.snippet);
         let text = hits.iter().map(passage).collect::<Vec<_>>().join("\n\n");
         Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
     }
 
-    /// Starts a turn; returns its first number in the thread.
-    async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say) -> Result<u64, Error> {
+    /// Starts a turn; says with which number of the thread.
+    async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say, context: Context) -> Result<u64, Error> {
         let rules = &self.0.settings.rules;
         let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
         let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
@@ -459,7 +482,7 @@ impl Chats {
                 thread: thread.id.clone(),
                 base,
                 history: ended.messages,
-                context: self.context(&thread.owner, &say).await?,
+                context,
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
                 presence: say.presence,
@@ -561,5 +584,15 @@ fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
     match asked {
         Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
         other => other.map(drop).map_err(Error::from),
+    }
+}
+
+/// Says why documents cannot be searched, as the mistake of a message where it is one.
+fn unusable_collections(error: collections::Error) -> Error {
+    match error {
+        collections::Error::Log(error) => error.into(),
+        collections::Error::Invalid(_) | collections::Error::Exists(_) | collections::Error::Unknown { .. } => {
+            Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string()))
+        }
     }
 }

@@ -116,8 +116,14 @@ impl Chats {
             conversation.untended();
             return Ok(Step::Empty);
         };
-        let (turn, presence): (Arc<str>, _) = (turn.into(), say.presence);
-        match self.begin(&mut thread, &turn, say).await {
+        let turn: Arc<str> = turn.into();
+        let presence = say.presence;
+        // Documents are searched when the message is answered, not when it is put into the queue.
+        let begun = match self.context(owner, &say).await {
+            Ok(context) => self.begin(&mut thread, &turn, say, context).await,
+            Err(error) => Err(error),
+        };
+        match begun {
             Ok(_seq) => {
                 conversation.begun(&turn, presence);
                 // The client that sent it may have left before it began.

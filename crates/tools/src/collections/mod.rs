@@ -214,7 +214,15 @@ impl Collections {
         Ok(self.index().search((query, vector.as_ref()), &names, max)?)
     }
 
-    /// Returns the collection of this name.
+    /// Checks that collections of these names exist and that nothing is known to be wrong with them.
+    pub async fn check(&self, names: &[String]) -> Result<(), Error> {
+        for name in names {
+            self.find(name).await?;
+        }
+        Ok(())
+    }
+
+    /// A collection something is to be done with.
     async fn find(&self, name: &str) -> Result<Found, Error> {
         let mut known = self.all().await?;
         let place = known.iter().position(|found| found.collection.name == name);
