@@ -168,7 +168,7 @@ impl Reader {
 
     /// Checks that a model is told about an unknown outcome of its call before it continues.
     fn hears(&mut self, turn: &Id) {
-        let messages = &self.run.turns()[turn].messages;
+        let messages = self.run.conversations()[turn].messages();
         let says = |call: &Id| {
             messages.iter().any(|message| {
                 matches!(message, Message::Tool { call: about, text, is_error: true, .. }
@@ -187,13 +187,13 @@ impl Reader {
 
     fn replied(&mut self, turn: &Id, reply: &Reply, completeness: Completeness) {
         assert!(self.open.remove(turn), "{turn} answered without being asked");
-        let state = &self.run.turns()[turn];
-        let is_last = matches!(state.messages.last(), Some(Message::Assistant(last)) if **last == *reply);
+        let state = &self.run.conversations()[turn];
+        let is_last = matches!(state.messages().last(), Some(Message::Assistant(last)) if **last == *reply);
         assert!(is_last || !completeness.is_whole(), "the reply comes last");
         // No call of a reply that was cut is made.
         let made = reply.calls().filter(|_| completeness.is_whole());
         let calls: Vec<String> = made.map(|call| call.tool.clone()).collect();
-        let round = if calls.is_empty() { state.round - 1 } else { state.round };
+        let round = if calls.is_empty() { state.round() - 1 } else { state.round() };
         assert!(self.answered.insert((turn.clone(), round)), "{turn} answered twice in round {round}");
         for (index, tool) in calls.iter().enumerate() {
             let effect = self.effects.get(tool).copied().unwrap_or(EffectClass::Read);

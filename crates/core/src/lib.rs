@@ -43,4 +43,4 @@ pub use requests::{
     submission, template, workflow,
 };
 pub use shown::{aloud, dag, damaged, frame, span, trace, view, voice};
-pub use state::{budget, gate, memory, run, turn};
+pub use state::{budget, conversation, gate, memory, run};

@@ -5,10 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::redact::preview;
-use super::{Node, Order, Rules};
+use super::{Order, Rules};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Fact;
 use crate::id::Id;
 use crate::message::Message;
 use crate::requests::compile::{Catalog, Compiled};
@@ -91,36 +89,36 @@ fn transcript(history: &[Message]) -> String {
 impl Run {
     /// Whether the user talks with a turn, and not with a task of a workflow.
     pub(crate) fn converses(&self, turn: &Id) -> bool {
-        turn.parent().is_none() && self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
+        turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
     }
 
     /// Whether a turn is a task of the workflow that answers.
-    pub(super) fn is_step(&self, turn: &Id) -> bool {
-        turn.parent().is_none() && self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
+    pub(crate) fn is_step(&self, turn: &Id) -> bool {
+        turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
     }
 
     /// What a turn is called above its calls; the conversation has no name.
-    pub(super) fn parent_name<'a>(&'a self, turn: &'a Id) -> Option<&'a str> {
+    pub(crate) fn parent_name<'a>(&'a self, turn: &'a Id) -> Option<&'a str> {
         if self.is_step(turn) {
-            return self.spec.tasks.get(turn.task_index()).map(|task| task.name.as_str());
+            return self.spec().tasks.get(turn.task_index()).map(|task| task.name.as_str());
         }
-        turn.parent().map(|_| self.chat.name(turn))
+        turn.parent().map(|_| self.chat().name(turn))
     }
 
     /// How many levels a turn is below the conversation.
-    pub(super) fn level_of(&self, turn: &Id) -> u32 {
-        let below = self.spec.chat.as_ref().is_some_and(|chat| chat.workflow.is_some());
+    pub(crate) fn level_of(&self, turn: &Id) -> u32 {
+        let below = self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some());
         turn.depth() + u32::from(below)
     }
 
     /// The answer of a workflow that was done to its end.
-    pub(super) fn flow_answer(&self) -> Text {
-        let whole = self.stop.is_none() && self.failed == 0;
+    pub(crate) fn flow_answer(&self) -> Text {
+        let whole = self.stop().is_none() && self.failed() == 0;
         self.last_output().filter(|_| whole).cloned().unwrap_or_default()
     }
 
     /// The output that came last.
-    pub(super) fn last_output(&self) -> Option<&Text> {
+    pub(crate) fn last_output(&self) -> Option<&Text> {
         match &self.last_ended()?.how {
             How::Completed { output, .. } => Some(output),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
@@ -128,37 +126,14 @@ impl Run {
     }
 
     /// The task whose output came last.
-    pub(super) fn last_ended(&self) -> Option<&Ended> {
-        self.outputs.last().and_then(|task| self.tasks.get(task))
-    }
-
-    /// A task of the workflow begins or ends in the tree.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
-    pub(super) fn note_step(&mut self, fact: &Fact) {
-        match fact {
-            Fact::TaskStarted { turn } => {
-                let Some(task) = self.spec.tasks.get(turn.task_index()) else { return };
-                let (id, args) = (task.name.clone(), preview(&task.description));
-                self.chat.nodes.push(Node::begun(id, "task", args, turn));
-            }
-            Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } => {
-                let Some(ended) = self.tasks.get(&turn.task_index()) else { return };
-                let (result, is_error) = match &ended.how {
-                    How::Completed { output, .. } => (preview(output.as_str()), false),
-                    How::Failed { reason } | How::Skipped { reason } => (preview(reason), true),
-                    How::Cancelled => ("interrupted".to_owned(), true),
-                };
-                let took = ended.at.saturating_sub(ended.used.started_at);
-                self.chat.end_node(turn, result, is_error, took);
-            }
-            _ => {}
-        }
+    pub(crate) fn last_ended(&self) -> Option<&Ended> {
+        self.outputs().last().and_then(|task| self.tasks().get(task))
     }
 
     /// The frame of a task of the workflow.
-    pub(super) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
-        let task = self.spec.tasks.get(turn.task_index());
-        let names = |position: &usize| self.spec.tasks.get(*position).map(|task| task.name.as_str());
+    pub(crate) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
+        let task = self.spec().tasks.get(turn.task_index());
+        let names = |position: &usize| self.spec().tasks.get(*position).map(|task| task.name.as_str());
         let context: Vec<&str> = task.into_iter().flat_map(|task| &task.context).filter_map(names).collect();
         let mut shown = json!({ "name": task.map(|task| &task.name), "description": task.map(|task| &task.description),
             "tools": task.map(|task| &task.tools), "context": context });

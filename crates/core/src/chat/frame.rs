@@ -40,7 +40,7 @@ impl Run {
             Any::RunAccepted { .. } => self.row_frame(run, 0),
             Any::RunAdopted { epoch } => ChatFrame::TurnAdopted { epoch: *epoch },
             Any::RunStarted => {
-                ChatFrame::TurnStarted { model: self.spec.model.clone(), permission_mode: self.chat.mode }
+                ChatFrame::TurnStarted { model: self.spec().model.clone(), permission_mode: self.chat().mode }
             }
             Any::ModelAsked { turn, round, model, .. } => ChatFrame::LlmStarted {
                 level: self.level(turn),
@@ -88,7 +88,7 @@ impl Run {
             }
             // The turn has one error: that of the first task that failed.
             Any::TaskFailed { turn, reason, cancelled, .. }
-                if self.is_step(turn) && (*cancelled || self.failed > 1) =>
+                if self.is_step(turn) && (*cancelled || self.failed() > 1) =>
             {
                 self.step_frame(turn, TaskEvent::Failed, json!({ "reason": reason }))
             }
@@ -106,10 +106,10 @@ impl Run {
         match fact {
             Fact::CallAnnounced { call } => {
                 let (name, args) = self.asked_call(call);
-                let title = self.chat.node(call).and_then(|node| node.title.clone());
+                let title = self.chat().node(call).and_then(|node| node.title.clone());
                 ChatFrame::ToolCallUpdate(Box::new(ToolCallUpdate {
                     level: self.call_level(call),
-                    tool_call_id: self.chat.name(call).to_owned(),
+                    tool_call_id: self.chat().name(call).to_owned(),
                     name,
                     args: Some(serde_json::from_str(&args).unwrap_or(Value::String(args))),
                     status: CallStatus::Start,
@@ -121,7 +121,7 @@ impl Run {
                 let (name, args) = self.asked_call(call);
                 ChatFrame::ToolCall {
                     level: self.call_level(call),
-                    tool_call_id: self.chat.name(call).to_owned(),
+                    tool_call_id: self.chat().name(call).to_owned(),
                     name,
                     args: serde_json::from_str(&args).unwrap_or_default(),
                     expires_at: Iso(*due),
@@ -164,13 +164,13 @@ impl Run {
 
     /// A question for permission, as it is asked and listed.
     pub fn approval(&self, run: &str, approval: u32) -> Option<Approval> {
-        let asked = self.chat.approvals.get(approval as usize)?;
+        let asked = self.chat().approvals.get(approval as usize)?;
         let (tool_name, args) = self.asked_call(&asked.call);
-        let category = self.belt.get(&tool_name).map_or("external", |tool| category(tool));
+        let category = self.belt().get(&tool_name).map_or("external", |tool| category(tool));
         Some(Approval {
             level: self.call_level(&asked.call),
             approval_id: approval_id(run, approval),
-            tool_call_id: self.chat.name(&asked.call).to_owned(),
+            tool_call_id: self.chat().name(&asked.call).to_owned(),
             category: category.to_owned(),
             args: serde_json::from_str(&args).unwrap_or_default(),
             message: format!("Call {tool_name} with these arguments?"),
@@ -182,12 +182,12 @@ impl Run {
 
     /// The questions for permission nobody has answered.
     pub fn pending_approvals(&self, run: &str) -> Vec<PendingApproval> {
-        let thread = self.spec.chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
+        let thread = self.spec().chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
         let view = |approval: &u32| {
             let approval = self.approval(run, *approval)?;
             Some(PendingApproval { approval, thread_id: thread.clone(), turn_id: run.to_owned() })
         };
-        self.chat.open.iter().filter_map(view).collect()
+        self.chat().open.iter().filter_map(view).collect()
     }
 
     fn ended_call(&self, call: &Id, outcome: &Outcome, duration_ms: u64) -> ChatFrame {
@@ -199,13 +199,13 @@ impl Run {
         let (result, is_error) = match outcome {
             Outcome::Subtask => (self.result_of(call), false),
             Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } => {
-                let (text, is_error) = output::shown(outcome, &self.spec, self.chat.name(call));
+                let (text, is_error) = output::shown(outcome, self.spec(), self.chat().name(call));
                 (text.to_string(), is_error)
             }
         };
         ChatFrame::ToolCallUpdate(Box::new(ToolCallUpdate {
             level: self.call_level(call),
-            tool_call_id: self.chat.name(call).to_owned(),
+            tool_call_id: self.chat().name(call).to_owned(),
             name,
             result: Some(result),
             is_error: Some(is_error),
@@ -217,8 +217,8 @@ impl Run {
     }
 
     fn error_frame(&self, reason: &str, cause: Option<&Cause>) -> ChatFrame {
-        let (code, status_code) = match (cause.and_then(Cause::code), self.chat.error) {
-            _ if self.chat.breach.is_some() => ("budget_exceeded", None),
+        let (code, status_code) = match (cause.and_then(Cause::code), self.chat().error) {
+            _ if self.chat().breach.is_some() => ("budget_exceeded", None),
             (Some(code), _) => (code, None),
             (None, Some((code, status))) => (code, status),
             (None, None) => ("internal", None),
@@ -227,13 +227,13 @@ impl Run {
     }
 
     /// The reason for a turn's failure in words: the limit that ended it, or its task's reason.
-    pub(super) fn failure_words(&self, reason: &str) -> String {
-        self.chat.breach.map_or_else(|| reason.to_owned(), |breach| breach.to_string())
+    pub(crate) fn failure_words(&self, reason: &str) -> String {
+        self.chat().breach.map_or_else(|| reason.to_owned(), |breach| breach.to_string())
     }
 
     fn cost_summary(&self) -> CostSummary {
-        let model = |(alias, used): (&String, &crate::state::turn::Used)| {
-            let priced = !self.unpriced.contains(alias) && !used.unknown;
+        let model = |(alias, used): (&String, &crate::state::conversation::Used)| {
+            let priced = !self.unpriced().contains(alias) && !used.unknown;
             ModelCost {
                 model: alias.clone(),
                 llm_calls: used.llm_calls,
@@ -245,27 +245,28 @@ impl Run {
         };
         CostSummary {
             total_usd: self.cost_usd(),
-            input_tokens: self.totals.usage.input,
-            output_tokens: self.totals.usage.output,
-            cached_tokens: self.totals.usage.cached_input,
-            llm_calls: self.totals.llm_calls,
-            tool_calls: self.totals.tool_calls,
-            subtasks: self.budget.subtasks(),
-            wall_ms: self.clock.read(self.at),
-            by_model: self.chat.by_model.iter().map(model).collect(),
-            unpriced_models: self.unpriced.iter().cloned().collect(),
+            input_tokens: self.totals().usage.input,
+            output_tokens: self.totals().usage.output,
+            cached_tokens: self.totals().usage.cached_input,
+            llm_calls: self.totals().llm_calls,
+            tool_calls: self.totals().tool_calls,
+            subtasks: self.budget().subtasks(),
+            wall_ms: self.clock().read(self.at()),
+            by_model: self.chat().by_model.iter().map(model).collect(),
+            unpriced_models: self.unpriced().iter().cloned().collect(),
         }
     }
 
     /// Money spent so far, in dollars, where every model has a price.
-    pub(super) fn cost_usd(&self) -> Option<f64> {
-        let priced = self.unpriced.is_empty() && !self.totals.unknown;
-        priced.then(|| usd(self.totals.cost()))
+    pub(crate) fn cost_usd(&self) -> Option<f64> {
+        let priced = self.unpriced().is_empty() && !self.totals().unknown;
+        priced.then(|| usd(self.totals().cost()))
     }
 
     /// Which model call of a turn is or was last under way.
     fn model_call(&self, turn: &Id) -> String {
-        let (calls, attempt) = self.turns.get(turn).map_or((0, 0), |turn| (turn.used.llm_calls, turn.attempt));
+        let (calls, attempt) =
+            self.conversations().get(turn).map_or((0, 0), |turn| (turn.used().llm_calls, turn.attempt()));
         format!("{turn}#{calls}.{attempt}")
     }
 
@@ -295,7 +296,7 @@ pub fn parse_approval_id(id: &str) -> Option<(&str, u32)> {
 }
 
 /// What kind of trouble a failed model call is, for the client.
-pub(super) fn failure_code(failure: &Failure) -> &'static str {
+pub(crate) fn failure_code(failure: &Failure) -> &'static str {
     match failure.kind {
         _ if failure.status.is_some() => "http_status_error",
         FailureKind::Timeout | FailureKind::Network => "connection_error",

@@ -17,8 +17,8 @@ use crate::requests::compile::Compiled;
 use crate::requests::spec::{Kind, OnTruncated, Spec, Task};
 use crate::schema::Schema;
 use crate::state::budget::Limits;
+use crate::state::conversation::Used;
 use crate::state::run::Run;
-use crate::state::turn::Used;
 
 /// The name of the task that looks for facts.
 pub const MINING: &str = "mining";
@@ -67,11 +67,11 @@ pub enum Unmined {
 impl Run {
     /// The run that looks for facts in this turn, which has ended.
     pub fn mining(&self, turn: &str) -> Result<Compiled, Unmined> {
-        let chat = self.spec.chat.as_ref().filter(|chat| chat.remembers).ok_or(Unmined::Unwanted)?;
-        if self.end != Some(End::Completed { exit: Exit::Completed }) {
+        let chat = self.spec().chat.as_ref().filter(|chat| chat.remembers).ok_or(Unmined::Unwanted)?;
+        if self.end() != Some(&End::Completed { exit: Exit::Completed }) {
             return Err(Unmined::Unanswered);
         }
-        let left = self.budget.rest(&self.spec.limits).ok_or(Unmined::Spent)?;
+        let left = self.budget().rest(&self.spec().limits).ok_or(Unmined::Spent)?;
         let limits = Limits {
             llm_calls: if left.llm_calls == 0 { CALLS_MAX } else { left.llm_calls.min(CALLS_MAX) },
             wall_clock_ms: TIME_MAX_MS,
@@ -95,18 +95,18 @@ impl Run {
         let spec = Spec {
             kind: Kind::Mining,
             name: MINING.to_owned(),
-            model: self.spec.model.clone(),
+            model: self.spec().model.clone(),
             tasks: vec![task],
             limits,
             tags: tags.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             ..Spec::default()
         };
-        Ok(Compiled { spec, models: self.models.clone(), belt: BTreeMap::new(), warnings: Vec::new() })
+        Ok(Compiled { spec, models: self.models().clone(), belt: BTreeMap::new(), warnings: Vec::new() })
     }
 
     /// What looking took, as it is listed.
     pub fn mining_cost(&self) -> MiningCost {
-        let Used { llm_calls, usage, .. } = self.totals;
+        let Used { llm_calls, usage, .. } = *self.totals();
         MiningCost { llm_calls, input_tokens: usage.input, output_tokens: usage.output, total_usd: self.cost_usd() }
     }
 

@@ -6,15 +6,14 @@
 //! and `redact` what they must not.
 
 mod flow;
-mod frame;
+pub(crate) mod frame;
 mod mining;
 mod permission;
 mod prompt;
-mod record;
-mod redact;
+pub(crate) mod record;
+pub(crate) mod redact;
 mod said;
 mod shape;
-mod state;
 mod steering;
 
 use std::collections::BTreeMap;
@@ -29,11 +28,9 @@ pub use permission::{Answer, Mode};
 pub(crate) use permission::{Verdict, verdict};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
-use record::Node;
 pub use record::{Listed, Role, Row, Stored, history};
 pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
 pub use shape::{MessageView, PendingApproval, SayRequest};
-pub(crate) use state::State;
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};

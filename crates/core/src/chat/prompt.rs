@@ -15,13 +15,13 @@ pub const REMEMBERED: &str = "Remembered about the user";
 
 /// The system message of a turn's root.
 pub(crate) fn system(run: &Run, chat: &Turn) -> String {
-    let has = |tool: OwnTool| run.belt.get(tool.name());
+    let has = |tool: OwnTool| run.belt().get(tool.name());
     let mut sections = vec![
         "You are a capable assistant. Answer directly when you can. Use tools where they help, and say plainly when something failed or is unknown."
             .to_owned(),
     ];
     if let Some(tool) = has(OwnTool::RunSubtask) {
-        sections.push(subtasks(tool, run.spec.limits.depth));
+        sections.push(subtasks(tool, run.spec().limits.depth));
     }
     if has(OwnTool::MemoryWrite).is_some() {
         sections.push(format!(

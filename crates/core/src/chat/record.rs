@@ -79,7 +79,7 @@ pub struct Answered {
 
 impl Row {
     /// What somebody said, nothing more.
-    pub(super) fn said(role: Role, content: Text, at: Millis) -> Row {
+    pub(crate) fn said(role: Role, content: Text, at: Millis) -> Row {
         Row {
             role,
             content,
@@ -127,7 +127,7 @@ impl Row {
     }
 
     /// The row as it is announced.
-    pub(super) fn message(&self, turn: &str, index: usize) -> MessageRow {
+    pub(crate) fn message(&self, turn: &str, index: usize) -> MessageRow {
         MessageRow {
             id: Row::id(turn, index),
             role: self.role,
@@ -271,13 +271,13 @@ impl Run {
         Listed {
             thread: &chat.thread,
             turn: run,
-            model: &self.spec.model,
+            model: &self.spec().model,
             status: self.status(),
             base: chat.base,
-            next: chat.base + self.chat.events,
+            next: chat.base + self.chat().events,
             presence: chat.presence,
-            allowed: &self.chat.allowed,
-            open_approvals: self.chat.open.len(),
+            allowed: &self.chat().allowed,
+            open_approvals: self.chat().open.len(),
             total_tokens: self.total_tokens(),
             cost_usd: self.cost_usd(),
             rows: if self.ended() { self.rows() } else { &[] },
@@ -287,26 +287,26 @@ impl Run {
 
 /// One call in the tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Node {
-    pub(super) id: String,
-    pub(super) parent_id: Option<String>,
-    pub(super) name: String,
+pub(crate) struct Node {
+    pub(crate) id: String,
+    pub(crate) parent_id: Option<String>,
+    pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) title: Option<String>,
-    pub(super) args_preview: String,
-    pub(super) result_preview: String,
-    pub(super) is_error: bool,
-    pub(super) duration_ms: u64,
+    pub(crate) title: Option<String>,
+    pub(crate) args_preview: String,
+    pub(crate) result_preview: String,
+    pub(crate) is_error: bool,
+    pub(crate) duration_ms: u64,
     #[serde(skip)]
-    pub(super) place: Id,
+    pub(crate) place: Id,
     /// When it was handed to the client, if it was.
     #[serde(skip)]
-    pub(super) begun_at: Option<Millis>,
+    pub(crate) begun_at: Option<Millis>,
 }
 
 impl Node {
     /// A node nothing has come of yet.
-    pub(super) fn begun(id: String, name: &str, args_preview: String, place: &Id) -> Node {
+    pub(crate) fn begun(id: String, name: &str, args_preview: String, place: &Id) -> Node {
         Node {
             id,
             parent_id: None,
@@ -323,6 +323,6 @@ impl Node {
 }
 
 /// The tree as it is stored; none when nothing was called.
-pub(super) fn tree(nodes: &[Node]) -> Option<Value> {
+pub(crate) fn tree(nodes: &[Node]) -> Option<Value> {
     (!nodes.is_empty()).then(|| json!({ "version": 1, "nodes": nodes }))
 }

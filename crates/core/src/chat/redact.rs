@@ -15,7 +15,7 @@ const KEY_MIN: usize = 12;
 const PREVIEW_MAX: usize = 500;
 
 /// The beginning of a text, without secrets.
-pub(super) fn preview(text: &str) -> String {
+pub(crate) fn preview(text: &str) -> String {
     let clean = match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Object(_) | Value::Array(_))) => {
             hide(&mut value);
@@ -30,7 +30,7 @@ pub(super) fn preview(text: &str) -> String {
 }
 
 /// Whether something in a text looks like a secret.
-pub(super) fn holds_secrets(text: &str) -> bool {
+pub(crate) fn holds_secrets(text: &str) -> bool {
     words(text) != text
 }
 

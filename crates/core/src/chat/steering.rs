@@ -11,7 +11,7 @@ use crate::text::Text;
 
 impl Run {
     pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<Any>, Refused> {
-        if self.spec.chat.is_none() {
+        if self.spec().chat.is_none() {
             return Err(Refused::Stale);
         }
         let facts = match command {
@@ -25,7 +25,7 @@ impl Run {
     }
 
     fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<Fact>, Refused> {
-        let asked = self.chat.approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
+        let asked = self.chat().approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
         if let Some(answer) = asked.answer {
             return Err(Refused::Answered { answer });
         }
@@ -33,31 +33,31 @@ impl Run {
         let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;
         let answered = |approval: u32, answer: Answer| Fact::ApprovalAnswered { approval, answer, by: by.to_owned() };
         // Whoever allows a tool has answered every question about it that is open.
-        let others = self.chat.open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
+        let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
         Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
     }
 
     /// The tool a question is about.
     fn asks_about(&self, approval: u32) -> Option<&str> {
-        let asked = self.chat.approvals.get(approval as usize)?;
+        let asked = self.chat().approvals.get(approval as usize)?;
         self.slot(&asked.call).map(|(call, _)| call.tool.as_str())
     }
 
     /// Whoever allows everything has answered every question that is open.
     fn set_mode(&self, mode: Mode, by: &str) -> Vec<Fact> {
-        let open = self.chat.open.iter().filter(|_| mode == Mode::Auto);
+        let open = self.chat().open.iter().filter(|_| mode == Mode::Auto);
         let allow =
             |approval: &u32| Fact::ApprovalAnswered { approval: *approval, answer: Answer::Allow, by: by.to_owned() };
         std::iter::once(Fact::ModeSet { mode, by: by.to_owned() }).chain(open.map(allow)).collect()
     }
 
     fn client_returned(&self, name: &str, (result, is_error): (Text, bool), now: Millis) -> Result<Vec<Any>, Refused> {
-        let call = self.chat.named(name).ok_or(Refused::Stale)?;
+        let call = self.chat().named(name).ok_or(Refused::Stale)?;
         match self.slot(call) {
             Some((_, Slot::AtClient { .. })) => {
                 let outcome =
                     if is_error { Outcome::failed(result.shared()) } else { Outcome::answer(result.shared()) };
-                let duration_ms = self.chat.took(call, now);
+                let duration_ms = self.chat().took(call, now);
                 Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None }])
             }
             Some(_) | None => Err(Refused::Stale),

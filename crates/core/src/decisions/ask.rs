@@ -11,8 +11,8 @@ use crate::requests::catalog::ModelInfo;
 use crate::requests::model_options::ModelOptions;
 use crate::requests::spec::Task;
 use crate::state::budget::{Breach, Budget, Claim, Reason};
+use crate::state::conversation::Conversation;
 use crate::state::run::{Run, Timer};
-use crate::state::turn::Turn;
 
 /// An answer needs at least this much room.
 const OUTPUT_MIN: u64 = 16;
@@ -39,10 +39,10 @@ enum Asked {
 impl Run {
     /// Asks for every turn that has a slot; says how many more are wanted.
     pub(crate) fn ask_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        for (alias, queue) in &self.wants.models {
+        for (alias, queue) in &self.wants().models {
             let slots = grants.models.get(alias).copied().unwrap_or(0);
             let mut waiting = queue.len();
-            for (id, turn) in queue.iter().filter_map(|id| self.turns.get_key_value(id)) {
+            for (id, turn) in queue.iter().filter_map(|id| self.conversations().get_key_value(id)) {
                 if self.must_stop() {
                     self.stop_asking(id, turn, plan);
                 } else if plan.asked(alias) >= slots {
@@ -58,8 +58,8 @@ impl Run {
     }
 
     /// A task that only reflects has its output already.
-    fn stop_asking(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        match turn.reflecting {
+    fn stop_asking(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        match turn.reflecting() {
             Some(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
             None => self.fail(id, &TaskFailure::cancelled(), plan),
         }
@@ -67,14 +67,14 @@ impl Run {
 
     /// After this iteration nothing more is asked.
     pub(crate) fn must_stop(&self) -> bool {
-        self.stop.as_ref().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
+        self.stop().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
 
-    fn ask(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
+    fn ask(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
-        if turn.iterations() >= limit && turn.reflecting.is_none() {
-            let failure = match turn.schema {
-                Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit, &turn.violations),
+        if turn.iterations() >= limit && turn.reflecting().is_none() {
+            let failure = match turn.schema() {
+                Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit(), turn.violations()),
                 None => TaskFailure::new(Cause::IterationLimit, format!("no answer after {limit} model calls")),
             };
             self.fail(id, &failure, plan);
@@ -83,7 +83,7 @@ impl Run {
         if self.tell(id, turn, alias, plan) {
             return Ok(Asked::Other);
         }
-        let Some(model) = self.models.get(alias) else {
+        let Some(model) = self.models().get(alias) else {
             self.fail(id, &TaskFailure::new(Cause::Model, format!("there is no model '{alias}'")), plan);
             return Ok(Asked::Other);
         };
@@ -93,35 +93,35 @@ impl Run {
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
         plan.budget = budget;
         let question = self.question(id, turn, (alias, max_output));
-        let (turn, round, model) = (id.clone(), turn.round, alias.to_owned());
+        let (turn, round, model) = (id.clone(), turn.round(), alias.to_owned());
         plan.act(Fact::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
     }
 
     /// In a chat, what is left after all that can be dropped must fit.
-    fn check_history(&self, turn: &Turn) -> Result<(), Breach> {
-        let (limit, observed) = (self.spec.limits.history_tokens, turn.estimate());
-        if self.spec.chat.is_none() || limit == 0 || observed <= limit {
+    fn check_history(&self, turn: &Conversation) -> Result<(), Breach> {
+        let (limit, observed) = (self.spec().limits.history_tokens, turn.estimate());
+        if self.spec().chat.is_none() || limit == 0 || observed <= limit {
             return Ok(());
         }
         Err(Breach { reason: Reason::Tokens, limit, observed })
     }
 
     /// What the agent must be told, or dropped from what it is told, first.
-    fn tell(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> bool {
+    fn tell(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> bool {
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
-            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round });
+            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
         }
         if !directives.is_empty() {
             return true;
         }
-        let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting.is_none();
-        if last && !turn.last && !turn.tools.is_empty() {
+        let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting().is_none();
+        if last && !turn.last() && !turn.tools().is_empty() {
             plan.record(Fact::LastRoundBegun { turn: id.clone() });
             return true;
         }
-        if let Some((tool, times)) = &turn.notice {
+        if let Some((tool, times)) = turn.notice() {
             plan.record(Fact::LoopNoticed { turn: id.clone(), tool: tool.clone(), times: *times });
             return true;
         }
@@ -134,14 +134,14 @@ impl Run {
 
     /// Tokens of conversation that may be sent to this model.
     fn context_max(&self, alias: &str) -> Option<u64> {
-        let window = self.models.get(alias).map(|model| model.context_tokens.saturating_sub(model.max_output_tokens));
-        let limit = Some(self.spec.limits.history_tokens).filter(|limit| *limit > 0);
+        let window = self.models().get(alias).map(|model| model.context_tokens.saturating_sub(model.max_output_tokens));
+        let limit = Some(self.spec().limits.history_tokens).filter(|limit| *limit > 0);
         window.into_iter().chain(limit).min()
     }
 
     fn iterations_max(&self, id: &Id) -> u32 {
         let own = self.worker(id).map_or(1, |task| task.max_iterations);
-        match self.spec.limits.iterations_per_level {
+        match self.spec().limits.iterations_per_level {
             0 => own,
             level if id.parent().is_some() => level,
             level => own.min(level),
@@ -151,9 +151,9 @@ impl Run {
     /// The rounds whose last attempt failed and whose wait is over.
     fn retry_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let now = plan.at;
-        for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
+        for (_, timer) in self.timers().iter().take_while(|(due, _)| *due <= now) {
             let Timer::Retry(id) = timer else { continue };
-            let Some(turn) = self.turns.get(id) else { continue };
+            let Some(turn) = self.conversations().get(id) else { continue };
             if self.must_stop() {
                 self.stop_asking(id, turn, plan);
                 continue;
@@ -168,30 +168,30 @@ impl Run {
         Ok(())
     }
 
-    fn retry(&self, id: &Id, turn: &Turn, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
-        let Some(model) = self.models.get(alias) else { return Ok(()) };
+    fn retry(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
+        let Some(model) = self.models().get(alias) else { return Ok(()) };
         let mut budget = plan.budget;
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(()) };
         plan.budget = budget;
-        let attempt = turn.attempt + 1;
+        let attempt = turn.attempt() + 1;
         let question = Question { attempt, ..self.question(id, turn, (alias, max_output)) };
         let fact = Fact::ModelRetried { turn: id.clone(), attempt, claim, max_output };
         plan.act(fact, Effect::Ask(Box::new(question)));
         Ok(())
     }
 
-    fn question(&self, id: &Id, turn: &Turn, (alias, max_output): (&str, u64)) -> Question {
-        let may_call = turn.reflecting.is_none() && (!turn.last || turn.schema.is_some());
-        let can_call = may_call && self.models.get(alias).is_some_and(|model| model.tools);
+    fn question(&self, id: &Id, turn: &Conversation, (alias, max_output): (&str, u64)) -> Question {
+        let may_call = turn.reflecting().is_none() && (!turn.last() || turn.schema().is_some());
+        let can_call = may_call && self.models().get(alias).is_some_and(|model| model.tools);
         let worker = self.worker(id);
         let task = worker.map(|task| task.name.clone()).unwrap_or_default();
         Question {
             turn: id.clone(),
             task,
             model: alias.to_owned(),
-            round: turn.round,
-            attempt: turn.attempt,
-            messages: turn.messages.clone(),
+            round: turn.round(),
+            attempt: turn.attempt(),
+            messages: turn.messages().clone(),
             tools: if can_call { turn.offered() } else { Arc::default() },
             max_output,
             options: self.model_options(worker, alias),
@@ -200,20 +200,20 @@ impl Run {
 
     /// How a model is to answer: as the task says, else the run, else the model.
     fn model_options(&self, task: Option<&Task>, alias: &str) -> ModelOptions {
-        let said = task.map(|task| task.model_options).unwrap_or_default().over(self.spec.model_options);
-        self.models.get(alias).map_or(said, |model| said.over(model.options).fit_for(model))
+        let said = task.map(|task| task.model_options).unwrap_or_default().over(self.spec().model_options);
+        self.models().get(alias).map_or(said, |model| said.over(model.options).fit_for(model))
     }
 
     /// What people have said that this turn has not read: the important first,
     /// then the older.
-    pub(crate) fn undelivered(&self, id: &Id, turn: &Turn, now: Millis) -> Vec<(u32, &Directive)> {
-        if id.parent().is_some() || self.directives.len() == turn.directives.len() {
+    pub(crate) fn undelivered(&self, id: &Id, turn: &Conversation, now: Millis) -> Vec<(u32, &Directive)> {
+        if id.parent().is_some() || self.directives().len() == turn.directives().len() {
             return Vec::new();
         }
-        let numbered = (0..).zip(&self.directives);
+        let numbered = (0..).zip(self.directives());
         let mut unread: Vec<(u32, &Directive)> = numbered
             .filter(|(number, directive)| {
-                !turn.directives.contains(number)
+                !turn.directives().contains(number)
                     && directive.expires_at.is_none_or(|expires| now < expires)
                     && self.is_target(id, directive)
             })
@@ -223,7 +223,7 @@ impl Run {
     }
 
     fn is_target(&self, id: &Id, directive: &Directive) -> bool {
-        let Some(task) = self.spec.tasks.get(id.task_index()) else { return false };
+        let Some(task) = self.spec().tasks.get(id.task_index()) else { return false };
         let same =
             |target: &String| target.eq_ignore_ascii_case(&task.name) || target.eq_ignore_ascii_case(&task.agent.role);
         directive.target.as_ref().is_none_or(same)
@@ -240,7 +240,7 @@ fn rank(priority: Priority) -> u8 {
 
 /// Sets aside what the call may use, giving the answer less room where the
 /// budget has no more; what calls under way have promised may come back.
-fn room(turn: &Turn, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
+fn room(turn: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
     let input = turn.estimate();
     let window = model.context_tokens.saturating_sub(input).max(OUTPUT_MIN);
     let by_tokens = budget.tokens_left().saturating_sub(input);

@@ -22,8 +22,8 @@ use crate::requests::draft::Ensemble;
 use crate::requests::workflow::{self, Document};
 use crate::schema::Schema;
 use crate::state::budget::Breach;
+use crate::state::conversation::Conversation;
 use crate::state::run::Run;
-use crate::state::turn::Turn;
 
 /// What the turn is called that it becomes.
 const TITLE: &str = "Build a workflow";
@@ -98,7 +98,7 @@ pub(crate) fn reference(call: &Id) -> String {
 
 impl Run {
     fn registry(&self) -> Option<&Registry> {
-        self.spec.chat.as_ref()?.registry.as_ref()
+        self.spec().chat.as_ref()?.registry.as_ref()
     }
 
     /// Whether a turn draws a workflow.
@@ -144,7 +144,7 @@ impl Run {
     }
 
     /// The graph stands: its tasks are told, then the call ends with a reference to it.
-    pub(crate) fn built(&self, id: &Id, turn: &Turn, graph: &str, plan: &mut Plan) {
+    pub(crate) fn built(&self, id: &Id, turn: &Conversation, graph: &str, plan: &mut Plan) {
         let read = self.registry().map(|registry| read(registry, graph));
         let Some(Ok((document, warnings))) = read else { return };
         for task in 0..document.tasks.len() {
@@ -154,13 +154,13 @@ impl Run {
         let told = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
             "summary": summary, "warnings": warnings });
         let outcome = Outcome::Answer { text: told.to_string().into(), data: serde_json::to_value(&document).ok() };
-        let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+        let duration_ms = plan.at.saturating_sub(turn.used().started_at);
         plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }
 
     /// A task of the graph a turn has drawn.
     pub(crate) fn planned(&self, turn: &Id, task: usize) -> Value {
-        let graph = self.turns.get(turn).map(Turn::output).unwrap_or_default();
+        let graph = self.conversations().get(turn).map(Conversation::output).unwrap_or_default();
         let graph: Value = serde_json::from_str(graph.as_str()).unwrap_or_default();
         graph.get("tasks").and_then(|tasks| tasks.get(task)).cloned().unwrap_or_default()
     }

@@ -16,9 +16,9 @@ use crate::requests::catalog::{CancelClass, EffectClass, ToolInfo};
 use crate::schema::Schema;
 use crate::state::budget::{Breach, Claim};
 use crate::state::calls::{Calls, Slot};
+use crate::state::conversation::{Conversation, Phase};
 use crate::state::memory;
 use crate::state::run::Run;
-use crate::state::turn::{Phase, Turn};
 
 /// What a call that cannot be made is answered with.
 const NOT_OFFERED: &str = "no tools can be called in this turn";
@@ -30,19 +30,19 @@ const UNHEARD: &str = "it was told to stop and did not say in time that it has: 
 #[derive(Clone, Copy)]
 struct Pending<'a> {
     id: &'a Id,
-    turn: &'a Turn,
+    turn: &'a Conversation,
     call: &'a Call,
     slot: &'a Slot,
 }
 
 impl Run {
     /// Moves a turn's calls on, as far as they need no lock.
-    pub(crate) fn call(&self, id: &Id, turn: &Turn, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        let Phase::Calling(calls) = &turn.phase else { return Ok(()) };
-        if self.paused {
+    pub(crate) fn call(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        let Phase::Calling(calls) = turn.phase() else { return Ok(()) };
+        if self.paused() {
             return Ok(());
         }
-        if turn.last && turn.schema.is_none() && turn.on_duty().is_none() {
+        if turn.last() && turn.schema().is_none() && turn.on_duty().is_none() {
             self.give_up_calls(id, turn, plan);
             let message = "the last permitted turn asked for tools instead of answering";
             self.fail(id, &TaskFailure::new(Cause::IterationLimit, message), plan);
@@ -62,8 +62,8 @@ impl Run {
 
     /// Makes the calls whose locks are granted; says which locks are wanted.
     pub(crate) fn take_locks(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        for (name, queue) in &self.wants.locks {
-            let first = queue.first().and_then(|id| self.turns.get_key_value(id));
+        for (name, queue) in &self.wants().locks {
+            let first = queue.first().and_then(|id| self.conversations().get_key_value(id));
             match first {
                 Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, grants, plan)?,
                 Some(_) => plan.need_lock(name),
@@ -78,7 +78,7 @@ impl Run {
     fn make(&self, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, slot } = *pending;
         let own = OwnTool::parse(&call.tool);
-        if turn.last && turn.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
+        if turn.last() && turn.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
             plan.record(not_made(id, NOT_OFFERED.to_owned()));
             return Ok(());
         }
@@ -103,12 +103,12 @@ impl Run {
                 return self.hand_over(id, turn, (call, grants), plan);
             }
             OwnTool::HumanInput => return self.ask_person(pending, plan),
-            OwnTool::FinishSubtask => match &turn.schema {
+            OwnTool::FinishSubtask => match turn.schema() {
                 Some(schema) => return self.finish_subtask(pending, schema, plan),
                 None => None,
             },
-            OwnTool::MemoryList => given(pending, |args| turn.memory.list(args)),
-            OwnTool::MemoryRead => given(pending, |args| turn.memory.read(args)),
+            OwnTool::MemoryList => given(pending, |args| turn.memory().list(args)),
+            OwnTool::MemoryRead => given(pending, |args| turn.memory().read(args)),
             OwnTool::MemoryWrite => given(pending, memory::written),
             OwnTool::ReadResult => check(turn, call).ok().and_then(|(_, args)| self.read_here(&args)),
             OwnTool::RunSubtask
@@ -127,7 +127,7 @@ impl Run {
     /// Opens the review in which a person answers.
     fn ask_person(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, .. } = *pending;
-        match (check(turn, call), self.spec.tasks.get(id.task_index())) {
+        match (check(turn, call), self.spec().tasks.get(id.task_index())) {
             (Err(reason), _) => plan.record(not_made(id, reason)),
             (Ok(_), Some(task)) => self.open_review(id, Timing::DuringExecution, task, plan),
             (Ok(_), None) => {}
@@ -139,7 +139,7 @@ impl Run {
     fn finish_subtask(&self, pending: &Pending<'_>, schema: &Schema, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, .. } = *pending;
         let Some((turn_id, _)) = id.parent() else { return Ok(()) };
-        if turn.finished.is_some() {
+        if turn.finished().is_some() {
             plan.record(not_made(id, "the subtask has its result already".to_owned()));
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Run {
     /// The part of a cut result that is asked for, unless it was cut in an
     /// earlier turn of the chat: that is read where it is kept.
     fn read_here(&self, args: &Value) -> Option<Outcome> {
-        let has_earlier = self.spec.chat.as_ref().is_some_and(|chat| chat.base > 0);
+        let has_earlier = self.spec().chat.as_ref().is_some_and(|chat| chat.base > 0);
         (self.keeps_result(args) || !has_earlier).then(|| self.read_result(args))
     }
 
@@ -173,7 +173,7 @@ impl Run {
             Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
             Ok((tool, _)) if chat::is_client(tool) => self.ask_client(id, plan),
             Ok((tool, args)) => {
-                let lent = match self.lent.get(id) {
+                let lent = match self.lent().get(id) {
                     Some(lent) => Some(*lent),
                     None => self.lend(tool, turn, plan)?,
                 };
@@ -187,13 +187,13 @@ impl Run {
 
     /// A fair share of what is left, for a tool that uses the run's budget:
     /// the other turns and the other calls of this reply want theirs.
-    fn lend(&self, tool: &ToolInfo, turn: &Turn, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
-        let limits = &self.spec.limits;
+    fn lend(&self, tool: &ToolInfo, turn: &Conversation, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
+        let limits = &self.spec().limits;
         if !tool.charged || (limits.tokens == 0 && limits.cost == 0) {
             return Ok(None);
         }
         let calls = turn.calls().map_or(1, |calls| calls.todo().count().max(1));
-        let sharers = (self.turns.len() + calls).saturating_sub(1).max(1) as u64;
+        let sharers = (self.conversations().len() + calls).saturating_sub(1).max(1) as u64;
         // 0 would mean no limit: with nothing left this claims what there is not.
         let share = |limit: u64, left: u64| if limit == 0 { 0 } else { (left / sharers).max(1) };
         let tokens = share(limits.tokens, plan.budget.tokens_left());
@@ -203,7 +203,7 @@ impl Run {
     }
 
     /// Says which calls a reply asks for, before any of them is made.
-    fn announce(&self, id: &Id, turn: &Turn, calls: &Calls, plan: &mut Plan) {
+    fn announce(&self, id: &Id, turn: &Conversation, calls: &Calls, plan: &mut Plan) {
         for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
             plan.record(Fact::Chat(chat::Fact::CallAnnounced { call: turn.call_id(id, index) }));
         }
@@ -211,8 +211,8 @@ impl Run {
 
     /// Whether a call of a chat waits for a person, or is refused.
     fn asks_first(&self, id: &Id, tool: &ToolInfo, slot: &Slot, plan: &mut Plan) -> bool {
-        let Some(chat) = self.spec.chat.as_ref().filter(|_| *slot == Slot::Waiting) else { return false };
-        match chat::verdict(self.chat.mode, tool, &self.chat.allowed) {
+        let Some(chat) = self.spec().chat.as_ref().filter(|_| *slot == Slot::Waiting) else { return false };
+        match chat::verdict(self.chat().mode, tool, &self.chat().allowed) {
             chat::Verdict::Go => false,
             chat::Verdict::Blocked => {
                 let message =
@@ -222,7 +222,7 @@ impl Run {
             }
             chat::Verdict::Ask => {
                 let asked = plan.recorded(|fact| matches!(fact, Fact::Chat(chat::Fact::ApprovalAsked { .. })));
-                let approval = u32::try_from(self.chat.approvals.len() + asked).unwrap_or(u32::MAX);
+                let approval = u32::try_from(self.chat().approvals.len() + asked).unwrap_or(u32::MAX);
                 let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
                 plan.record(Fact::Chat(chat::Fact::ApprovalAsked { approval, call: id.clone(), due }));
                 true
@@ -233,16 +233,16 @@ impl Run {
     fn ask_client(&self, id: &Id, plan: &mut Plan) {
         // Waiting for a client is work: it cannot outlast the turn's time.
         let turn_due =
-            Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock.due(limit));
+            Some(self.spec().limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock().due(limit));
         let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS).min(turn_due.unwrap_or(Millis::MAX));
         plan.record(Fact::Chat(chat::Fact::ClientCalled { call: id.clone(), due }));
     }
 
     /// Every call of a chat that was announced ends, also when the turn is
     /// stopped before it was made.
-    pub(crate) fn give_up_calls(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        let Phase::Calling(calls) = &turn.phase else { return };
-        if self.spec.chat.is_none() {
+    pub(crate) fn give_up_calls(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        let Phase::Calling(calls) = turn.phase() else { return };
+        if self.spec().chat.is_none() {
             return;
         }
         self.announce(id, turn, calls, plan);
@@ -261,13 +261,13 @@ impl Run {
 
     /// Calls a dead owner left behind, when nothing may be begun any more:
     /// whoever remembers one is told, and says what became of it.
-    pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        let Phase::Calling(calls) = &turn.phase else { return };
+    pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        let Phase::Calling(calls) = turn.phase() else { return };
         for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
             let id = turn.call_id(id, index);
             match check(turn, call) {
                 Ok((tool, args)) if tool.remembered => {
-                    let lent = self.lent.get(&id).copied();
+                    let lent = self.lent().get(&id).copied();
                     let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again: true };
                     plan.act(Fact::ToolDispatched { call: id, lent }, effect);
                 }
@@ -278,13 +278,13 @@ impl Run {
 
     /// What doing a call twice would mean, as far as anybody knows.
     pub(crate) fn class(&self, call: &Id) -> Option<EffectClass> {
-        self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool)).map(|tool| tool.effect)
+        self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool)).map(|tool| tool.effect)
     }
 
     /// How a call ends that nobody waits for any more: a read has certainly
     /// done no harm, anything else may or may not have happened.
     pub(crate) fn given_up(&self, call: &Id) -> Fact {
-        let tool = self.slot(call).and_then(|(call, _)| self.belt.get(&call.tool));
+        let tool = self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool));
         let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
         let outcome = match self.class(call) {
             Some(EffectClass::Read) if told => Outcome::failed(UNHEARD),
@@ -310,8 +310,8 @@ fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Optio
 }
 
 /// The tool and its arguments, or in words for the model what is wrong.
-fn check<'a>(turn: &'a Turn, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
-    if turn.tools.is_empty() && turn.on_duty().is_none() {
+fn check<'a>(turn: &'a Conversation, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
+    if turn.tools().is_empty() && turn.on_duty().is_none() {
         return Err(NOT_OFFERED.to_owned());
     }
     let tool = turn.tool(&call.tool).ok_or_else(|| unknown(turn, &call.tool))?;
@@ -325,8 +325,8 @@ fn check<'a>(turn: &'a Turn, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo
     Err(format!("invalid_tool_arguments: {}", violations.join("; ")))
 }
 
-fn unknown(turn: &Turn, name: &str) -> String {
-    let names: Vec<&str> = turn.tools.iter().map(|tool| tool.name.as_str()).collect();
+fn unknown(turn: &Conversation, name: &str) -> String {
+    let names: Vec<&str> = turn.tools().iter().map(|tool| tool.name.as_str()).collect();
     format!("there is no tool called `{name}`; you have: {}", names.join(", "))
 }
 

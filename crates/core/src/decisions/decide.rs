@@ -14,9 +14,9 @@ use crate::requests::catalog::ModelInfo;
 use crate::requests::mistake::listed;
 use crate::state::budget::Claim;
 use crate::state::calls::Slot;
+use crate::state::conversation::Conversation;
 use crate::state::gate::ReviewOutcome;
 use crate::state::run::Run;
-use crate::state::turn::{Phase, Turn};
 use crate::status::Status;
 use crate::text::Text;
 
@@ -125,16 +125,16 @@ impl Run {
     /// The events a command causes (none when it changes nothing), or why it is
     /// turned down.
     pub fn decide(&self, command: Command, now: Millis) -> Result<Vec<Event>, Refused> {
-        if let Some(end) = &self.end {
+        if let Some(end) = self.end() {
             return Err(Refused::Ended { status: end.status() });
         }
-        let at = now.max(self.at);
+        let at = now.max(self.at());
         let facts = match command {
-            Command::Adopt => vec![Fact::RunAdopted { epoch: self.epoch + 1 }],
+            Command::Adopt => vec![Fact::RunAdopted { epoch: self.epoch() + 1 }],
             Command::Poison => self.poison(at),
             Command::Cancel { mode, by } => self.cancel(mode, by),
-            Command::Pause { by } if !self.paused => vec![Fact::RunPaused { by }],
-            Command::Resume { by } if self.paused => vec![Fact::RunResumed { by }],
+            Command::Pause { by } if !self.paused() => vec![Fact::RunPaused { by }],
+            Command::Resume { by } if self.paused() => vec![Fact::RunResumed { by }],
             Command::Pause { .. } | Command::Resume { .. } => Vec::new(),
             Command::SwitchModel { models, by } => self.switch(models, by)?,
             Command::Direct { directive } => self.direct(directive)?,
@@ -149,7 +149,7 @@ impl Run {
     /// run does that is to stop at once and has nothing under way.
     fn poison(&self, at: Millis) -> Vec<Fact> {
         let mut run = self.clone();
-        let mut facts = vec![Fact::RunAdopted { epoch: self.epoch + 1 }];
+        let mut facts = vec![Fact::RunAdopted { epoch: self.epoch() + 1 }];
         facts.iter().cloned().for_each(|fact| run.apply(&Event { at, fact }));
         run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
         while !run.ended() {
@@ -169,26 +169,27 @@ impl Run {
 
     /// A run that is paused or has not begun has nothing to finish first.
     fn cancel(&self, mode: CancelMode, by: String) -> Vec<Fact> {
-        let mode = if self.paused || self.epoch == 0 || self.started_at.is_none() { CancelMode::Now } else { mode };
-        if self.cancel.is_some_and(|held| held >= mode) {
+        let mode =
+            if self.paused() || self.epoch() == 0 || self.started_at().is_none() { CancelMode::Now } else { mode };
+        if self.cancel_mode().is_some_and(|held| held >= mode) {
             return Vec::new();
         }
         vec![Fact::CancelRequested { mode, by }]
     }
 
     fn switch(&self, models: Vec<Arc<ModelInfo>>, by: String) -> Result<Vec<Fact>, Refused> {
-        if self.spec.limits.cost > 0
+        if self.spec().limits.cost > 0
             && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
         {
             return Err(Refused::Unpriced(unpriced.alias.clone()));
         }
-        let previous = self.switched.as_ref().unwrap_or(&self.spec.model).clone();
+        let previous = self.switched().unwrap_or(&self.spec().model).clone();
         Ok(vec![Fact::ModelSwitched { models, previous, by }])
     }
 
     fn direct(&self, directive: Directive) -> Result<Vec<Fact>, Refused> {
         if let Some(target) = &directive.target {
-            let names = || self.spec.tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
+            let names = || self.spec().tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
             if !names().any(|name| name.eq_ignore_ascii_case(target)) {
                 let mut choices: Vec<&str> = names().collect();
                 choices.sort_unstable();
@@ -200,13 +201,13 @@ impl Run {
     }
 
     fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<Fact>, Refused> {
-        let state = self.reviews.get(review as usize).ok_or(Refused::NoReview)?;
+        let state = self.reviews().get(review as usize).ok_or(Refused::NoReview)?;
         if let Some(verdict) = state.verdict {
             return Err(Refused::Decided { verdict });
         }
         match &decision {
             Decision::Reject { .. }
-                if self.turns.get(&state.turn).is_some_and(|turn| turn.rejections >= REJECTIONS_MAX) =>
+                if self.conversations().get(&state.turn).is_some_and(|turn| turn.rejections() >= REJECTIONS_MAX) =>
             {
                 return Err(Refused::Rejected);
             }
@@ -219,7 +220,7 @@ impl Run {
     }
 
     fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
-        let schema = self.spec.tasks.get(turn.task_index()).and_then(|task| task.output_schema.as_ref());
+        let schema = self.spec().tasks.get(turn.task_index()).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.map_or(Ok(()), |schema| output::parse(edited, schema).map(drop));
         parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))
     }
@@ -261,23 +262,23 @@ impl Run {
 
     /// What a call really used; what was set aside, when nobody knows.
     fn used(&self, id: &Id, usage: Option<&Usage>) -> Claim {
-        let Some(turn) = self.turns.get(id) else { return Claim::default() };
-        let price = self.models.get(&turn.model).and_then(|model| model.price);
+        let Some(turn) = self.conversations().get(id) else { return Claim::default() };
+        let price = self.models().get(turn.model()).and_then(|model| model.price);
         match usage {
             Some(usage) => Claim { tokens: usage.total(), cost: price.map_or(0, |price| price.total(usage)) },
-            None => turn.claim,
+            None => turn.claim(),
         }
     }
 
     /// Words already said are kept only when the turn ends with them.
     fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<Fact> {
-        let Some(turn) = self.turns.get(&id) else { return Vec::new() };
+        let Some(turn) = self.conversations().get(&id) else { return Vec::new() };
         if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
             let dropped = Fact::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
             let (then, said) = (AfterFailure::Shorten, Text::default());
             return vec![Fact::ModelFailed { turn: id, failure, then, said }, dropped];
         }
-        let earliest = now + backoff_ms(turn.attempt, dice);
+        let earliest = now + backoff_ms(turn.attempt(), dice);
         let then = self.after(&id, turn, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
         let said = if then == AfterFailure::GiveUp { said } else { Text::default() };
         vec![Fact::ModelFailed { turn: id, failure, then, said }]
@@ -285,14 +286,14 @@ impl Run {
 
     /// Again later, somebody else, or not at all. Whoever was switched away
     /// from in the meantime is not asked again.
-    fn after(&self, id: &Id, turn: &Turn, failure: &Failure, at: Millis) -> AfterFailure {
+    fn after(&self, id: &Id, turn: &Conversation, failure: &Failure, at: Millis) -> AfterFailure {
         let model = self.alias(id);
-        if turn.model != model {
+        if *turn.model() != model {
             return AfterFailure::Fallback { model };
         }
-        let retries = self.models.get(&turn.model).map_or(0, |model| model.retries);
+        let retries = self.models().get(turn.model()).map_or(0, |model| model.retries);
         let patient = failure.retry_after_ms.is_none_or(|wait| wait <= RETRY_AFTER_MAX_MS);
-        if failure.kind.is_retryable() && turn.attempt < retries && patient {
+        if failure.kind.is_retryable() && turn.attempt() < retries && patient {
             return AfterFailure::Retry { at };
         }
         match self.fallback(id, turn) {
@@ -302,12 +303,12 @@ impl Run {
     }
 
     /// The model to ask after the one that gave up.
-    fn fallback(&self, id: &Id, turn: &Turn) -> Option<String> {
-        self.models.get(self.primary(id))?.fallback.get(turn.fallback).cloned()
+    fn fallback(&self, id: &Id, turn: &Conversation) -> Option<String> {
+        self.models().get(self.primary(id))?.fallback.get(turn.fallback()).cloned()
     }
 
     fn is_asked(&self, turn: &Id) -> bool {
-        self.turns.get(turn).is_some_and(|turn| turn.phase == Phase::Asked)
+        self.conversations().get(turn).is_some_and(|turn| turn.is_asked())
     }
 
     fn is_dispatched(&self, call: &Id) -> bool {

@@ -18,8 +18,8 @@ use crate::requests::catalog::{Permission, ToolInfo};
 use crate::requests::spec::Task;
 use crate::schema::Schema;
 use crate::state::budget::Breach;
+use crate::state::conversation::Conversation;
 use crate::state::run::Run;
-use crate::state::turn::Turn;
 
 /// The role of a manager, which no task may have.
 pub const MANAGER_ROLE: &str = "Manager";
@@ -96,7 +96,7 @@ impl Run {
     pub(crate) fn hand_over(
         &self,
         id: &Id,
-        turn: &Turn,
+        turn: &Conversation,
         (call, grants): (&Call, &Grants),
         plan: &mut Plan,
     ) -> Result<(), Breach> {
@@ -124,7 +124,7 @@ impl Run {
             return Ok(());
         }
         plan.budget.claim_subtask()?;
-        let Some(task) = self.spec.tasks.get(worker) else { return Ok(()) };
+        let Some(task) = self.spec().tasks.get(worker) else { return Ok(()) };
         let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());
         plan.record(Fact::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
         Ok(())
@@ -133,17 +133,17 @@ impl Run {
     /// The same agent, unless it or all together have been asked often enough;
     /// what was handed out in this pass counts.
     fn spare(&self, worker: usize, plan: &Plan) -> Result<usize, String> {
-        let handed = || self.errands.iter().copied().chain(plan.errands());
+        let handed = || self.errands().iter().copied().chain(plan.errands());
         let (all, own) = (handed().count(), handed().filter(|other| *other == worker).count());
         let reached = |count: usize, max: u32| u32::try_from(count).map_or(true, |count| count >= max);
-        let (max, max_own) = (self.spec.max_delegations, self.spec.max_delegations_per_agent);
+        let (max, max_own) = (self.spec().max_delegations, self.spec().max_delegations_per_agent);
         if reached(all, max) {
             return Err(format!(
                 "work has been handed out {max} times, which is the limit of this run; finish with what you have"
             ));
         }
         if reached(own, max_own) {
-            let role = self.spec.team().get(worker).map_or("", |task| &task.agent.role);
+            let role = self.spec().team().get(worker).map_or("", |task| &task.agent.role);
             return Err(format!(
                 "'{role}' has been given work {max_own} times, which is its limit; ask another agent, or finish with what you have"
             ));
@@ -152,18 +152,18 @@ impl Run {
     }
 
     /// The position of the agent with this role, unless it may not be asked.
-    fn colleague(&self, turn: &Turn, role: &str) -> Result<usize, String> {
-        let team = self.spec.team();
+    fn colleague(&self, turn: &Conversation, role: &str) -> Result<usize, String> {
+        let team = self.spec().team();
         let worker = team.iter().position(|task| task.agent.role.eq_ignore_ascii_case(role));
-        let max = self.spec.max_delegation_depth;
+        let max = self.spec().max_delegation_depth;
         match worker {
-            _ if turn.delegations >= max => {
+            _ if turn.delegations() >= max => {
                 Err(format!("work has been handed on {max} times already; do this yourself"))
             }
-            Some(worker) if worker == turn.worker => Err("you cannot delegate to yourself".to_owned()),
+            Some(worker) if worker == turn.worker() => Err("you cannot delegate to yourself".to_owned()),
             Some(worker) => Ok(worker),
             None => {
-                let roles = self.spec.roles().join(", ");
+                let roles = self.spec().roles().join(", ");
                 Err(format!("there is no agent with the role '{role}'; there are: {roles}"))
             }
         }

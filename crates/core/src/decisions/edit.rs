@@ -33,7 +33,7 @@ pub(crate) fn apply(
     if *request == Request::default() {
         return Ok(None);
     }
-    let before = &run.spec;
+    let before = run.spec();
     let ensemble = drafted(before);
     let mistakes: Vec<Mistake> = too_late(run, request, &ensemble).chain(other_order(before, request)).collect();
     if !mistakes.is_empty() {
@@ -73,8 +73,8 @@ fn other_order(before: &Spec, request: &Request) -> Option<Mistake> {
 impl Run {
     /// Whether anything was done for a task.
     fn has_begun(&self, task: usize) -> bool {
-        let at_work = || self.turns.values().any(|turn| turn.worker == task);
-        self.tasks.contains_key(&task) || self.turns.contains_key(&Id::task(task)) || at_work()
+        let at_work = || self.conversations().values().any(|turn| turn.worker() == task);
+        self.tasks().contains_key(&task) || self.conversations().contains_key(&Id::task(task)) || at_work()
     }
 }
 

@@ -8,18 +8,14 @@ use std::sync::Arc;
 
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
-use crate::event::{Edited, Event, Fact, Origin};
+use crate::event::{Event, Fact, Origin};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::requests::catalog::EffectClass;
 use crate::requests::compile::Catalog;
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::spec::{Kind, Task};
-use crate::state::budget::Budget;
-use crate::state::graph::Graph;
 use crate::state::run::{How, Run};
-use crate::state::stopwatch::Stopwatch;
-use crate::state::turn::Used;
 
 /// How much of a record is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,9 +159,9 @@ fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
     let wrong = |message: String| Mistake::new(Code::BadRequest, "task", message);
     let run = Run::replay(events);
     let begins =
-        |(index, task): &(usize, &Task)| task.name.eq_ignore_ascii_case(name) && run.spec.is_begun_by_run(*index);
-    let Some((task, _)) = run.spec.tasks.iter().enumerate().find(begins) else {
-        let known = run.spec.tasks.iter().enumerate().filter(|(index, _)| run.spec.is_begun_by_run(*index));
+        |(index, task): &(usize, &Task)| task.name.eq_ignore_ascii_case(name) && run.spec().is_begun_by_run(*index);
+    let Some((task, _)) = run.spec().tasks.iter().enumerate().find(begins) else {
+        let known = run.spec().tasks.iter().enumerate().filter(|(index, _)| run.spec().is_begun_by_run(*index));
         let known = listed(known.map(|(_, task)| task.name.as_str()));
         return Err(wrong(format!("Unknown task '{name}'. Available: {known}")));
     };
@@ -181,8 +177,8 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
         return Err(Refused::Active);
     }
     let is_done =
-        |task: &usize| matches!(run.tasks.get(task), Some(ended) if matches!(ended.how, How::Completed { .. }));
-    let begun = (0..run.spec.tasks.len()).filter(|task| run.spec.is_begun_by_run(*task));
+        |task: &usize| matches!(run.tasks().get(task), Some(ended) if matches!(ended.how, How::Completed { .. }));
+    let begun = (0..run.spec().tasks.len()).filter(|task| run.spec().is_begun_by_run(*task));
     let (done, left): (BTreeSet<usize>, BTreeSet<usize>) = begun.partition(is_done);
     if left.is_empty() {
         return Err(Refused::Complete);
@@ -259,59 +255,9 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
 impl Run {
     /// Calls that a tool is doing, or was doing when its owner went away.
     fn under_way(&self) -> impl Iterator<Item = Id> {
-        self.turns.iter().flat_map(|(id, turn)| {
+        self.conversations().iter().flat_map(|(id, turn)| {
             let calls = turn.calls().into_iter().flat_map(|calls| calls.under_way());
             calls.map(move |index| turn.call_id(id, index))
         })
-    }
-
-    /// Begins work of its own, with what the record left open.
-    pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>) {
-        self.origin = Some(origin.clone());
-        if let Some(Edited { spec, models, belt }) = edited {
-            self.spec = spec.clone();
-            self.models.extend(models.clone());
-            self.own.extend(belt.keys().cloned());
-            self.belt.extend(belt.clone());
-        }
-        self.orphan();
-        self.budget = Budget::new(&self.spec.limits);
-        (self.totals, self.clock) = (Used::default(), Stopwatch::default());
-        self.unpriced.clear();
-        self.lent.clear();
-        self.errands.clear();
-        (self.accepted_at, self.began_at, self.epoch) = (self.at, None, 0);
-        self.started_at = self.started_at.map(|_before| self.at);
-        self.inherit();
-        (self.paused, self.parked, self.cancel, self.stop) = (false, false, None, None);
-        self.graph = self.graph_left();
-        let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
-        self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();
-        self.reopen_reviews();
-    }
-
-    /// Tells what was done before from what is done here: what ended stays as
-    /// it was, what is under way counts anew.
-    fn inherit(&mut self) {
-        // Events of earlier versions do not say how many of them are copies.
-        self.copied = self.copied.max(self.events.saturating_sub(1));
-        self.inherited = self.tasks.keys().copied().collect();
-        for turn in self.turns.values_mut() {
-            turn.used = Used { started_at: self.at, ..Used::default() };
-        }
-    }
-
-    /// The order of the tasks, as far as they have come.
-    fn graph_left(&self) -> Graph {
-        let mut graph = Graph::of(&self.spec);
-        for (task, ended) in self.tasks.iter().filter(|(task, _)| self.spec.is_begun_by_run(**task)) {
-            match ended.how {
-                How::Completed { .. } => graph.finish(*task),
-                How::Failed { .. } | How::Cancelled | How::Skipped { .. } => graph.fail(*task),
-            }
-        }
-        let under_way = self.turns.keys().filter(|id| id.parent().is_none()).map(Id::task_index);
-        under_way.chain(self.tasks.keys().copied()).for_each(|task| graph.start(task));
-        graph
     }
 }

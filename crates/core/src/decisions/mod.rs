@@ -6,6 +6,7 @@ pub(crate) mod ask;
 pub mod build;
 pub(crate) mod call;
 pub mod chore;
+pub(crate) mod compose;
 pub mod decide;
 pub mod delegation;
 pub mod edit;

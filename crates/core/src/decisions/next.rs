@@ -22,9 +22,9 @@ use crate::requests::catalog::ToolInfo;
 use crate::requests::model_options::ModelOptions;
 use crate::requests::spec::{ReviewPolicy, ReviewRule, Task, Workflow};
 use crate::state::budget::{Breach, Budget, Claim, Reason};
+use crate::state::conversation::{Conversation, Phase};
 use crate::state::gate::{self, ReviewState};
 use crate::state::run::{How, Run, Timer};
-use crate::state::turn::{Phase, Turn};
 
 /// What `next` has to say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -193,17 +193,17 @@ impl Run {
     /// What should happen now, with what is granted. Changes nothing; ask again
     /// after applying it.
     pub fn next(&self, now: Millis, grants: &Grants) -> Next {
-        if self.ended() || self.epoch == 0 {
+        if self.ended() || self.epoch() == 0 {
             return Next::default();
         }
         let mut plan = Plan {
-            at: now.max(self.at),
-            budget: self.budget,
+            at: now.max(self.at()),
+            budget: *self.budget(),
             steps: Vec::new(),
             needs: Needs::default(),
             asked: BTreeMap::new(),
         };
-        let advanced = match &self.stop {
+        let advanced = match self.stop() {
             Some((end, CancelMode::Now)) => {
                 self.wind_up(end, &mut plan);
                 Ok(())
@@ -215,14 +215,14 @@ impl Run {
             plan.record(Fact::BudgetExceeded { breach });
         }
         let next = Next { steps: plan.steps, timer: self.timer(plan.at), needs: plan.needs };
-        if self.parked && !grants.slot { next.without_slot() } else { next }
+        if self.parked() && !grants.slot { next.without_slot() } else { next }
     }
 
     fn timer(&self, now: Millis) -> Option<Millis> {
-        let limit = Some(self.spec.limits.wall_clock_ms).filter(|limit| *limit > 0 && !self.stopping());
-        let clock = limit.and_then(|limit| self.clock.due(limit));
+        let limit = Some(self.spec().limits.wall_clock_ms).filter(|limit| *limit > 0 && !self.stopping());
+        let clock = limit.and_then(|limit| self.clock().due(limit));
         // What is due already and not yet done waits for a grant, not for time.
-        let first = self.timers.iter().map(|(due, _)| *due).find(|due| *due > now);
+        let first = self.timers().iter().map(|(due, _)| *due).find(|due| *due > now);
         first.into_iter().chain(clock).min()
     }
 
@@ -231,15 +231,15 @@ impl Run {
         self.close_reviews(plan);
         self.expire(plan);
         self.start_tasks(grants, plan);
-        for (id, turn) in self.wants.attention.iter().filter_map(|id| self.turns.get_key_value(id)) {
+        for (id, turn) in self.wants().attention.iter().filter_map(|id| self.conversations().get_key_value(id)) {
             self.attend(id, turn, grants, plan)?;
         }
-        if !self.paused {
+        if !self.paused() {
             self.ask_models(grants, plan)?;
             self.take_locks(grants, plan)?;
         }
         let waits = self.holds_back() || !plan.needs.belts.is_empty();
-        if plan.steps.is_empty() && self.turns.is_empty() && !waits {
+        if plan.steps.is_empty() && self.conversations().is_empty() && !waits {
             self.finish(plan);
         }
         Ok(())
@@ -247,11 +247,11 @@ impl Run {
 
     /// Whether tasks wait for nothing but the run to be resumed.
     fn holds_back(&self) -> bool {
-        self.paused && self.stop.is_none() && self.graph.ready().next().is_some()
+        self.paused() && self.stop().is_none() && self.graph().ready().next().is_some()
     }
 
     fn check_clock(&self, plan: &Plan) -> Result<(), Breach> {
-        let (limit, observed) = (self.spec.limits.wall_clock_ms, self.clock.read(plan.at));
+        let (limit, observed) = (self.spec().limits.wall_clock_ms, self.clock().read(plan.at));
         if limit == 0 || observed < limit {
             return Ok(());
         }
@@ -260,15 +260,15 @@ impl Run {
 
     /// A cancelled run has nothing left to decide.
     fn close_reviews(&self, plan: &mut Plan) {
-        if let Some((End::Cancelled, _)) = self.stop {
+        if let Some((End::Cancelled, _)) = self.stop() {
             self.close_questions(plan);
         }
     }
 
     /// Nobody needs to answer any more.
     fn close_questions(&self, plan: &mut Plan) {
-        self.open_reviews.iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
-        for approval in &self.chat.open {
+        self.open_reviews().iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        for approval in &self.chat().open {
             let (approval, answer, by) = (*approval, chat::Answer::Closed, "stop".to_owned());
             plan.record(Fact::Chat(chat::Fact::ApprovalAnswered { approval, answer, by }));
         }
@@ -276,13 +276,13 @@ impl Run {
 
     fn expire(&self, plan: &mut Plan) {
         let now = plan.at;
-        if matches!(self.stop, Some((End::Cancelled, _))) {
+        if matches!(self.stop(), Some((End::Cancelled, _))) {
             return;
         }
-        for (_, timer) in self.timers.iter().take_while(|(due, _)| *due <= now) {
+        for (_, timer) in self.timers().iter().take_while(|(due, _)| *due <= now) {
             match timer {
                 Timer::Review(review) => {
-                    let action = self.reviews.get(*review as usize).and_then(ReviewState::action);
+                    let action = self.reviews().get(*review as usize).and_then(ReviewState::action);
                     action.into_iter().for_each(|action| plan.record(Fact::ReviewTimedOut { review: *review, action }));
                 }
                 Timer::Approval(approval) => {
@@ -291,7 +291,7 @@ impl Run {
                 }
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
-                    let duration_ms = self.chat.took(call, now);
+                    let duration_ms = self.chat().took(call, now);
                     plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None });
                 }
                 Timer::Retry(_) => {}
@@ -300,25 +300,25 @@ impl Run {
     }
 
     fn start_tasks(&self, grants: &Grants, plan: &mut Plan) {
-        if let Some((End::Cancelled, _)) = self.stop {
+        if let Some((End::Cancelled, _)) = self.stop() {
             return;
         }
-        for task in self.graph.doomed() {
-            let reason = match self.spec.workflow {
+        for task in self.graph().doomed() {
+            let reason = match self.spec().workflow {
                 Workflow::Sequential => "a task before it failed",
                 Workflow::Parallel | Workflow::Hierarchical => "a task it reads from failed",
             };
             plan.record(Fact::TaskSkipped { turn: Id::task(task), reason: reason.to_owned() });
         }
-        if self.stop.is_some() || self.paused {
+        if self.stop().is_some() || self.paused() {
             return;
         }
-        for task in self.graph.ready() {
-            if self.started_at.is_none() && plan.steps.is_empty() {
+        for task in self.graph().ready() {
+            if self.started_at().is_none() && plan.steps.is_empty() {
                 plan.record(Fact::RunStarted);
             }
             let turn = Id::task(task);
-            match self.spec.tasks.get(task) {
+            match self.spec().tasks.get(task) {
                 Some(spec) if spec.review_before => self.open_review(&turn, Timing::BeforeExecution, spec, plan),
                 Some(_) | None => self.start(turn, grants, plan),
             }
@@ -334,8 +334,8 @@ impl Run {
 
     pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
         let opened = plan.recorded(|fact| matches!(fact, Fact::ReviewOpened { .. }));
-        let review = u32::try_from(self.reviews.len() + opened).unwrap_or(u32::MAX);
-        let (due, on_timeout) = match gate::deadline(&self.spec.review, task, timing) {
+        let review = u32::try_from(self.reviews().len() + opened).unwrap_or(u32::MAX);
+        let (due, on_timeout) = match gate::deadline(&self.spec().review, task, timing) {
             Some((timeout, then)) => (Some(plan.at.saturating_add(timeout)), Some(then)),
             None => (None, None),
         };
@@ -343,13 +343,13 @@ impl Run {
     }
 
     /// What a turn wants that needs nothing from outside.
-    fn attend(&self, id: &Id, turn: &Turn, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        match &turn.phase {
-            Phase::Start if self.stop.is_some() => {
+    fn attend(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        match turn.phase() {
+            Phase::Start if self.stop().is_some() => {
                 plan.record(Fact::TaskSkipped { turn: id.clone(), reason: "the run was ended before it".to_owned() });
             }
-            Phase::Start if !self.paused => self.start(id.clone(), grants, plan),
-            Phase::Prompt if !self.paused => {
+            Phase::Start if !self.paused() => self.start(id.clone(), grants, plan),
+            Phase::Prompt if !self.paused() => {
                 if !self.begin_chore(id, turn, &[Chore::Recall, Chore::GuardInput, Chore::Handle], plan) {
                     self.open(id, turn, plan);
                 }
@@ -371,24 +371,24 @@ impl Run {
     }
 
     /// Writes a task's opening, with whatever people have said to it so far.
-    fn open(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        if let Some(chat) = self.spec.chat.as_ref().filter(|_| self.converses(id)) {
+    fn open(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        if let Some(chat) = self.spec().chat.as_ref().filter(|_| self.converses(id)) {
             let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
             return plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
         }
-        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let Some(task) = self.spec().tasks.get(id.task_index()) else { return };
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
-            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round });
+            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
         }
-        let input = |position: &usize| match &self.tasks.get(position)?.how {
+        let input = |position: &usize| match &self.tasks().get(position)?.how {
             How::Completed { output, .. } => {
-                self.spec.tasks.get(*position).map(|task| Input { task, output: output.as_str() })
+                self.spec().tasks.get(*position).map(|task| Input { task, output: output.as_str() })
             }
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
         };
-        let revision = turn.revision.as_ref().map(|(feedback, previous)| Revision {
-            attempt: turn.rejections + 1,
+        let revision = turn.revision().map(|(feedback, previous)| Revision {
+            attempt: turn.rejections() + 1,
             feedback: feedback.as_str(),
             previous: previous.as_str(),
         });
@@ -406,11 +406,11 @@ impl Run {
 
     /// A task's answer is checked, reviewed and taken; a subtask's goes back to
     /// the call that asked for it.
-    fn answered(&self, id: &Id, turn: &Turn, answer: &str, plan: &mut Plan) {
+    fn answered(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
         if id.parent().is_some() {
             return self.answer_call(id, turn, answer, plan);
         }
-        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let Some(task) = self.spec().tasks.get(id.task_index()) else { return };
         if let Some(schema) = &task.output_schema
             && let Err(violations) = output::parse(answer, schema)
         {
@@ -426,20 +426,19 @@ impl Run {
     }
 
     /// The output stands: what there is to learn from it is kept, then it is taken.
-    fn approved(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        let task = self.spec.tasks.get(id.task_index());
-        let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique.is_none();
-        if reflects && self.stop.is_none() {
+    fn approved(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        let task = self.spec().tasks.get(id.task_index());
+        let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique().is_none();
+        if reflects && self.stop().is_none() {
             plan.record(Fact::ReflectionBegun { turn: id.clone() });
-        } else if self.stop.is_some() || !self.begin_chore(id, turn, &[Chore::Remember], plan) {
+        } else if self.stop().is_some() || !self.begin_chore(id, turn, &[Chore::Remember], plan) {
             plan.record(Fact::TaskCompleted { turn: id.clone() });
         }
     }
 
-    fn send_back(&self, id: &Id, turn: &Turn, violations: Vec<String>, plan: &mut Plan) {
-        let retries = self.spec.limits.schema_retries;
-        if turn.schema_failures >= retries || self.stop.as_ref().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask)
-        {
+    fn send_back(&self, id: &Id, turn: &Conversation, violations: Vec<String>, plan: &mut Plan) {
+        let retries = self.spec().limits.schema_retries;
+        if turn.schema_failures() >= retries || self.stop().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask) {
             let message =
                 format!("the output does not fit its schema after {retries} corrections: {}", violations.join("; "));
             return self.fail(id, &TaskFailure::new(Cause::OutputUnfit, message), plan);
@@ -447,8 +446,8 @@ impl Run {
         plan.record(Fact::OutputRejected { turn: id.clone(), violations });
     }
 
-    fn answer_call(&self, id: &Id, turn: &Turn, answer: &str, plan: &mut Plan) {
-        if let (Some(_), None) = (&turn.schema, &turn.finished) {
+    fn answer_call(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
+        if let (Some(_), None) = (turn.schema(), turn.finished()) {
             return self.demand(id, turn, plan);
         }
         if answer.trim().is_empty() {
@@ -457,28 +456,28 @@ impl Run {
         if self.builds(id) {
             return self.built(id, turn, answer, plan);
         }
-        let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+        let duration_ms = plan.at.saturating_sub(turn.used().started_at);
         self.end_delegation(id, turn, None, plan);
         plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
     }
 
     /// Prose does not end a subtask that owes a structured result.
-    fn demand(&self, id: &Id, turn: &Turn, plan: &mut Plan) {
-        if turn.nudges < finish::NUDGES_MAX && self.stop.is_none() {
+    fn demand(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+        if turn.nudges() < finish::NUDGES_MAX && self.stop().is_none() {
             return plan.record(Fact::FinishDemanded { turn: id.clone() });
         }
-        self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit, &turn.violations), plan);
+        self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit(), turn.violations()), plan);
     }
 
     fn reviewed(&self, task: &Task, plan: &Plan) -> bool {
-        if matches!(self.stop, Some((End::Cancelled, _))) {
+        if matches!(self.stop(), Some((End::Cancelled, _))) {
             return false;
         }
-        match (task.review, self.spec.review.policy) {
+        match (task.review, self.spec().review.policy) {
             (Some(ReviewRule::Required), _) | (None, ReviewPolicy::AfterEveryTask) => true,
             (Some(ReviewRule::Skip), _) | (None, ReviewPolicy::Never) => false,
             (None, ReviewPolicy::AfterLastTask) => {
-                self.graph.left() == 1 + plan.recorded(|fact| matches!(fact, Fact::TaskCompleted { .. }))
+                self.graph().left() == 1 + plan.recorded(|fact| matches!(fact, Fact::TaskCompleted { .. }))
             }
         }
     }
@@ -486,9 +485,9 @@ impl Run {
     /// A failed task is recorded; a failed subtask is its parent's business.
     pub(crate) fn fail(&self, id: &Id, failure: &TaskFailure, plan: &mut Plan) {
         let cause = Some(failure.cause().clone());
-        match (id.parent(), self.turns.get(id)) {
+        match (id.parent(), self.conversations().get(id)) {
             (Some(_), Some(turn)) => {
-                let duration_ms = plan.at.saturating_sub(turn.used.started_at);
+                let duration_ms = plan.at.saturating_sub(turn.used().started_at);
                 let outcome = Outcome::failed(subtask::failure(turn, failure));
                 self.end_delegation(id, turn, Some(failure.reason()), plan);
                 plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause });
@@ -501,19 +500,19 @@ impl Run {
     }
 
     /// Whether a turn was handed over shows in that its caller is somebody else.
-    fn end_delegation(&self, id: &Id, turn: &Turn, error: Option<String>, plan: &mut Plan) {
-        let caller = id.parent().and_then(|(parent, _)| self.turns.get(&parent));
-        if caller.is_some_and(|caller| caller.worker != turn.worker) {
+    fn end_delegation(&self, id: &Id, turn: &Conversation, error: Option<String>, plan: &mut Plan) {
+        let caller = id.parent().and_then(|(parent, _)| self.conversations().get(&parent));
+        if caller.is_some_and(|caller| caller.worker() != turn.worker()) {
             plan.record(Fact::DelegationEnded { call: id.clone(), error });
         }
     }
 
     /// Nothing is left to do: says how it went.
     fn finish(&self, plan: &mut Plan) {
-        let total = self.spec.team().len();
-        let end = match &self.stop {
+        let total = self.spec().team().len();
+        let end = match self.stop() {
             Some((end, _)) => end.clone(),
-            None if self.failed > 0 => End::Failed { error: format!("{} of {total} tasks failed", self.failed) },
+            None if self.failed() > 0 => End::Failed { error: format!("{} of {total} tasks failed", self.failed()) },
             None => End::Completed { exit: Exit::Completed },
         };
         self.conclude(end, plan);
@@ -521,7 +520,7 @@ impl Run {
 
     /// The last facts of a run; a chat is told what is left of the turn first.
     fn conclude(&self, end: End, plan: &mut Plan) {
-        if self.spec.chat.is_some() {
+        if self.spec().chat.is_some() {
             plan.record(Fact::Chat(chat::Fact::AnswerStored));
             plan.record(Fact::Chat(chat::Fact::CostSummed));
         }
@@ -531,10 +530,10 @@ impl Run {
     /// Ends a run that is to stop at once, but only when nothing of it is under
     /// way any more.
     fn wind_up(&self, end: &End, plan: &mut Plan) {
-        for (id, turn) in &self.turns {
+        for (id, turn) in self.conversations() {
             self.give_up_orphans(id, turn, plan);
         }
-        if !plan.steps.is_empty() || self.in_flight > 0 {
+        if !plan.steps.is_empty() || self.in_flight() > 0 {
             return;
         }
         self.close_questions(plan);
@@ -544,7 +543,7 @@ impl Run {
             End::Completed { .. } => TaskFailure::new(Cause::RunEnded, "the run was ended"),
         };
         // A child sorts after its parent, so going backwards ends it first.
-        for (id, turn) in self.turns.iter().rev() {
+        for (id, turn) in self.conversations().iter().rev() {
             self.give_up_calls(id, turn, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {

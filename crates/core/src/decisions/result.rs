@@ -35,12 +35,12 @@ pub(crate) fn info() -> ToolInfo {
 impl Run {
     /// Whether this run has what a call asks for.
     pub fn keeps_result(&self, args: &Value) -> bool {
-        self.cut.contains_key(handle(args))
+        self.cut().contains_key(handle(args))
     }
 
     /// The part of a kept result a call asks for.
     pub fn read_result(&self, args: &Value) -> Outcome {
-        part(args, |handle| self.cut.get(handle))
+        part(args, |handle| self.cut().get(handle))
     }
 }
 

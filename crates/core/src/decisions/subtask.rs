@@ -15,8 +15,8 @@ use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::schema::Schema;
 use crate::shown::frame::merge;
 use crate::state::budget::Breach;
+use crate::state::conversation::Conversation;
 use crate::state::run::Run;
-use crate::state::turn::Turn;
 
 /// What the caller wants done.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -56,14 +56,15 @@ impl Order {
 impl Run {
     /// Whether a call of `run_subtask` is understood. Where subtasks nest too deep
     /// the tool is not offered, but its name is known.
-    pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Turn) -> bool {
-        let known = self.spec.chat.is_some() || (id.depth() > 1 && self.belt.contains_key(OwnTool::RunSubtask.name()));
-        let too_deep = known && id.depth() > self.spec.limits.depth;
+    pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Conversation) -> bool {
+        let known =
+            self.spec().chat.is_some() || (id.depth() > 1 && self.belt().contains_key(OwnTool::RunSubtask.name()));
+        let too_deep = known && id.depth() > self.spec().limits.depth;
         too_deep || turn.has(OwnTool::RunSubtask)
     }
 
     /// Starts a subtask, or says why not.
-    pub(crate) fn delegate(&self, id: &Id, turn: &Turn, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+    pub(crate) fn delegate(&self, id: &Id, turn: &Conversation, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
         match self.order(id, call) {
             Ok((order, schema)) => {
                 plan.budget.claim_subtask()?;
@@ -79,7 +80,7 @@ impl Run {
 
     fn order(&self, id: &Id, call: &Call) -> Result<(Order, Option<Schema>), Refusal> {
         let mut order = Order::parse(call.args.as_str())?;
-        let (depth, max) = (id.depth().saturating_sub(1), self.spec.limits.depth);
+        let (depth, max) = (id.depth().saturating_sub(1), self.spec().limits.depth);
         if depth >= max {
             let message = format!("subtasks may nest {max} deep; do this part yourself, at this level");
             let fields = json!({ "depth": depth, "max_depth": max, "message": message });
@@ -89,10 +90,10 @@ impl Run {
         Ok((order, schema))
     }
 
-    fn start_subtask(&self, id: &Id, turn: &Turn, (order, schema): (Order, Option<Schema>), plan: &mut Plan) {
-        let Some(task) = self.spec.tasks.get(turn.worker) else { return };
+    fn start_subtask(&self, id: &Id, turn: &Conversation, (order, schema): (Order, Option<Schema>), plan: &mut Plan) {
+        let Some(task) = self.spec().tasks.get(turn.worker()) else { return };
         let wanted = order.tools.filter(|tools| !tools.is_empty());
-        let deeper = id.depth() < self.spec.limits.depth;
+        let deeper = id.depth() < self.spec().limits.depth;
         let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
         let inherited = |name: &String| match OwnTool::parse(name) {
             Some(OwnTool::RunSubtask) => deeper,
@@ -109,7 +110,7 @@ impl Run {
             )
             | None => is_wanted(name),
         };
-        let tools: Vec<String> = turn.tools.iter().map(|tool| tool.name.clone()).filter(inherited).collect();
+        let tools: Vec<String> = turn.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect();
         let means = prompt::Means { tools: &tools, owes: schema.is_some() };
         let system = prompt::subtask_system(task, &order.title, &means);
         plan.record(Fact::SubtaskStarted {
@@ -124,12 +125,12 @@ impl Run {
 }
 
 /// What a caller is told of a subtask that failed.
-pub(crate) fn failure(turn: &Turn, failure: &TaskFailure) -> String {
-    let mut fields = json!({ "title": turn.title, "message": failure.message() });
+pub(crate) fn failure(turn: &Conversation, failure: &TaskFailure) -> String {
+    let mut fields = json!({ "title": turn.title(), "message": failure.message() });
     if let Cause::ResultUnfit(unfit) = failure.cause() {
         merge(&mut fields, unfit.fields());
     }
-    if let Some(said) = turn.unfinished.partial() {
+    if let Some(said) = turn.unfinished().partial() {
         merge(&mut fields, json!({ "partial_output": said }));
     }
     error(failure.cause().code().unwrap_or("subtask_failed"), fields)

@@ -15,15 +15,15 @@ impl Run {
     /// The alias of a tier's model; none when the run's model falls back to no
     /// other.
     pub fn tier(&self, tier: Tier) -> Option<&str> {
-        let primary = &self.spec.model;
+        let primary = &self.spec().model;
         match tier {
             Tier::Primary => Some(primary),
-            Tier::Fallback => self.models.get(primary)?.fallback.first().map(String::as_str),
+            Tier::Fallback => self.models().get(primary)?.fallback.first().map(String::as_str),
         }
     }
 
     /// The alias of the model the run was submitted with.
     pub fn model(&self) -> &str {
-        &self.spec.model
+        &self.spec().model
     }
 }

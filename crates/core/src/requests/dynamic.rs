@@ -3,15 +3,6 @@
 //! is known when a run is submitted; what they stand for is looked up when a
 //! task begins, and is a fact from then on.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use crate::decisions::next::{Grants, Plan};
-use crate::event::Fact;
-use crate::requests::catalog::ToolInfo;
-use crate::requests::spec::Task;
-use crate::state::run::Run;
-
 /// The provider of what other ensembles share.
 pub const NETWORK: &str = "network";
 
@@ -63,38 +54,6 @@ pub fn is_dynamic(name: &str) -> bool {
 /// Whether a name can stand before a colon or a dot: nothing in it needs quoting.
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-impl Run {
-    /// Records what a task's names stand for now; false while nobody has said.
-    pub(crate) fn compose(&self, task: usize, grants: &Grants, plan: &mut Plan) -> bool {
-        let Some(spec) = self.spec.tasks.get(task) else { return true };
-        let names: Vec<&String> = spec.tools.iter().filter(|name| self.is_looked_up(name)).collect();
-        if names.is_empty() {
-            return true;
-        }
-        let unknown: Vec<&&String> = names.iter().filter(|name| !grants.belts.contains_key(**name)).collect();
-        unknown.iter().for_each(|name| plan.need_belt(name));
-        if !unknown.is_empty() {
-            return false;
-        }
-        let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
-        let tools: BTreeMap<&str, Arc<ToolInfo>> = found.map(|tool| (tool.name.as_str(), tool.clone())).collect();
-        plan.record(Fact::BeltComposed { task, tools: tools.into_values().collect() });
-        true
-    }
-
-    fn is_looked_up(&self, name: &str) -> bool {
-        is_dynamic(name) && !self.accepted_belt(name)
-    }
-
-    /// The tools of a task: those it names, and those its names stand for.
-    pub(crate) fn tools_of(&self, position: usize, task: &Task) -> Arc<[Arc<ToolInfo>]> {
-        let named = task.tools.iter().filter(|name| !self.is_looked_up(name));
-        let is_named = |tool: &&Arc<ToolInfo>| !self.is_looked_up(&tool.name) && task.tools.contains(&tool.name);
-        let composed = self.composed.get(&position).into_iter().flatten().filter(|tool| !is_named(tool));
-        named.filter_map(|name| self.belt.get(name)).chain(composed).cloned().collect()
-    }
 }
 
 #[cfg(test)]

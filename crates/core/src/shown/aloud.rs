@@ -20,7 +20,7 @@ impl Run {
     /// What is said about an event, which was just applied to this run; nothing
     /// unless the run is verbose.
     pub fn aloud(&self, event: &Event) -> Option<Line> {
-        let fact = Some(&event.fact).filter(|_| self.spec.options.verbose)?;
+        let fact = Some(&event.fact).filter(|_| self.spec().options.verbose)?;
         prompt(fact).or_else(|| reply(fact)).or_else(|| self.tool(fact))
     }
 
@@ -28,7 +28,7 @@ impl Run {
         let Fact::ToolReturned { call, outcome, .. } = fact else { return None };
         let (name, args) = self.asked_call(call);
         let (_, result, _) = self.result_words(call, outcome);
-        let result = cut(result, self.spec.options.tool_log_truncate);
+        let result = cut(result, self.spec().options.tool_log_truncate);
         Some(Line { what: "tool", place: call.clone(), text: format!("{name} {args} -> {result}") })
     }
 }

@@ -16,10 +16,10 @@ const VERSION: &str = "1.3";
 impl Run {
     /// The tasks and their order.
     pub fn dag(&self, at: Millis) -> Value {
-        let waits = match self.spec.workflow {
-            Workflow::Sequential | Workflow::Parallel => self.spec.order(),
+        let waits = match self.spec().workflow {
+            Workflow::Sequential | Workflow::Parallel => self.spec().order(),
             // A manager begins each when it likes.
-            Workflow::Hierarchical => vec![Vec::new(); self.spec.team().len()],
+            Workflow::Hierarchical => vec![Vec::new(); self.spec().team().len()],
         };
         let levels = levels(&waits);
         let critical = longest(&waits, &levels);
@@ -31,9 +31,9 @@ impl Run {
         };
         let deepest = levels.iter().max().map_or(0, |level| level + 1);
         let group = |level: usize| ids(&positions(&levels, level));
-        json!({ "schemaVersion": VERSION, "type": "dag", "workflow": self.spec.workflow.word(),
-            "generatedAt": iso(at), "agents": self.spec.team().iter().map(agent).collect::<Vec<_>>(),
-            "tasks": self.spec.team().iter().enumerate().map(task).collect::<Vec<_>>(),
+        json!({ "schemaVersion": VERSION, "type": "dag", "workflow": self.spec().workflow.word(),
+            "generatedAt": iso(at), "agents": self.spec().team().iter().map(agent).collect::<Vec<_>>(),
+            "tasks": self.spec().team().iter().enumerate().map(task).collect::<Vec<_>>(),
             "parallelGroups": (0..deepest).map(group).collect::<Vec<_>>(), "criticalPath": ids(&critical) })
     }
 }

@@ -26,8 +26,8 @@ use crate::shown::frame::run::Frame;
 use crate::shown::view::{cost_text, usd};
 use crate::state::budget::{Breach, Reason};
 use crate::state::calls::Slot;
+use crate::state::conversation::Conversation;
 use crate::state::run::{How, Run};
-use crate::state::turn::Turn;
 use crate::text::Text;
 
 /// Messages quoted in the frame of a model call.
@@ -38,7 +38,7 @@ const PROMPT_CHARS_MAX: usize = 8000;
 impl Run {
     /// The frame of `event`, which was just applied to this run as its `seq`th.
     pub fn frame(&self, run: &str, seq: u64, event: &Event) -> EventFrame {
-        if let Some(chat) = &self.spec.chat {
+        if let Some(chat) = &self.spec().chat {
             return EventFrame::Turn(TurnFrame {
                 thread_id: chat.thread.clone(),
                 turn_id: run.into(),
@@ -51,7 +51,7 @@ impl Run {
             run_id: run.into(),
             seq,
             frame: self.body(run, event),
-            inherited: seq < self.copied,
+            inherited: seq < self.copied(),
             at: Iso(event.at),
         })
     }
@@ -65,10 +65,10 @@ impl Run {
             Fact::RunAdopted { epoch } => Frame::RunAdopted { epoch: *epoch },
             Fact::RunForked { .. } => self.forked_frame(),
             Fact::RunStarted => Frame::EnsembleStarted {
-                ensemble_id: self.ensemble_id.clone(),
+                ensemble_id: self.ensemble_id().to_owned(),
                 started_at: at,
-                total_tasks: self.spec.team().len(),
-                workflow: self.spec.workflow,
+                total_tasks: self.spec().team().len(),
+                workflow: self.spec().workflow,
             },
             Fact::BeltComposed { task, tools } => {
                 let tool_names = tools.iter().map(|tool| tool.name.clone()).collect();
@@ -164,7 +164,7 @@ impl Run {
                 failed_at: at,
                 reason: reason.clone(),
                 cancelled: cancelled.then_some(true),
-                partial_output: self.tasks.get(&turn.task_index()).and_then(|ended| ended.partial.clone()),
+                partial_output: self.tasks().get(&turn.task_index()).and_then(|ended| ended.partial.clone()),
             },
             Fact::TaskSkipped { turn, reason } => {
                 Frame::TaskSkipped { task: self.task_place(turn), reason: reason.clone() }
@@ -183,12 +183,12 @@ impl Run {
             // Runs that are no chat have no such facts.
             Fact::Chat(_) => Frame::Unknown,
             Fact::RunEnded { end } => Frame::EnsembleCompleted {
-                ensemble_id: self.ensemble_id.clone(),
+                ensemble_id: self.ensemble_id().to_owned(),
                 completed_at: at,
                 duration_ms: self.duration_ms(event.at),
                 exit_reason: end.into(),
                 total_tokens: self.total_tokens(),
-                total_tool_calls: self.totals.tool_calls,
+                total_tool_calls: self.totals().tool_calls,
                 error: self.error().map(str::to_owned),
             },
         }
@@ -201,13 +201,13 @@ impl Run {
             agent_role: task.agent.role.clone(),
             context: task.context.iter().map(|position| position + 1).collect(),
         };
-        let tasks: Vec<DeclaredTask> = self.spec.team().iter().enumerate().map(task).collect();
-        let (ensemble, workflow) = (self.spec.name.clone(), self.spec.workflow);
+        let tasks: Vec<DeclaredTask> = self.spec().team().iter().enumerate().map(task).collect();
+        let (ensemble, workflow) = (self.spec().name.clone(), self.spec().workflow);
         Frame::RunAccepted { ensemble, workflow, total_tasks: tasks.len(), tasks }
     }
 
     fn forked_frame(&self) -> Frame {
-        let (retry_of, forked_from) = match &self.origin {
+        let (retry_of, forked_from) = match self.origin() {
             None => (None, None),
             Some(Origin::Retry { run }) => (Some(run.clone()), None),
             Some(Origin::Fork { run, seq }) => (None, Some(ForkedFrom { run_id: run.clone(), seq: *seq })),
@@ -218,18 +218,18 @@ impl Run {
     /// The number of the task a turn belongs to, as people see it: a manager's
     /// is the only one.
     fn shown(&self, turn: &Id) -> usize {
-        if self.spec.is_manager(turn.task_index()) { 1 } else { turn.task_index() + 1 }
+        if self.spec().is_manager(turn.task_index()) { 1 } else { turn.task_index() + 1 }
     }
 
     fn total_shown(&self) -> usize {
-        if self.spec.is_manager(self.spec.tasks.len().saturating_sub(1)) { 1 } else { self.spec.tasks.len() }
+        if self.spec().is_manager(self.spec().tasks.len().saturating_sub(1)) { 1 } else { self.spec().tasks.len() }
     }
 
     fn delegation_ended_frame(&self, call: &Id, error: Option<&str>, at: u64) -> Frame {
         let delegation = self.delegation(call, self.worker_role(call));
         match error {
             None => {
-                let began = self.turns.get(call).map_or(at, |turn| turn.used.started_at);
+                let began = self.conversations().get(call).map_or(at, |turn| turn.used().started_at);
                 Frame::DelegationCompleted { delegation, duration_ms: at.saturating_sub(began) }
             }
             Some(reason) => Frame::DelegationFailed { delegation, reason: reason.to_owned() },
@@ -253,7 +253,7 @@ impl Run {
     /// title, so that its conversation is told apart from its parent's.
     pub(crate) fn turn_place(&self, turn: &Id) -> TurnPlace {
         let Some(task) = self.worker(turn) else { return TurnPlace::default() };
-        let title = self.turns.get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title.as_str());
+        let title = self.conversations().get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title());
         TurnPlace {
             task_index: self.shown(turn),
             agent_role: task.agent.role.clone(),
@@ -263,14 +263,14 @@ impl Run {
     }
 
     fn task_place(&self, turn: &Id) -> TaskPlace {
-        let task_name = self.spec.tasks.get(turn.task_index()).map(|task| task.name.clone());
+        let task_name = self.spec().tasks.get(turn.task_index()).map(|task| task.name.clone());
         TaskPlace { turn: self.turn_place(turn), task_name }
     }
 
     /// The model call of a turn that is wanted or under way.
     fn model_call_place(&self, turn: &Id) -> ModelCall {
-        let state = self.turns.get(turn);
-        let (iteration_index, model) = (state.map(|turn| turn.round), state.map(|turn| turn.model.clone()));
+        let state = self.conversations().get(turn);
+        let (iteration_index, model) = (state.map(|turn| turn.round()), state.map(|turn| turn.model().clone()));
         ModelCall { turn: self.turn_place(turn), iteration_index, model }
     }
 
@@ -281,7 +281,7 @@ impl Run {
     }
 
     fn truncated_frame(&self, turn: &Id, then: Sequel, in_call: bool) -> Frame {
-        let continued = self.turns.get(turn).map(|turn| turn.unfinished.continued);
+        let continued = self.conversations().get(turn).map(|turn| turn.unfinished().continued());
         Frame::AnswerTruncated {
             call: self.answered_call_place(turn),
             then,
@@ -303,10 +303,10 @@ impl Run {
         let is_answer = calls.is_empty();
         let text = reply.text();
         // Calls that are not made end the round as an answer does.
-        let is_over = |state: &Turn| u32::from(state.calls().is_none());
+        let is_over = |state: &Conversation| u32::from(state.calls().is_none());
         Frame::LlmIterationCompleted {
             turn: self.turn_place(turn),
-            iteration_index: self.turns.get(turn).map(|state| state.round.saturating_sub(is_over(state))),
+            iteration_index: self.conversations().get(turn).map(|state| state.round().saturating_sub(is_over(state))),
             response_type: if is_answer { ResponseType::FinalAnswer } else { ResponseType::ToolCalls },
             response_text: Some(text).filter(|text| is_answer || !text.is_empty()),
             tool_requests: (!is_answer).then_some(calls),
@@ -318,8 +318,8 @@ impl Run {
     }
 
     fn input_frame(&self, turn: &Id, user: &str, at: Iso) -> Frame {
-        let Some(task) = self.spec.tasks.get(turn.task_index()) else { return Frame::Unknown };
-        let tools = self.turns.get(turn).into_iter().flat_map(|turn| turn.tools.iter());
+        let Some(task) = self.spec().tasks.get(turn.task_index()) else { return Frame::Unknown };
+        let tools = self.conversations().get(turn).into_iter().flat_map(|turn| turn.tools().iter());
         Frame::TaskInput {
             task: self.task_place(turn),
             expected_output: task.expected_output.clone(),
@@ -332,7 +332,7 @@ impl Run {
     }
 
     fn asked_frame(&self, turn: &Id, round: u32, model: &str) -> Frame {
-        let all = self.turns.get(turn).map(|turn| turn.messages.as_slice()).unwrap_or_default();
+        let all = self.conversations().get(turn).map(|turn| turn.messages().as_slice()).unwrap_or_default();
         let newest = all.get(all.len().saturating_sub(QUOTED_MAX)..).unwrap_or_default();
         Frame::LlmIterationStarted {
             turn: self.turn_place(turn),
@@ -344,9 +344,9 @@ impl Run {
     }
 
     fn metrics_frame(&self, turn: &Id) -> Frame {
-        let used = self.turns.get(turn).map(|turn| turn.used).unwrap_or_default();
-        let model = self.turns.get(turn).map(|turn| turn.model.as_str());
-        let priced = model.is_some_and(|alias| !self.unpriced.contains(alias));
+        let used = self.conversations().get(turn).map(|turn| *turn.used()).unwrap_or_default();
+        let model = self.conversations().get(turn).map(|turn| turn.model().as_str());
+        let priced = model.is_some_and(|alias| !self.unpriced().contains(alias));
         let tokens = |count: u64| if used.unknown { -1 } else { i64::try_from(count).unwrap_or(i64::MAX) };
         Frame::MetricsSnapshot {
             turn: self.turn_place(turn),
@@ -362,11 +362,11 @@ impl Run {
     /// The name and arguments of a call, as the model asked for it.
     pub(crate) fn asked_call(&self, call: &Id) -> (String, String) {
         let found = call.parent().and_then(|(turn, index)| {
-            let duty = self.turns.get(&turn)?.duty.as_ref().filter(|_| call.is_chore());
+            let duty = self.conversations().get(&turn)?.duty().filter(|_| call.is_chore());
             if let Some(duty) = duty {
                 return duty.calls.get(index).map(|Call { tool, args, .. }| (tool.clone(), args.to_string()));
             }
-            let reply = self.turns.get(&turn)?.messages.iter().rev().find_map(|message| match message {
+            let reply = self.conversations().get(&turn)?.messages().iter().rev().find_map(|message| match message {
                 Message::Assistant(reply) => Some(reply),
                 Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
             })?;
@@ -397,7 +397,7 @@ impl Run {
             Outcome::Subtask => (true, self.result_of(call), None),
             Outcome::Failed { text } => (false, format!("Error: {text}"), None),
             Outcome::Unknown { .. } => {
-                (false, format!("Error: {}", output::shown(outcome, &self.spec, call.as_str()).0), None)
+                (false, format!("Error: {}", output::shown(outcome, self.spec(), call.as_str()).0), None)
             }
         }
     }
@@ -407,8 +407,8 @@ impl Run {
         if let Some((_, Slot::Returned(Outcome::Answer { text, .. }))) = self.slot(call) {
             return text.to_string();
         }
-        let turn = call.parent().and_then(|(turn, _)| self.turns.get(&turn));
-        let told = turn.into_iter().flat_map(|turn| turn.messages.iter().rev()).find_map(|message| match message {
+        let turn = call.parent().and_then(|(turn, _)| self.conversations().get(&turn));
+        let told = turn.into_iter().flat_map(|turn| turn.messages().iter().rev()).find_map(|message| match message {
             Message::Tool { call: answered, text, .. } if answered == call => Some(text.to_string()),
             Message::System { .. } | Message::User { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
         });
@@ -417,7 +417,7 @@ impl Run {
 
     /// A review, as it is announced and listed.
     pub(crate) fn review_view(&self, run: &str, review: u32) -> Option<Review> {
-        let state = self.reviews.get(review as usize)?;
+        let state = self.reviews().get(review as usize)?;
         let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.turn));
         let mut task = self.task_place(&state.turn);
         if let Some(question) = &question {
@@ -426,7 +426,7 @@ impl Run {
         Some(Review {
             task,
             review_id: review_id(run, review),
-            task_output: self.turns.get(&state.turn).map(|turn| turn.output()).unwrap_or_default(),
+            task_output: self.conversations().get(&state.turn).map(|turn| turn.output()).unwrap_or_default(),
             timing: state.timing,
             timeout_ms: state.due.map_or(0, |due| due.saturating_sub(state.opened_at)),
             on_timeout: state.action(),
@@ -443,7 +443,7 @@ impl Run {
     }
 
     fn completed_frame(&self, turn: &Id, at: Iso) -> Frame {
-        let Some(ended) = self.tasks.get(&turn.task_index()) else { return Frame::Unknown };
+        let Some(ended) = self.tasks().get(&turn.task_index()) else { return Frame::Unknown };
         let (output, parsed) = match &ended.how {
             How::Completed { output, parsed } => (Some(output.clone()), parsed.clone()),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (None, None),
@@ -462,7 +462,7 @@ impl Run {
     }
 
     fn directive_frame(&self, run: &str, directive: &Directive) -> Frame {
-        let number = u32::try_from(self.directives.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.directives().len().saturating_sub(1)).unwrap_or(u32::MAX);
         Frame::DirectiveActive {
             directive_id: directive_id(run, number),
             from: directive.from.clone(),
@@ -476,12 +476,12 @@ impl Run {
 
     /// The switch holds from the next model call of the first task under way.
     fn switched_frame(&self, previous: &str, by: &str) -> Frame {
-        let first = self.turns.iter().find(|(id, _)| id.parent().is_none());
+        let first = self.conversations().iter().find(|(id, _)| id.parent().is_none());
         let (task_index, iteration_index) = first.map_or((0, 0), |(id, turn)| {
-            let under_way = u32::from(turn.phase == crate::state::turn::Phase::Asked);
-            (self.shown(id), turn.round + under_way)
+            let under_way = u32::from(turn.is_asked());
+            (self.shown(id), turn.round() + under_way)
         });
-        let (model, previous_model) = (self.switched.clone(), previous.to_owned());
+        let (model, previous_model) = (self.switched().cloned(), previous.to_owned());
         Frame::ModelSwitched { model, previous_model, task_index, iteration_index, by: by.to_owned() }
     }
 
@@ -489,7 +489,7 @@ impl Run {
     fn nullable<T>(&self, value: Option<T>) -> Nullable<T> {
         match value {
             Some(value) => Nullable::Value(value),
-            None if self.spec.chat.is_some() => Nullable::Null,
+            None if self.spec().chat.is_some() => Nullable::Null,
             None => Nullable::Absent,
         }
     }
@@ -509,7 +509,7 @@ pub fn parse_review_id(id: &str) -> Option<(&str, u32)> {
 impl Run {
     /// The public id of a directive that was given to this run.
     pub fn directive_id(&self, run: &str, given: &Directive) -> Option<String> {
-        let number = self.directives.iter().rposition(|directive| directive == given)?;
+        let number = self.directives().iter().rposition(|directive| directive == given)?;
         u32::try_from(number).ok().map(|number| directive_id(run, number))
     }
 }

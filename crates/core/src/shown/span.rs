@@ -8,8 +8,8 @@ use crate::decisions::next::Effect;
 use crate::event::{End, Event, Fact};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
+use crate::state::conversation::Conversation;
 use crate::state::run::Run;
-use crate::state::turn::Turn;
 
 /// The place of the span of a run as a whole.
 pub const RUN: &str = "run";
@@ -93,9 +93,9 @@ impl Run {
             _ => None,
         }?;
         // What a forked run has from its origin began before it did.
-        span.start = span.start.clamp(self.accepted_at.min(at), at);
+        span.start = span.start.clamp(self.accepted_at().min(at), at);
         span.attributes.push(("consort.run.id", run.into()));
-        if let Some(chat) = &self.spec.chat {
+        if let Some(chat) = &self.spec().chat {
             span.attributes.push(("gen_ai.conversation.id", chat.thread.as_str().into()));
         }
         Some(span)
@@ -105,7 +105,7 @@ impl Run {
     pub fn span_place(&self, effect: &Effect) -> String {
         match effect {
             Effect::Ask(question) => {
-                self.turns.get(&question.turn).map_or_else(String::new, |turn| asked(&question.turn, turn))
+                self.conversations().get(&question.turn).map_or_else(String::new, |turn| asked(&question.turn, turn))
             }
             Effect::Call { id, .. } => id.to_string(),
         }
@@ -127,26 +127,29 @@ impl Run {
 
     /// A question to a model.
     fn chat_span(&self, id: &Id, at: Millis) -> Option<Span> {
-        let turn = self.turns.get(id).filter(|turn| turn.is_asked())?;
-        let (provider, model) = self.model_names(&turn.model);
-        let span = Span::new(asked(id, turn), Some(id.to_string()), format!("chat {model}"), (turn.since, at));
+        let turn = self.conversations().get(id).filter(|turn| turn.is_asked())?;
+        let (provider, model) = self.model_names(turn.model());
+        let span = Span::new(asked(id, turn), Some(id.to_string()), format!("chat {model}"), (turn.since(), at));
         let span = Span { kind: Kind::Client, ..span };
         Some(
             span.with("gen_ai.operation.name", "chat")
                 .with("gen_ai.provider.name", provider)
                 .with("gen_ai.request.model", model)
-                .with("consort.model", turn.model.as_str())
-                .with("consort.attempt", u64::from(turn.attempt)),
+                .with("consort.model", turn.model().as_str())
+                .with("consort.attempt", u64::from(turn.attempt())),
         )
     }
 
     /// A call: of a tool, or one that became a conversation of its own.
     fn call_span(&self, id: &Id, at: Millis, outcome: &Outcome, duration_ms: u64) -> Option<Span> {
-        let span = if self.turns.contains_key(id) {
+        let span = if self.conversations().contains_key(id) {
             self.agent_span(id, at)?
         } else {
             let (tool, _args) = self.asked_call(id);
-            let since = id.parent().and_then(|(turn, _)| self.turns.get(&turn)).map_or(0, |turn| turn.used.started_at);
+            let since = id
+                .parent()
+                .and_then(|(turn, _)| self.conversations().get(&turn))
+                .map_or(0, |turn| turn.used().started_at);
             let times = (at.saturating_sub(duration_ms).max(since), at);
             let span = Span::new(id.to_string(), Some(above(id)), format!("execute_tool {tool}"), times);
             let provider_id =
@@ -166,37 +169,37 @@ impl Run {
 
     /// A conversation: a task's, a subtask's, or one of another agent.
     fn agent_span(&self, id: &Id, at: Millis) -> Option<Span> {
-        let turn = self.turns.get(id)?;
-        let task = self.spec.tasks.get(turn.worker)?;
-        let times = (turn.used.started_at, at);
+        let turn = self.conversations().get(id)?;
+        let task = self.spec().tasks.get(turn.worker())?;
+        let times = (turn.used().started_at, at);
         let span = Span::new(id.to_string(), Some(above(id)), format!("invoke_agent {}", task.agent.role), times)
             .with("gen_ai.operation.name", "invoke_agent")
             .with("gen_ai.agent.name", task.agent.role.as_str())
             .with("consort.task", task.name.as_str())
             .with("consort.turn", id.as_str());
-        if turn.model.is_empty() {
+        if turn.model().is_empty() {
             return Some(span);
         }
-        let (provider, _model) = self.model_names(&turn.model);
+        let (provider, _model) = self.model_names(turn.model());
         let span = span.with("gen_ai.provider.name", provider);
-        if turn.used.unknown {
+        if turn.used().unknown {
             return Some(span);
         }
         // Under names of our own: stores add up what the conventions name, and
         // the model calls of the conversation have said it already.
-        let Usage { input, output, .. } = turn.used.usage;
+        let Usage { input, output, .. } = turn.used().usage;
         Some(span.with("consort.usage.input_tokens", input).with("consort.usage.output_tokens", output))
     }
 
     fn run_span(&self, at: Millis, end: &End) -> Span {
-        let name = format!("invoke_workflow {}", self.spec.name);
-        let tags = self.spec.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut span = Span::new(RUN.to_owned(), None, name, (self.accepted_at, at))
+        let name = format!("invoke_workflow {}", self.spec().name);
+        let tags = self.spec().tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut span = Span::new(RUN.to_owned(), None, name, (self.accepted_at(), at))
             .with("gen_ai.operation.name", "invoke_workflow")
-            .with("gen_ai.workflow.name", self.spec.name.as_str())
-            .with("consort.run.kind", self.spec.kind.word())
+            .with("gen_ai.workflow.name", self.spec().name.as_str())
+            .with("consort.run.kind", self.spec().kind.word())
             .with("consort.run.status", end.status().word());
-        if !self.spec.tags.is_empty() {
+        if !self.spec().tags.is_empty() {
             span.attributes.push(("consort.run.tags", Attribute::Texts(tags)));
         }
         match end {
@@ -208,7 +211,7 @@ impl Run {
     /// Who serves the model of an alias, as the conventions name them, and
     /// under which name.
     fn model_names<'a>(&'a self, alias: &'a str) -> (&'a str, &'a str) {
-        let known = self.models.get(alias);
+        let known = self.models().get(alias);
         let provider = match known.map_or("", |model| model.provider.as_str()) {
             "gemini" => "gcp.gemini",
             other => other,
@@ -240,8 +243,8 @@ impl Span {
 }
 
 /// The place of a question under way: every attempt is a span of its own.
-fn asked(id: &Id, turn: &Turn) -> String {
-    format!("{id}?{}.{}", turn.used.llm_calls, turn.attempt)
+fn asked(id: &Id, turn: &Conversation) -> String {
+    format!("{id}?{}.{}", turn.used().llm_calls, turn.attempt())
 }
 
 /// The place of what a turn or call is part of.

@@ -36,9 +36,9 @@ impl Run {
     }
 
     fn asked_content(&self, turn: &Id) -> Vec<(&'static str, Value)> {
-        let Some(turn) = self.turns.get(turn).filter(|turn| turn.is_asked()) else { return Vec::new() };
-        let rules: Vec<Value> = turn.messages.iter().filter_map(rule).collect();
-        let input = newest(turn.messages.iter().filter_map(message));
+        let Some(turn) = self.conversations().get(turn).filter(|turn| turn.is_asked()) else { return Vec::new() };
+        let rules: Vec<Value> = turn.messages().iter().filter_map(rule).collect();
+        let input = newest(turn.messages().iter().filter_map(message));
         let mut told = vec![("gen_ai.input.messages", Value::Array(input))];
         if !rules.is_empty() {
             told.push(("gen_ai.system_instructions", Value::Array(newest(rules.into_iter()))));
@@ -48,7 +48,7 @@ impl Run {
 
     /// Of a call that was a conversation of its own, that conversation tells.
     fn call_content(&self, call: &Id, outcome: &Outcome) -> Vec<(&'static str, Value)> {
-        if self.turns.contains_key(call) {
+        if self.conversations().contains_key(call) {
             return Vec::new();
         }
         let (_tool, args) = self.asked_call(call);

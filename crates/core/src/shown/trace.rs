@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::event::{Event, Fact};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply, Usage};
+use crate::state::conversation::Used;
 use crate::state::run::{How, Run};
-use crate::state::turn::Used;
 use crate::text::Text;
 
 /// Everything about a run.
@@ -107,7 +107,8 @@ impl Tracer {
                 self.change(turn, |talk| talk.prompts = Some((system.clone(), user.clone())));
             }
             Fact::ModelAsked { turn, round, .. } => {
-                let messages = self.run.turns.get(turn).map(|turn| turn.messages.to_vec()).unwrap_or_default();
+                let messages =
+                    self.run.conversations().get(turn).map(|turn| turn.messages().to_vec()).unwrap_or_default();
                 let round =
                     Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
                 self.change(turn, |talk| talk.rounds.push(round));
@@ -145,8 +146,8 @@ impl Tracer {
     }
 
     fn begin(&mut self, id: &Id, at: Millis) {
-        let worker = self.run.turns.get(id).map_or(id.task_index(), |turn| turn.worker);
-        let title = self.run.turns.get(id).map(|turn| turn.title.clone()).unwrap_or_default();
+        let worker = self.run.conversations().get(id).map_or(id.task_index(), |turn| turn.worker());
+        let title = self.run.conversations().get(id).map(|turn| turn.title().to_owned()).unwrap_or_default();
         self.talks.insert(id.clone(), Talk { title, worker, started_at: at, ..Talk::default() });
     }
 
@@ -167,7 +168,7 @@ impl Tracer {
     /// What the turns have used that an event is about: its own, or its call's.
     fn keep_count(&mut self, place: &Id) {
         for id in [place.clone(), turn_of(place)] {
-            let used = self.run.turns.get(&id).map(|turn| turn.used);
+            let used = self.run.conversations().get(&id).map(|turn| *turn.used());
             self.change(&id, |talk| talk.used = used.unwrap_or(talk.used));
         }
     }
@@ -192,7 +193,7 @@ impl Tracer {
     }
 
     fn end(&mut self, turn: &Id, at: Millis) {
-        let how = self.run.tasks.get(&turn.task_index()).map(|ended| ended.how.clone());
+        let how = self.run.tasks().get(&turn.task_index()).map(|ended| ended.how.clone());
         self.change(turn, |talk| {
             (talk.ended_at, talk.succeeded) = (Some(at), true);
             if let Some(How::Completed { output, parsed }) = how {

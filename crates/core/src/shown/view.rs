@@ -19,8 +19,8 @@ use crate::requests::catalog::{NanoUsd, Price};
 use crate::requests::spec::Workflow;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::{merge, review_id};
+use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
-use crate::state::turn::Used;
 use crate::status::Status;
 use crate::text::Text;
 
@@ -185,63 +185,53 @@ struct Cost {
 impl Run {
     /// Where the run stands.
     pub fn status(&self) -> Status {
-        match &self.end {
+        match self.end() {
             Some(end) => end.status(),
-            None if self.started_at.is_some() && self.epoch > 0 => Status::Running,
+            None if self.started_at().is_some() && self.epoch() > 0 => Status::Running,
             None => Status::Accepted,
         }
     }
 
-    /// The name of this execution.
-    pub fn ensemble_id(&self) -> &str {
-        &self.ensemble_id
-    }
-
-    /// How the run ended, if it has.
-    pub fn end(&self) -> Option<&End> {
-        self.end.as_ref()
-    }
-
     /// What a log keeps beside the run's stream.
     pub fn summary<'a>(&'a self, run: &'a str) -> Summary<'a> {
-        let ended_at = self.end.as_ref().map(|_| self.at);
-        let row = match &self.spec.chat {
+        let ended_at = self.end().map(|_| self.at());
+        let row = match &self.spec().chat {
             Some(chat) => Listed::Turn(Box::new(self.turn_row(chat, run))),
             None => Listed::Run(Box::new(self.row(run))),
         };
-        Summary { status: self.status(), started_at: self.accepted_at, ended_at, tags: &self.spec.tags, row }
+        Summary { status: self.status(), started_at: self.accepted_at(), ended_at, tags: &self.spec().tags, row }
     }
 
     fn row<'a>(&'a self, run: &'a str) -> Row<'a> {
-        let ended_at = self.end.as_ref().map(|_| self.at);
+        let ended_at = self.end().map(|_| self.at());
         Row {
             run_id: run,
-            ensemble: &self.spec.name,
+            ensemble: &self.spec().name,
             status: self.status(),
-            started_at: Iso(self.accepted_at),
+            started_at: Iso(self.accepted_at()),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),
-            queued_ms: self.began_at.map(|at| self.duration_ms(at)),
+            queued_ms: self.began_at().map(|at| self.duration_ms(at)),
             descent: self.descent(),
-            task_count: self.spec.team().len(),
+            task_count: self.spec().team().len(),
             completed_tasks: self.completed_tasks(),
-            workflow: self.spec.workflow,
-            tags: &self.spec.tags,
-            paused: self.paused,
-            cancel_requested: self.cancel.is_some(),
+            workflow: self.spec().workflow,
+            tags: &self.spec().tags,
+            paused: self.paused(),
+            cancel_requested: self.cancel_mode().is_some(),
             total_tokens: self.total_tokens(),
             current_task: self.current_task(),
             waiting_for: self.waiting_for(),
             cost_estimate: self.cost(),
             error: self.error(),
-            truncated: self.tasks.values().any(|task| task.truncated),
-            open_reviews: self.open_reviews.iter().map(|review| review_id(run, *review)).collect(),
+            truncated: self.tasks().values().any(|task| task.truncated),
+            open_reviews: self.open_reviews().iter().map(|review| review_id(run, *review)).collect(),
             asked: Asked::default(),
         }
     }
 
     /// The run this one goes on from.
     pub fn descent(&self) -> Descent<'_> {
-        match &self.origin {
+        match self.origin() {
             None => Descent::default(),
             Some(Origin::Retry { run }) => Descent { retry_of: Some(run), forked_from: None },
             Some(Origin::Fork { run, seq }) => {
@@ -251,21 +241,21 @@ impl Run {
     }
 
     fn current_task(&self) -> Option<CurrentTask<'_>> {
-        let task = self.turns.keys().find(|id| id.parent().is_none()).filter(|_| self.end.is_none())?;
+        let task = self.conversations().keys().find(|id| id.parent().is_none()).filter(|_| self.end().is_none())?;
         let index = task.task_index();
-        self.spec.tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
+        self.spec().tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
     }
 
     /// The reviews that wait for a person.
     pub fn pending_reviews(&self, run: &str) -> Vec<Review> {
         let view = |review: &u32| self.review_view(run, *review).map(|view| Review::of(run, view));
-        self.open_reviews.iter().filter_map(view).collect()
+        self.open_reviews().iter().filter_map(view).collect()
     }
 
     /// The frame that follows the last event: what came of the run.
     pub fn result(&self, run: &str) -> Value {
         let output = |index: &usize| {
-            let (task, ended) = (self.spec.tasks.get(*index)?, self.tasks.get(index)?);
+            let (task, ended) = (self.spec().tasks.get(*index)?, self.tasks().get(index)?);
             let How::Completed { output, parsed } = &ended.how else { return None };
             let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
             parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
@@ -275,9 +265,9 @@ impl Run {
             self.mark(*index, &mut entry);
             Some(entry)
         };
-        let outputs: Vec<Value> = self.outputs.iter().filter_map(output).collect();
+        let outputs: Vec<Value> = self.outputs().iter().filter_map(output).collect();
         let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
-            "durationMs": self.duration_ms(self.at), "metrics": self.metrics() });
+            "durationMs": self.duration_ms(self.at()), "metrics": self.metrics() });
         if let Value::Object(result) = &mut result {
             let (output, parsed) = self.final_output();
             result.insert("output".to_owned(), json!(output));
@@ -290,8 +280,8 @@ impl Run {
     /// What came out of the run as a whole: its output, none unless the run
     /// completed, and that as data where it has a schema.
     fn final_output(&self) -> (Option<&Text>, Option<&Value>) {
-        let completed = matches!(self.end, Some(End::Completed { .. }));
-        let last = self.outputs.last().and_then(|task| self.tasks.get(task)).filter(|_| completed);
+        let completed = matches!(self.end(), Some(End::Completed { .. }));
+        let last = self.outputs().last().and_then(|task| self.tasks().get(task)).filter(|_| completed);
         match last.map(|ended| &ended.how) {
             Some(How::Completed { output, parsed }) => (Some(output), parsed.as_ref()),
             Some(How::Failed { .. } | How::Cancelled | How::Skipped { .. }) | None => (None, None),
@@ -300,13 +290,13 @@ impl Run {
 
     /// The output of the task that completed last.
     pub fn answer(&self) -> Option<&str> {
-        let ended = self.tasks.get(self.outputs.last()?)?;
+        let ended = self.tasks().get(self.outputs().last()?)?;
         if let How::Completed { output, .. } = &ended.how { Some(output.as_str()) } else { None }
     }
 
     /// Why its tasks failed, in declared order.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
-        self.tasks.values().filter_map(|ended| match &ended.how {
+        self.tasks().values().filter_map(|ended| match &ended.how {
             How::Failed { reason } => Some(reason.as_str()),
             How::Completed { .. } | How::Cancelled | How::Skipped { .. } => None,
         })
@@ -314,64 +304,59 @@ impl Run {
 
     /// How long the run took, or has taken so far.
     pub fn took_ms(&self) -> Millis {
-        self.duration_ms(self.at)
+        self.duration_ms(self.at())
     }
 
     /// Why the run failed.
     pub fn error(&self) -> Option<&str> {
-        if let Some(End::Failed { error }) = &self.end { Some(error) } else { None }
+        if let Some(End::Failed { error }) = self.end() { Some(error) } else { None }
     }
 
     /// Tokens used; -1 when some model did not say.
     pub fn total_tokens(&self) -> i64 {
-        self.totals.tokens()
-    }
-
-    /// What the run has used altogether.
-    pub fn totals(&self) -> &Used {
-        &self.totals
+        self.totals().tokens()
     }
 
     pub(crate) fn duration_ms(&self, at: Millis) -> Millis {
-        at.saturating_sub(self.accepted_at)
+        at.saturating_sub(self.accepted_at())
     }
 
     /// What the run has cost, when every model it asked has a price.
     fn cost(&self) -> Option<Cost> {
-        let known = self.unpriced.is_empty() && !self.totals.unknown && self.totals.llm_calls > 0;
-        known.then(|| Cost { input_cost: usd(self.totals.input_cost), output_cost: usd(self.totals.output_cost) })
+        let known = self.unpriced().is_empty() && !self.totals().unknown && self.totals().llm_calls > 0;
+        known.then(|| Cost { input_cost: usd(self.totals().input_cost), output_cost: usd(self.totals().output_cost) })
     }
 
     fn completed_tasks(&self) -> usize {
-        match self.spec.workflow {
-            Workflow::Sequential | Workflow::Parallel => self.outputs.len(),
+        match self.spec().workflow {
+            Workflow::Sequential | Workflow::Parallel => self.outputs().len(),
             // A worker may be asked again, and the manager is nobody's task.
-            Workflow::Hierarchical => self.tasks.keys().filter(|task| !self.spec.is_manager(**task)).count(),
+            Workflow::Hierarchical => self.tasks().keys().filter(|task| !self.spec().is_manager(**task)).count(),
         }
     }
 
     /// Why nothing happens just now.
     pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
-        if self.ended() || self.in_flight > 0 {
+        if self.ended() || self.in_flight() > 0 {
             return None;
         }
-        let retrying = self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
+        let retrying = self.timers().iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
         let reasons = [
-            (self.epoch == 0, WaitingFor::Queue),
-            (self.paused, WaitingFor::Resume),
-            (self.parked && !self.waits_for_reviews(), WaitingFor::Queue),
-            (!self.wants.models.is_empty(), WaitingFor::Model),
-            (!self.wants.locks.is_empty(), WaitingFor::Lock),
+            (self.epoch() == 0, WaitingFor::Queue),
+            (self.paused(), WaitingFor::Resume),
+            (self.parked() && !self.waits_for_reviews(), WaitingFor::Queue),
+            (!self.wants().models.is_empty(), WaitingFor::Model),
+            (!self.wants().locks.is_empty(), WaitingFor::Lock),
             (retrying, WaitingFor::Retry),
-            (!self.open_reviews.is_empty(), WaitingFor::Review),
-            (!self.chat.open.is_empty(), WaitingFor::Approval),
+            (!self.open_reviews().is_empty(), WaitingFor::Review),
+            (!self.chat().open.is_empty(), WaitingFor::Approval),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }
 
     /// Marks what is said about a task that ended in the run this one goes on from.
     fn mark(&self, task: usize, view: &mut Value) {
-        if self.inherited.contains(&task) {
+        if self.inherited().contains(&task) {
             merge(view, json!({ "inherited": true }));
         }
     }

@@ -67,7 +67,7 @@ impl Voice {
 impl Run {
     /// The voice of a model that is being asked.
     pub fn voice(&self, run: &str, turn: &Id) -> Voice {
-        match &self.spec.chat {
+        match &self.spec().chat {
             Some(chat) => Voice::Chat(Arc::new(self.chat_voice(chat, run, turn))),
             None => Voice::Run { run_id: run.into(), turn: Arc::new(self.turn_place(turn)) },
         }
@@ -76,12 +76,12 @@ impl Run {
     /// The voice of a call that is under way.
     pub fn progress_voice(&self, run: &str, call: &Id) -> Voice {
         let (name, _) = self.asked_call(call);
-        let place = match &self.spec.chat {
+        let place = match &self.spec().chat {
             Some(chat) => ProgressPlace::Chat {
                 thread_id: chat.thread.as_str().into(),
                 turn_id: run.into(),
                 level: self.call_level(call),
-                tool_call_id: self.chat.name(call).to_owned(),
+                tool_call_id: self.chat().name(call).to_owned(),
                 name,
             },
             None => ProgressPlace::Run {
@@ -91,6 +91,6 @@ impl Run {
                 tool_name: name,
             },
         };
-        Voice::Call { place, base: self.spec.chat.as_ref().map(|chat| chat.base) }
+        Voice::Call { place, base: self.spec().chat.as_ref().map(|chat| chat.base) }
     }
 }

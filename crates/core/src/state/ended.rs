@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::id::Millis;
-use crate::state::turn::{Turn, Used};
+use crate::state::conversation::{Conversation, Used};
 use crate::text::Text;
 
 /// A task that is over.
@@ -30,12 +30,12 @@ pub(crate) enum How {
 
 impl Ended {
     /// A task whose turn ended like this.
-    pub(crate) fn of(how: How, at: Millis, turn: &Turn) -> Ended {
+    pub(crate) fn of(how: How, at: Millis, turn: &Conversation) -> Ended {
         let (partial, truncated) = match how {
             How::Completed { .. } => (None, turn.unfinished.truncated),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (turn.unfinished.partial(), false),
         };
-        Ended { how, at, used: turn.used, model: turn.model.clone(), partial, truncated }
+        Ended { how, at, used: turn.used, model: turn.asking.model.clone(), partial, truncated }
     }
 
     /// A task that was not begun.

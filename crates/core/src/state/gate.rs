@@ -10,8 +10,8 @@ use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::requests::spec::{OnTimeout, Review, ReviewRule, Task};
 use crate::state::calls::Slot;
+use crate::state::conversation::{Conversation, Phase};
 use crate::state::run::{Run, Timer};
-use crate::state::turn::{Phase, Turn};
 use crate::text::Text;
 
 /// A review, from its opening on.
@@ -222,7 +222,7 @@ impl Run {
             self.claim_calls(&id);
             return self.set(&id, Slot::Asking);
         }
-        if !self.turns.contains_key(&id) {
+        if !self.conversations.contains_key(&id) {
             self.graph.start(id.task_index());
             self.open_turn(&id);
         }
@@ -238,7 +238,7 @@ impl Run {
         }
         self.open_reviews.remove(&review);
         let (id, timing) = (state.turn.clone(), state.timing);
-        let output = self.turns.get(&id).map(Turn::output).unwrap_or_default();
+        let output = self.conversations.get(&id).map(Conversation::output).unwrap_or_default();
         Some((id, timing, output))
     }
 
@@ -260,7 +260,7 @@ impl Run {
             }
             Decision::ExitEarly => self.exit_early(&id, timing, output, Exit::UserExitEarly),
             Decision::Reject { feedback } => self.change(&id, |turn| {
-                turn.revision = Some((feedback.clone(), output));
+                turn.review.revision = Some((feedback.clone(), output));
                 turn.start_over(match timing {
                     Timing::BeforeExecution => Phase::Start,
                     Timing::DuringExecution | Timing::AfterExecution => Phase::Prompt,

@@ -3,11 +3,17 @@
 
 pub mod budget;
 pub(crate) mod calls;
+pub(crate) mod chat;
+pub mod conversation;
+pub(crate) mod duty;
 pub(crate) mod ended;
 pub mod gate;
 pub(crate) mod graph;
+mod history;
+pub(crate) mod inherit;
 pub mod memory;
+mod read;
 pub mod run;
 pub(crate) mod settling;
 pub(crate) mod stopwatch;
-pub mod turn;
+pub(crate) mod unfinished;

@@ -14,84 +14,85 @@ use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin
 use crate::id::{Id, Millis};
 use crate::message::{Reply, Spent, Usage};
 use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::requests::dynamic;
 use crate::requests::spec::{OnError, Spec, Task, Workflow};
 use crate::state::budget::{Budget, Claim};
 use crate::state::calls::Slot;
+use crate::state::conversation::{Conversation, Phase, Used, Want};
 pub(crate) use crate::state::ended::{Ended, How};
 use crate::state::gate::ReviewState;
 use crate::state::graph::Graph;
 use crate::state::stopwatch::Stopwatch;
-use crate::state::turn::{Phase, Turn, Used, Want};
 use crate::text::Text;
 
 /// Where a run stands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    pub(crate) ensemble_id: String,
+    pub(super) ensemble_id: String,
     /// Where its first events were taken from.
-    pub(crate) origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
     /// How many of its first events are copies.
-    pub(crate) copied: u64,
+    pub(super) copied: u64,
     /// Tasks that ended in the run its first events were taken from.
-    pub(crate) inherited: BTreeSet<usize>,
-    pub(crate) spec: Arc<Spec>,
-    pub(crate) models: Models,
-    pub(crate) belt: Belt,
+    pub(super) inherited: BTreeSet<usize>,
+    pub(super) spec: Arc<Spec>,
+    pub(super) models: Models,
+    pub(super) belt: Belt,
     /// What names that are looked up stood for when their tasks began.
-    pub(crate) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
+    pub(super) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
     /// Names of the tools it was accepted with, whatever they look like.
-    pub(crate) own: BTreeSet<String>,
+    pub(super) own: BTreeSet<String>,
     /// Who was handed work, in order.
-    pub(crate) errands: Vec<usize>,
-    pub(crate) graph: Graph,
-    /// Turns under way, tasks and subtasks alike: recursion is data.
-    pub(crate) turns: BTreeMap<Id, Turn>,
+    pub(super) errands: Vec<usize>,
+    pub(super) graph: Graph,
+    /// Conversations under way, of tasks and subtasks alike: recursion is data.
+    pub(super) conversations: BTreeMap<Id, Conversation>,
     /// What each of them wants, by what it needs for it.
-    pub(crate) wants: Wants,
+    pub(super) wants: Wants,
     /// When something must be looked at without anybody asking.
-    pub(crate) timers: BTreeSet<(Millis, Timer)>,
+    pub(super) timers: BTreeSet<(Millis, Timer)>,
     /// Tasks that are over, by position, and in the order they ended.
-    pub(crate) tasks: BTreeMap<usize, Ended>,
-    pub(crate) outputs: Vec<usize>,
-    pub(crate) failed: usize,
+    pub(super) tasks: BTreeMap<usize, Ended>,
+    pub(super) outputs: Vec<usize>,
+    pub(super) failed: usize,
     /// Results that models were shown only the beginning of.
-    pub(crate) cut: BTreeMap<String, Text>,
+    pub(super) cut: BTreeMap<String, Text>,
     /// Reviews, open and decided.
-    pub(crate) reviews: Vec<ReviewState>,
-    pub(crate) open_reviews: BTreeSet<u32>,
+    pub(super) reviews: Vec<ReviewState>,
+    pub(super) open_reviews: BTreeSet<u32>,
     /// Whether its slot is somebody else's while only reviews are open.
-    pub(crate) parked: bool,
-    pub(crate) directives: Vec<Directive>,
-    pub(crate) budget: Budget,
-    pub(crate) totals: Used,
+    pub(super) parked: bool,
+    pub(super) directives: Vec<Directive>,
+    pub(super) budget: Budget,
+    pub(super) totals: Used,
     /// What calls under way may take out of the budget.
-    pub(crate) lent: BTreeMap<Id, Claim>,
+    pub(super) lent: BTreeMap<Id, Claim>,
     /// Calls of which nobody knows whether they happened.
-    pub(crate) in_doubt: usize,
-    pub(crate) unpriced: BTreeSet<String>,
+    pub(super) in_doubt: usize,
+    pub(super) unpriced: BTreeSet<String>,
     /// What there is beside, when it is a turn of a chat.
-    pub(crate) chat: chat::State,
+    pub(super) chat: super::chat::State,
     /// Model and tool calls this epoch's owner has under way.
-    pub(crate) in_flight: usize,
-    pub(crate) epoch: u64,
-    pub(crate) accepted_at: Millis,
+    pub(super) in_flight: usize,
+    pub(super) epoch: u64,
+    pub(super) accepted_at: Millis,
     /// When it first had an owner; until then it waited for its turn.
-    pub(crate) began_at: Option<Millis>,
-    pub(crate) started_at: Option<Millis>,
-    pub(crate) at: Millis,
+    pub(super) began_at: Option<Millis>,
+    pub(super) started_at: Option<Millis>,
+    pub(super) at: Millis,
     /// Events applied so far, which is the number of the next one.
-    pub(crate) events: u64,
-    pub(crate) clock: Stopwatch,
+    pub(super) events: u64,
+    pub(super) clock: Stopwatch,
     /// The model every later call goes to.
-    pub(crate) switched: Option<String>,
-    pub(crate) cancel: Option<CancelMode>,
-    pub(crate) paused: bool,
+    pub(super) switched: Option<String>,
+    pub(super) cancel: Option<CancelMode>,
+    pub(super) paused: bool,
     /// Why nothing new may begin, and how soon: the run winds down to this end.
-    pub(crate) stop: Option<(End, CancelMode)>,
-    pub(crate) end: Option<End>,
+    pub(super) stop: Option<(End, CancelMode)>,
+    pub(super) end: Option<End>,
 }
 
-/// Turns by what they need before they can go on.
+/// Conversations by what they need before they can go on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wants {
     pub(crate) attention: BTreeSet<Id>,
@@ -130,7 +131,7 @@ impl Run {
             Fact::TaskStarted { turn } => self.started(turn),
             Fact::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
             Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
-            Fact::ReflectionBegun { turn } => self.change(turn, Turn::reflect),
+            Fact::ReflectionBegun { turn } => self.change(turn, Conversation::reflect),
             Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
             Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
             Fact::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
@@ -144,7 +145,7 @@ impl Run {
             }
             Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
             Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
-            Fact::LastRoundBegun { turn } => self.change(turn, Turn::last_round),
+            Fact::LastRoundBegun { turn } => self.change(turn, Conversation::last_round),
             Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
             Fact::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
             Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
@@ -152,7 +153,7 @@ impl Run {
                 schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
                 self.opened_with(call, system, user);
             }
-            Fact::FinishDemanded { turn } => self.change(turn, Turn::nudge),
+            Fact::FinishDemanded { turn } => self.change(turn, Conversation::nudge),
             Fact::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
                 self.opened_with(call, system, user);
@@ -171,11 +172,11 @@ impl Run {
             Fact::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
             Fact::ReviewClosed { review } => self.closed(*review),
             Fact::TaskCompleted { turn } => self.completed(turn),
-            Fact::TaskFailed { turn, reason, cancelled, .. } => self.failed(turn, reason, *cancelled),
+            Fact::TaskFailed { turn, reason, cancelled, .. } => self.task_failed(turn, reason, *cancelled),
             Fact::TaskSkipped { turn, reason } => self.skipped(turn, reason),
             Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
             Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
-            Fact::ModelSwitched { models, .. } => self.switched(models),
+            Fact::ModelSwitched { models, .. } => self.model_switched(models),
             Fact::CancelRequested { mode, .. } => self.cancelled(*mode),
             Fact::RunPaused { .. } => self.paused = true,
             Fact::RunResumed { .. } => self.paused = false,
@@ -204,47 +205,6 @@ impl Run {
         self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
     }
 
-    /// How often the run was adopted.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// Whether answers or arguments are held against schemas in it.
-    pub fn validates(&self) -> bool {
-        !self.belt.is_empty() || self.spec.tasks.iter().any(|task| task.output_schema.is_some())
-    }
-
-    /// What was asked for.
-    pub fn spec(&self) -> &Arc<Spec> {
-        &self.spec
-    }
-
-    /// What the run has used and promised.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    /// Calls of which nobody knows whether they happened.
-    pub fn in_doubt(&self) -> usize {
-        self.in_doubt
-    }
-
-    /// What the run has used, as far as it is known; what is not known counts
-    /// as what was set aside for it.
-    pub fn spent(&self) -> Spent {
-        let Used { usage, input_cost, output_cost, .. } = self.totals;
-        let known = Spent { usage, input_cost, output_cost };
-        let tokens = self.budget.tokens_committed().saturating_sub(known.claim().tokens);
-        let cost = self.budget.cost_committed().saturating_sub(known.claim().cost);
-        let usage = Usage { output: usage.output.saturating_add(tokens), ..usage };
-        Spent { usage, output_cost: output_cost.saturating_add(cost), ..known }
-    }
-
-    /// The turns under way.
-    pub fn turns(&self) -> &BTreeMap<Id, Turn> {
-        &self.turns
-    }
-
     fn accepted(&mut self, fact: &Fact) {
         let Fact::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
         self.copied = *copied;
@@ -268,9 +228,9 @@ impl Run {
     /// Whatever is under way is nobody's.
     pub(crate) fn orphan(&mut self) {
         self.in_flight = 0;
-        let ids: Vec<Id> = self.turns.keys().cloned().collect();
+        let ids: Vec<Id> = self.conversations.keys().cloned().collect();
         for id in ids {
-            let claim = self.turns.get_mut(&id).and_then(Turn::orphan);
+            let claim = self.conversations.get_mut(&id).and_then(Conversation::orphan);
             if let Some(claim) = claim {
                 self.budget.settle(&claim, &claim);
             }
@@ -280,7 +240,7 @@ impl Run {
 
     fn started(&mut self, id: &Id) {
         self.graph.start(id.task_index());
-        if !self.turns.contains_key(id) {
+        if !self.conversations.contains_key(id) {
             self.open_turn(id);
         }
         let at = self.at;
@@ -295,8 +255,8 @@ impl Run {
     pub(crate) fn open_turn(&mut self, id: &Id) {
         let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
         let tools = self.tools_of(id.task_index(), task);
-        let turn = Turn::new(&task.name, id.task_index(), tools, self.at);
-        self.turns.insert(id.clone(), turn);
+        let turn = Conversation::new(&task.name, id.task_index(), tools, self.at);
+        self.conversations.insert(id.clone(), turn);
     }
 
     fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
@@ -305,9 +265,17 @@ impl Run {
         self.composed.insert(task, tools.to_vec());
     }
 
-    /// Whether a name was a tool's when the run was accepted.
-    pub(crate) fn accepted_belt(&self, name: &str) -> bool {
-        self.own.contains(name)
+    /// Whether a name is looked up when its task begins.
+    pub(crate) fn is_looked_up(&self, name: &str) -> bool {
+        dynamic::is_dynamic(name) && !self.own.contains(name)
+    }
+
+    /// The tools of a task: those it names, and those its names stand for.
+    pub(crate) fn tools_of(&self, position: usize, task: &Task) -> Arc<[Arc<ToolInfo>]> {
+        let named = task.tools.iter().filter(|name| !self.is_looked_up(name));
+        let is_named = |tool: &&Arc<ToolInfo>| !self.is_looked_up(&tool.name) && task.tools.contains(&tool.name);
+        let composed = self.composed.get(&position).into_iter().flatten().filter(|tool| !is_named(tool));
+        named.filter_map(|name| self.belt.get(name)).chain(composed).cloned().collect()
     }
 
     fn dispatched(&mut self, call: &Id, lent: Option<&Claim>) {
@@ -339,16 +307,16 @@ impl Run {
         self.claim_calls(call);
         let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
         let (worker, delegations) = self.above(call);
-        let mut turn = Turn::new(title, worker, tools, self.at);
+        let mut turn = Conversation::new(title, worker, tools, self.at);
         turn.delegations = delegations;
         turn.memory = self.memory_above(call);
         self.set(call, Slot::Delegated);
-        self.turns.insert(call.clone(), turn);
+        self.conversations.insert(call.clone(), turn);
     }
 
     /// Whose turn a call was made in, and how often work was handed on to it.
     fn above(&self, call: &Id) -> (usize, u32) {
-        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        let parent = call.parent().and_then(|(parent, _)| self.conversations.get(&parent));
         parent.map_or((call.task_index(), 0), |parent| (parent.worker, parent.delegations))
     }
 
@@ -363,7 +331,7 @@ impl Run {
 
     /// Work that was handed over is kept under the name of whoever did it.
     fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
-        let Some(turn) = self.turns.get(call).filter(|_| error.is_none()) else { return };
+        let Some(turn) = self.conversations.get(call).filter(|_| error.is_none()) else { return };
         let how = How::Completed { output: turn.output(), parsed: None };
         let ended = Ended::of(how, self.at, turn);
         if self.spec.workflow == Workflow::Hierarchical {
@@ -379,13 +347,13 @@ impl Run {
         }
         let _fits = self.budget.claim_call();
         self.hold(id, claim);
-        self.change(id, |turn| model.clone_into(&mut turn.model));
+        self.change(id, |turn| model.clone_into(&mut turn.asking.model));
         self.count(id, |used| used.llm_calls += 1);
     }
 
     fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
         self.hold(id, claim);
-        self.change(id, |turn| turn.attempt = attempt);
+        self.change(id, |turn| turn.asking.attempt = attempt);
     }
 
     /// A model call is under way, with this much set aside for it.
@@ -394,11 +362,11 @@ impl Run {
         self.in_flight += 1;
         self.clear_retry(id);
         let at = self.at;
-        self.change(id, |turn| (turn.phase, turn.claim, turn.since) = (Phase::Asked, *claim, at));
+        self.change(id, |turn| (turn.phase, turn.asking.claim, turn.asking.since) = (Phase::Asked, *claim, at));
     }
 
     fn clear_retry(&mut self, id: &Id) {
-        if let Some(Turn { phase: Phase::Backoff { until }, .. }) = self.turns.get(id) {
+        if let Some(Conversation { phase: Phase::Backoff { until }, .. }) = self.conversations.get(id) {
             self.timers.remove(&(*until, Timer::Retry(id.clone())));
         }
     }
@@ -433,22 +401,22 @@ impl Run {
     }
 
     fn settle(&mut self, id: &Id, used: &Claim) {
-        if let Some(turn) = self.turns.get(id) {
-            self.budget.settle(&turn.claim, used);
+        if let Some(turn) = self.conversations.get(id) {
+            self.budget.settle(&turn.asking.claim, used);
         }
     }
 
     fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
-        let Some(turn) = self.turns.get(id) else { return };
-        let price = self.models.get(&turn.model).and_then(|model| model.price);
+        let Some(turn) = self.conversations.get(id) else { return };
+        let price = self.models.get(&turn.asking.model).and_then(|model| model.price);
         let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
         self.count(id, |used| used.add(&usage, price.as_ref()));
         self.change(id, |turn| turn.counted(&usage));
     }
 
     fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
-        let Some(Turn { phase: Phase::Asked, claim, .. }) = self.turns.get(id) else { return };
-        let (claim, alias) = (*claim, self.alias(id));
+        let Some(turn) = self.conversations.get(id).filter(|turn| turn.is_asked()) else { return };
+        let (claim, alias) = (turn.asking.claim, self.alias(id));
         self.in_flight = self.in_flight.saturating_sub(1);
         let used = if charged { claim } else { Claim::default() };
         self.budget.settle(&claim, &used);
@@ -459,7 +427,7 @@ impl Run {
             AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
             // After a switch, the model to ask is due without a step down the list.
             AfterFailure::Fallback { model } => {
-                (turn.fallback, turn.attempt) = (turn.fallback + usize::from(*model != alias), 0);
+                (turn.asking.fallback, turn.asking.attempt) = (turn.asking.fallback + usize::from(*model != alias), 0);
                 turn.phase = Phase::Ask;
             }
             AfterFailure::Shorten => turn.phase = Phase::Ask,
@@ -489,7 +457,7 @@ impl Run {
         self.tasks.insert(id.task_index(), Ended::of(how, self.at, &turn));
     }
 
-    fn failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
+    fn task_failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
         let turn = self.close(id);
         let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
         let ended = turn
@@ -521,21 +489,21 @@ impl Run {
         });
     }
 
-    fn switched(&mut self, models: &[Arc<ModelInfo>]) {
+    fn model_switched(&mut self, models: &[Arc<ModelInfo>]) {
         self.models.extend(models.iter().map(|model| (model.alias.clone(), model.clone())));
         self.switched = models.first().map(|model| model.alias.clone());
-        let ids: Vec<Id> = self.turns.keys().cloned().collect();
+        let ids: Vec<Id> = self.conversations.keys().cloned().collect();
         for id in ids {
             self.clear_retry(&id);
-            self.change(&id, Turn::switch);
+            self.change(&id, Conversation::switch);
         }
     }
 
     /// Removes a turn and everything that was noted about it.
-    pub(crate) fn close(&mut self, id: &Id) -> Option<Turn> {
+    pub(crate) fn close(&mut self, id: &Id) -> Option<Conversation> {
         self.clear_retry(id);
         self.wants.forget(id);
-        self.turns.remove(id)
+        self.conversations.remove(id)
     }
 
     fn over_budget(&mut self) {
@@ -556,13 +524,13 @@ impl Run {
     /// Counts something for a turn and for the whole run.
     pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
         count(&mut self.totals);
-        if let Some(turn) = self.turns.get_mut(id) {
+        if let Some(turn) = self.conversations.get_mut(id) {
             count(&mut turn.used);
         }
     }
 
-    pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Turn)) {
-        let Some(turn) = self.turns.get_mut(id) else { return };
+    pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Conversation)) {
+        let Some(turn) = self.conversations.get_mut(id) else { return };
         change(turn);
         let want = turn.want();
         let model = if want == Want::Model { self.alias(id) } else { String::new() };
@@ -571,7 +539,7 @@ impl Run {
 
     /// The task whose agent works in a turn.
     pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
-        self.spec.tasks.get(self.turns.get(id).map_or(id.task_index(), |turn| turn.worker))
+        self.spec.tasks.get(self.conversations.get(id).map_or(id.task_index(), |turn| turn.worker))
     }
 
     /// The alias a turn asks as long as nothing fails.
@@ -583,7 +551,7 @@ impl Run {
     /// The alias the turn's next model call goes to.
     pub(crate) fn alias(&self, id: &Id) -> String {
         let primary = self.primary(id);
-        let fallback = self.turns.get(id).map_or(0, |turn| turn.fallback).checked_sub(1);
+        let fallback = self.conversations.get(id).map_or(0, |turn| turn.asking.fallback).checked_sub(1);
         let chain = self.models.get(primary).map(|model| model.fallback.as_slice()).unwrap_or_default();
         fallback.and_then(|index| chain.get(index)).unwrap_or(primary).clone()
     }

@@ -3,22 +3,22 @@
 
 use crate::cause::Cause;
 use crate::decisions::build;
-use crate::decisions::chore::{self, Duty};
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::id::Id;
 use crate::message::{Call, Message, Outcome};
 use crate::requests::spec::Spec;
 use crate::state::calls::Slot;
+use crate::state::conversation::{self, Conversation, Phase};
+use crate::state::duty::{self, Duty};
 use crate::state::memory::{self, Memory};
 use crate::state::run::{Run, Timer};
-use crate::state::turn::{self, Phase, Turn};
 
 impl Run {
     /// The calls of a reply are paid for together, when the first is begun.
     pub(crate) fn claim_calls(&mut self, call: &Id) {
         let Some((id, _)) = call.parent() else { return };
-        let calls = self.turns.get(&id).and_then(Turn::calls);
+        let calls = self.conversations.get(&id).and_then(Conversation::calls);
         if let Some(calls) = calls.filter(|calls| !calls.claimed) {
             let _fits = self.budget.claim_tools(calls.len() as u64);
         }
@@ -45,7 +45,9 @@ impl Run {
         self.leave(call);
         let child = self.close(call);
         let outcome = match (outcome, &child) {
-            (Outcome::Subtask, Some(Turn { phase: Phase::Answered(text), .. })) => Outcome::answer(text.shared()),
+            (Outcome::Subtask, Some(Conversation { phase: Phase::Answered(text), .. })) => {
+                Outcome::answer(text.shared())
+            }
             (other, _) => other.clone(),
         };
         self.bring(call, child, &outcome);
@@ -73,13 +75,13 @@ impl Run {
 
     pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
         let (turn, index) = call.parent()?;
-        self.turns.get(&turn)?.calls()?.get(index)
+        self.conversations.get(&turn)?.calls()?.get(index)
     }
 
     pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
         let Some((id, index)) = call.parent() else { return };
         let spec = self.spec.clone();
-        if let Some(duty) = self.turns.get(&id).and_then(Turn::on_duty).cloned() {
+        if let Some(duty) = self.conversations.get(&id).and_then(Conversation::on_duty).cloned() {
             return self.set_chore(&id, index, slot, &duty);
         }
         self.change(&id, |turn| {
@@ -93,9 +95,9 @@ impl Run {
     /// Once all calls of a reply have ended, their results are read and what
     /// they wrote down is seen, both in the order they were asked for.
     fn settle_calls(&mut self, id: &Id, spec: &Spec) {
-        let Some(ended) = self.turns.get(id).and_then(|turn| turn.results(id)) else { return };
+        let Some(ended) = self.conversations.get(id).and_then(|turn| turn.results(id)) else { return };
         let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
-        for turn::Ended { id: call_id, index, call, outcome } in ended {
+        for conversation::Ended { id: call_id, index, call, outcome } in ended {
             let handle = self.chat.name(&call_id).to_owned();
             let (text, is_error) = output::shown(&outcome, spec, &handle);
             if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
@@ -103,7 +105,7 @@ impl Run {
             {
                 self.cut.insert(handle.clone(), whole.clone());
             }
-            let brought = self.turns.get_mut(id).and_then(|turn| turn.brought.remove(&index));
+            let brought = self.conversations.get_mut(id).and_then(|turn| turn.brought.remove(&index));
             notes.extend(brought.into_iter().flatten());
             if let (Some(OwnTool::MemoryWrite), Outcome::Answer { .. }) = (OwnTool::parse(&call.tool), &outcome) {
                 let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
@@ -123,17 +125,17 @@ impl Run {
 
     /// What a subtask sees of what others wrote down.
     pub(crate) fn memory_above(&self, call: &Id) -> Memory {
-        let parent = call.parent().and_then(|(parent, _)| self.turns.get(&parent));
+        let parent = call.parent().and_then(|(parent, _)| self.conversations.get(&parent));
         parent.map(|parent| parent.memory.handed_down()).unwrap_or_default()
     }
 
     /// What a subtask leaves behind: what it wrote down, and what it gave back.
-    fn bring(&mut self, call: &Id, child: Option<Turn>, outcome: &Outcome) {
+    fn bring(&mut self, call: &Id, child: Option<Conversation>, outcome: &Outcome) {
         let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
         let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
         let result = memory::result(&child.title, text.clone(), self.chat.name(call), self.at);
         let brought: Vec<_> = child.memory.into_written().into_iter().chain([result]).collect();
-        if let Some(parent) = self.turns.get_mut(&parent) {
+        if let Some(parent) = self.conversations.get_mut(&parent) {
             parent.brought.insert(index, brought);
         }
     }
@@ -147,7 +149,7 @@ impl Run {
             calls.set(index, slot);
             let Some(results) = calls.results() else { return };
             let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
-            let (phase, recalled) = chore::ended(duty, &outcomes, (&task.agent.role, &task.description));
+            let (phase, recalled) = duty::ended(duty, &outcomes, (&task.agent.role, &task.description));
             turn.end_duty(duty.chore, phase, recalled);
         });
     }

@@ -114,7 +114,7 @@ fn a_reply_cut_inside_a_call_dispatches_nothing_and_is_asked_again_once() {
     world.replies("1", cut());
     world.calls("1", &[("pay", "{}")]);
     assert_eq!(world.places(), ["1.1.0"], "a call that came whole is made");
-    let sent = world.run.turns()[&"1".into()].messages.clone();
+    let sent = world.run.conversations()[&"1".into()].messages().clone();
     let replies = sent.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
     assert_eq!(replies, 1, "the reply that was cut is not sent back");
 }

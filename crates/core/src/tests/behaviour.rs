@@ -229,9 +229,9 @@ fn old_exchanges_are_dropped_whole_when_the_history_is_too_long() {
         world.returns(&format!("1.{round}.1"), &"b".repeat(300));
     }
     assert!(world.kinds(0).contains(&"history_dropped".to_owned()));
-    let turn = &world.run.turns()[&Id::from("1")];
+    let turn = &world.run.conversations()[&Id::from("1")];
     let calls: usize = turn
-        .messages
+        .messages()
         .iter()
         .map(|m| if let crate::message::Message::Assistant(r) = m { r.calls().count() } else { 0 })
         .sum();
@@ -261,7 +261,7 @@ fn a_failed_call_is_repeated_after_a_wait_then_another_model_is_asked() {
     world.pass(250);
     assert_eq!(world.places(), ["1"]);
     world.fails("1", FailureKind::Overloaded);
-    assert_eq!(world.run.turns()[&Id::from("1")].model, "small");
+    assert_eq!(world.run.conversations()[&Id::from("1")].model(), "small");
     world.answers("1", "hello");
     assert_eq!(world.status(), "COMPLETED");
     assert_eq!(world.run.budget().llm_calls(), 2, "a repetition is not a call, another model is");

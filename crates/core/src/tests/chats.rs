@@ -300,7 +300,7 @@ fn the_belt_follows_the_rules_and_a_client_cannot_shadow_a_server_tool() {
 
 /// What a model is told about itself.
 fn system(world: &World, turn: &str) -> String {
-    let first = world.run.turns()[&Id::from(turn)].messages.first();
+    let first = world.run.conversations()[&Id::from(turn)].messages().first();
     let Some(Message::System { text }) = first else { panic!("{first:?}") };
     text.to_string()
 }
@@ -316,7 +316,7 @@ fn a_prompt_names_every_argument_of_the_tools_it_describes_and_only_those() {
         let prompt = system(&world, "1");
         let mut others = named(&prompt);
         let mut found = 0;
-        for (name, tool) in &world.run.belt {
+        for (name, tool) in world.run.belt() {
             let Some((_, after)) = prompt.split_once(&format!("`{name}` (")) else { continue };
             let arguments = named(after.split_once(')').unwrap().0);
             let schema = tool.schema.json();
@@ -327,7 +327,7 @@ fn a_prompt_names_every_argument_of_the_tools_it_describes_and_only_those() {
             found += 1;
         }
         assert_eq!(found, described);
-        assert!(others.iter().all(|other| *other == chat::CLIENT_PREFIX || world.run.belt.contains_key(*other)));
+        assert!(others.iter().all(|other| *other == chat::CLIENT_PREFIX || world.run.belt().contains_key(*other)));
     }
 }
 

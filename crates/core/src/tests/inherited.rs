@@ -126,7 +126,7 @@ fn a_fork_can_begin_where_a_task_began() {
     let world = begun();
     let events = forked(&world, Keep::BeforeTask("B".to_owned()));
     let run = Run::replay(&events);
-    assert_eq!((run.outputs.len(), run.turns().len()), (1, 0), "nothing of b is kept");
+    assert_eq!((run.outputs().len(), run.conversations().len()), (1, 0), "nothing of b is kept");
     let Some(Fact::RunForked { origin, .. }) = events.last().map(|event| &event.fact) else {
         panic!("it ends the copy")
     };

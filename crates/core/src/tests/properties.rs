@@ -146,7 +146,7 @@ impl World {
             11..16 => self.review(by),
             16..20 => self.approve(by),
             20..23 => return self.pass(u64::from(by) * 10),
-            23 if self.run.spec.kind == Kind::Run => {
+            23 if self.run.spec().kind == Kind::Run => {
                 return self.fork(Keep::Before(Some(u64::from(by) % self.log.len() as u64)));
             }
             24..28 => {
@@ -172,7 +172,7 @@ impl World {
     }
 
     fn approve(&self, by: u16) -> Command {
-        let (approval, me) = (self.run.chat.open.iter().next().copied().unwrap_or(0), "me".to_owned());
+        let (approval, me) = (self.run.chat().open.iter().next().copied().unwrap_or(0), "me".to_owned());
         Command::Chat(match by % 8 {
             0 => chat::Command::SetMode { mode: Mode::Auto, by: me },
             1 => chat::Command::SetMode { mode: Mode::Plan, by: me },
@@ -184,7 +184,7 @@ impl World {
     }
 
     fn review(&self, by: u16) -> Command {
-        let open = self.run.open_reviews.iter().next().copied().unwrap_or(0);
+        let open = self.run.open_reviews().iter().next().copied().unwrap_or(0);
         let decision = match by % 8 {
             0 => Decision::ExitEarly,
             1 | 2 => Decision::Reject { feedback: "again".into() },
@@ -213,7 +213,7 @@ impl World {
             }
             match self.waiting.pop() {
                 Some(effect) => self.command(Command::Report(report(&effect, u16::MAX))).unwrap(),
-                None if self.run.paused => self.command(Command::Resume { by: String::new() }).unwrap(),
+                None if self.run.paused() => self.command(Command::Resume { by: String::new() }).unwrap(),
                 None => {
                     let timer = self.run.next(self.now, &self.grants).timer;
                     let now = timer.expect("a run that waits for nothing must end");
@@ -373,14 +373,14 @@ fn history(choices: &[u16], on_error: OnError) -> World {
 
 /// Retries the run until there is nothing to do again.
 fn retried(mut world: World) {
-    let incomplete = |world: &World| world.run.outputs.len() < world.run.spec.tasks.len();
+    let incomplete = |world: &World| world.run.outputs().len() < world.run.spec().tasks.len();
     for _time in 0..3 {
         if !incomplete(&world) {
             return;
         }
-        let kept = world.run.outputs.clone();
+        let kept = world.run.outputs().to_vec();
         world.fork(Keep::Completed);
-        assert_eq!(world.run.outputs.get(..kept.len()), Some(kept.as_slice()), "what was done stays done");
+        assert_eq!(world.run.outputs().get(..kept.len()), Some(kept.as_slice()), "what was done stays done");
         world.finish();
         within_limits(&world);
         check(&world);

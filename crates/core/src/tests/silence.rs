@@ -180,6 +180,6 @@ fn a_run_that_works_beside_its_reviews_keeps_its_slot() {
     assert!(!world.run.is_parked(), "b is at work");
     world.answers("2", "done");
     assert!(world.run.is_parked());
-    let old: Spec = serde_json::from_value(serde_json::to_value(&*world.run.spec).unwrap()).unwrap();
-    assert_eq!(old, *world.run.spec);
+    let old: Spec = serde_json::from_value(serde_json::to_value(&**world.run.spec()).unwrap()).unwrap();
+    assert_eq!(old, **world.run.spec());
 }

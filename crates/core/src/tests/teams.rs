@@ -36,7 +36,7 @@ fn a_peer_is_handed_work_with_its_own_model_and_its_answer_comes_back() {
         world.told("1.0.0"),
         ["## Task\nboil an egg\n\n## Expected Output\nA complete and accurate response to the task."]
     );
-    assert_eq!(world.run.turns()[&Id::from("1.0.0")].model, "small");
+    assert_eq!(world.run.conversations()[&Id::from("1.0.0")].model(), "small");
     world.crash();
     world.answers("1.0.0", "done");
     assert_eq!(world.results("1"), ["done"]);

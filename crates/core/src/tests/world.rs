@@ -309,14 +309,14 @@ impl World {
     pub(super) fn told(&self, turn: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::User { text } = message { Some(text.to_string()) } else { None };
-        self.run.turns()[&Id::from(turn)].messages.iter().filter_map(words).collect()
+        self.run.conversations()[&Id::from(turn)].messages().iter().filter_map(words).collect()
     }
 
     /// What the tools of a turn answered, as its model reads it.
     pub(super) fn results(&self, turn: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::Tool { text, .. } = message { Some(text.to_string()) } else { None };
-        self.run.turns()[&Id::from(turn)].messages.iter().filter_map(words).collect()
+        self.run.conversations()[&Id::from(turn)].messages().iter().filter_map(words).collect()
     }
 
     pub(super) fn status(&self) -> &'static str {

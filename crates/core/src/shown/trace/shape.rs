@@ -17,7 +17,7 @@ use crate::requests::spec::{CaptureMode, Task, Workflow};
 use crate::shown::frame::field::{Iso, Quoted};
 use crate::shown::frame::quote;
 use crate::shown::view::{is_false, usd};
-use crate::state::turn::Used;
+use crate::state::conversation::Used;
 use crate::status::Status;
 use crate::text::Text;
 use crate::time::iso_span;
@@ -243,39 +243,39 @@ struct TraceError<'a> {
 impl Tracer {
     pub(super) fn shape(&self) -> Trace<'_> {
         let run = &self.run;
-        let (started, ended) = (run.started_at.unwrap_or(run.accepted_at), run.end.as_ref().map(|_| run.at));
+        let (started, ended) = (run.started_at().unwrap_or(run.accepted_at()), run.end().map(|_| run.at()));
         let tasks = self.talks.keys().filter(|id| id.parent().is_none());
         Trace {
             schema_version: VERSION,
-            capture_mode: run.spec.options.capture,
-            ensemble_id: &run.ensemble_id,
-            workflow: run.spec.workflow,
+            capture_mode: run.spec().options.capture,
+            ensemble_id: run.ensemble_id(),
+            workflow: run.spec().workflow,
             started_at: Iso(started),
             completed_at: ended.map(Iso),
-            total_duration: iso_span(run.at.saturating_sub(started)),
-            inputs: &run.spec.inputs,
-            agents: run.spec.tasks.iter().map(agent).collect(),
+            total_duration: iso_span(run.at().saturating_sub(started)),
+            inputs: &run.spec().inputs,
+            agents: run.spec().tasks.iter().map(agent).collect(),
             task_traces: tasks.filter_map(|id| self.talk(id)).collect(),
-            metrics: self.metrics(&run.totals, None),
-            total_cost_estimate: self.cost(&run.totals),
+            metrics: self.metrics(run.totals(), None),
+            total_cost_estimate: self.cost(run.totals()),
             errors: self.errors.iter().map(|failed| self.error(failed)).collect(),
             map_reduce_levels: [],
             metadata: TraceMetadata {
-                ensemble: &run.spec.name,
+                ensemble: &run.spec().name,
                 status: run.status(),
                 error: run.error(),
-                exit_reason: run.end.as_ref().map(|end| end.exit_reason()),
-                tags: &run.spec.tags,
+                exit_reason: run.end().map(|end| end.exit_reason()),
+                tags: &run.spec().tags,
             },
         }
     }
 
     fn talk<'a>(&'a self, id: &'a Id) -> Option<TaskTrace<'a>> {
         let talk = self.talks.get(id)?;
-        let task = self.run.spec.tasks.get(talk.worker)?;
+        let task = self.run.spec().tasks.get(talk.worker)?;
         let title = if id.parent().is_some() { &talk.title } else { &task.description };
         let prompts = talk.prompts.as_ref();
-        let ended = talk.ended_at.unwrap_or(self.run.at);
+        let ended = talk.ended_at.unwrap_or(self.run.at());
         Some(TaskTrace {
             task_description: title,
             expected_output: &task.expected_output,
@@ -312,7 +312,7 @@ impl Tracer {
             response_type: if is_final { ResponseType::FinalAnswer } else { ResponseType::ToolCalls },
             response_text: reply.text().to_string(),
             tool_calls: round.calls.iter().map(|called| self.called(called)).collect(),
-            messages: match self.run.spec.options.capture {
+            messages: match self.run.spec().options.capture {
                 CaptureMode::Off => Vec::new(),
                 CaptureMode::Standard | CaptureMode::Full => round.messages.iter().map(quote).collect(),
             },
@@ -336,7 +336,7 @@ impl Tracer {
             completed_at: Iso(called.ended_at),
             duration: iso_span(called.duration_ms),
             outcome,
-            parsed_input: match self.run.spec.options.capture {
+            parsed_input: match self.run.spec().options.capture {
                 CaptureMode::Off | CaptureMode::Standard => None,
                 CaptureMode::Full => serde_json::from_str(&called.args).ok(),
             },
@@ -347,8 +347,8 @@ impl Tracer {
 
     fn delegation<'a>(&'a self, by: &'a Task, child: &'a Id) -> Option<TraceDelegation<'a>> {
         let talk = self.talks.get(child)?;
-        let worker = self.run.spec.tasks.get(talk.worker)?;
-        let ended = talk.ended_at.unwrap_or(self.run.at);
+        let worker = self.run.spec().tasks.get(talk.worker)?;
+        let ended = talk.ended_at.unwrap_or(self.run.at());
         Some(TraceDelegation {
             delegator_role: &by.agent.role,
             worker_role: &worker.agent.role,
@@ -394,7 +394,7 @@ impl Tracer {
 
     /// Money, when every model that was asked has a price.
     fn cost(&self, used: &Used) -> Option<TraceCost> {
-        let known = self.run.unpriced.is_empty() && !used.unknown && used.llm_calls > 0;
+        let known = self.run.unpriced().is_empty() && !used.unknown && used.llm_calls > 0;
         known.then(|| TraceCost {
             input_cost: usd(used.input_cost),
             output_cost: usd(used.output_cost),
@@ -405,7 +405,7 @@ impl Tracer {
 
     fn error<'a>(&'a self, failed: &'a Failed) -> TraceError<'a> {
         let worker = self.talks.get(&failed.turn).map_or(failed.turn.task_index(), |talk| talk.worker);
-        let task = self.run.spec.tasks.get(worker);
+        let task = self.run.spec().tasks.get(worker);
         TraceError {
             task_description: task.map(|task| task.description.as_str()),
             agent_role: task.map(|task| task.agent.role.as_str()),

@@ -11,8 +11,8 @@ use crate::event::End;
 use crate::id::{Id, Millis};
 use crate::shown::frame::field::Iso;
 use crate::state::budget::Limits;
+use crate::state::conversation::{Conversation, Phase};
 use crate::state::run::{Ended, How, Run};
-use crate::state::turn::{Phase, Turn};
 use crate::text::Text;
 
 /// Everything about a run that fits one answer.
@@ -158,21 +158,21 @@ impl Run {
         let (output, parsed_output) = self.final_output();
         RunDetail {
             row: self.row(run),
-            inputs: &self.spec.inputs,
-            model: self.switched.as_ref().unwrap_or(&self.spec.model),
-            tasks: (0..self.spec.team().len()).filter_map(|index| self.task_view(index)).collect(),
-            event_count: self.events,
-            limits: self.spec.limits.view(),
+            inputs: &self.spec().inputs,
+            model: self.switched().unwrap_or(&self.spec().model),
+            tasks: (0..self.spec().team().len()).filter_map(|index| self.task_view(index)).collect(),
+            event_count: self.events(),
+            limits: self.spec().limits.view(),
             metrics: self.metrics(),
             pending_reviews: self.pending_reviews(run),
             output,
             parsed_output,
-            completed_at: self.end.as_ref().map(|_| Iso(self.at)),
+            completed_at: self.end().map(|_| Iso(self.at())),
         }
     }
 
     pub(super) fn metrics(&self) -> Metrics<'_> {
-        let used = &self.totals;
+        let used = self.totals();
         Metrics {
             total_tokens: used.tokens(),
             total_tool_calls: used.tool_calls,
@@ -181,19 +181,19 @@ impl Run {
             cached_input_tokens: used.usage.cached_input,
             reasoning_tokens: used.usage.reasoning,
             llm_calls: used.llm_calls,
-            subtasks: self.budget.subtasks(),
+            subtasks: self.budget().subtasks(),
             llm_latency_ms: used.llm_ms,
             tool_execution_time_ms: used.tool_ms,
             cost_estimate: self.cost(),
-            unpriced: self.unpriced.iter().map(String::as_str).collect(),
+            unpriced: self.unpriced().iter().map(String::as_str).collect(),
         }
     }
 
     fn task_view(&self, index: usize) -> Option<Task<'_>> {
-        let task = self.spec.tasks.get(index)?;
+        let task = self.spec().tasks.get(index)?;
         let id = Id::task(index);
-        let turn = self.turns.get_key_value(&id);
-        let progress = match (self.tasks.get(&index), turn) {
+        let turn = self.conversations().get_key_value(&id);
+        let progress = match (self.tasks().get(&index), turn) {
             (Some(ended), _) => ended.progress(),
             (None, Some((id, turn))) => self.progress_of(id, turn),
             (None, None) => Progress::default(),
@@ -203,18 +203,18 @@ impl Run {
             description: &task.description,
             task_description: &task.description,
             agent_role: &task.agent.role,
-            status: self.task_status(turn.map(|(_, turn)| turn), self.tasks.get(&index)),
-            inherited: self.inherited.contains(&index),
+            status: self.task_status(turn.map(|(_, turn)| turn), self.tasks().get(&index)),
+            inherited: self.inherited().contains(&index),
             progress,
         })
     }
 
-    fn progress_of<'a>(&'a self, id: &Id, turn: &'a Turn) -> Progress<'a> {
+    fn progress_of<'a>(&'a self, id: &Id, turn: &'a Conversation) -> Progress<'a> {
         Progress {
-            model: Some(&turn.model),
-            token_count: Some(turn.used.tokens()),
-            tool_call_count: Some(turn.used.tool_calls),
-            started_at: Some(Iso(turn.used.started_at)),
+            model: Some(turn.model()),
+            token_count: Some(turn.used().tokens()),
+            tool_call_count: Some(turn.used().tool_calls),
+            started_at: Some(Iso(turn.used().started_at)),
             subtasks: self.subtasks(id),
             ..Progress::default()
         }
@@ -223,12 +223,12 @@ impl Run {
     /// The subtasks under way below a turn.
     fn subtasks(&self, parent: &Id) -> Vec<Subtask<'_>> {
         let prefix = format!("{parent}.");
-        let below = self.turns.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        let below = self.conversations().iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
         below.map(|(id, turn)| subtask(id, turn)).collect()
     }
 
-    fn task_status(&self, turn: Option<&Turn>, ended: Option<&Ended>) -> TaskStatus {
-        match (ended.map(|ended| &ended.how), turn.map(|turn| &turn.phase), &self.end) {
+    fn task_status(&self, turn: Option<&Conversation>, ended: Option<&Ended>) -> TaskStatus {
+        match (ended.map(|ended| &ended.how), turn.map(|turn| turn.phase()), self.end()) {
             (Some(How::Completed { .. }), _, _) => TaskStatus::Completed,
             (Some(How::Failed { .. }), _, _) => TaskStatus::Failed,
             (Some(How::Cancelled), _, _) | (None, None, Some(End::Cancelled)) => TaskStatus::Cancelled,
@@ -240,13 +240,13 @@ impl Run {
     }
 }
 
-fn subtask<'a>(id: &'a Id, turn: &'a Turn) -> Subtask<'a> {
+fn subtask<'a>(id: &'a Id, turn: &'a Conversation) -> Subtask<'a> {
     Subtask {
         id: id.as_str(),
-        title: &turn.title,
+        title: turn.title(),
         depth: id.depth(),
-        token_count: turn.used.tokens(),
-        tool_call_count: turn.used.tool_calls,
+        token_count: turn.used().tokens(),
+        tool_call_count: turn.used().tool_calls,
     }
 }
 

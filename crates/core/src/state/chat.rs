@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::permission::{Answer, Mode};
-use super::record::{Answered, Node, Role, Row, tree};
-use super::redact::preview;
-use super::{Fact, Turn};
+use crate::chat::frame::failure_code;
+use crate::chat::record::{Answered, Node, Role, Row, tree};
+use crate::chat::redact::preview;
+use crate::chat::{Answer, Fact, Mode, Turn};
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
@@ -17,8 +17,8 @@ use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply};
 use crate::state::budget::Breach;
 use crate::state::calls::Slot;
+use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
-use crate::state::turn::Used;
 use crate::text::Text;
 
 /// What a run keeps when it is a turn.
@@ -35,18 +35,18 @@ pub(crate) struct State {
     names: BTreeMap<Id, String>,
     taken: BTreeSet<String>,
     rows: Vec<Row>,
-    pub(super) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     /// The last reply of the root, and words of one that was cut off.
     reply: Option<Arc<Reply>>,
     partial: Text,
     /// What each model was used for.
-    pub(super) by_model: BTreeMap<String, Used>,
+    pub(crate) by_model: BTreeMap<String, Used>,
     /// What went wrong last with the model: a code, and its status if it has one.
-    pub(super) error: Option<(&'static str, Option<u16>)>,
+    pub(crate) error: Option<(&'static str, Option<u16>)>,
     /// Why the turn failed, in words.
     failure: Option<String>,
     /// The limit that ended the turn.
-    pub(super) breach: Option<Breach>,
+    pub(crate) breach: Option<Breach>,
     /// How many events there are.
     pub(crate) events: u64,
 }
@@ -73,11 +73,11 @@ impl State {
     }
 
     /// The rows so far.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    pub(super) fn node(&self, call: &Id) -> Option<&Node> {
+    pub(crate) fn node(&self, call: &Id) -> Option<&Node> {
         self.nodes.iter().rev().find(|node| node.place == *call)
     }
 
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// What came of a call or a task of a workflow.
-    pub(super) fn end_node(&mut self, place: &Id, result_preview: String, is_error: bool, duration_ms: u64) {
+    pub(crate) fn end_node(&mut self, place: &Id, result_preview: String, is_error: bool, duration_ms: u64) {
         if let Some(node) = self.nodes.iter_mut().rev().find(|node| node.place == *place) {
             (node.result_preview, node.is_error, node.duration_ms) = (result_preview, is_error, duration_ms);
         }
@@ -128,7 +128,7 @@ impl Run {
             event::Fact::RunAccepted { .. } => self.begin_chat(turn),
             event::Fact::ModelReplied { turn, reply, usage, .. } => {
                 self.note_reply(turn, reply);
-                let model = self.turns.get(turn).map(|turn| turn.model.clone()).unwrap_or_default();
+                let model = self.conversations.get(turn).map(|turn| turn.asking.model.clone()).unwrap_or_default();
                 let price = self.models.get(&model).and_then(|model| model.price);
                 let used = self.chat.by_model.entry(model).or_default();
                 used.llm_calls += 1;
@@ -139,7 +139,7 @@ impl Run {
             }
             event::Fact::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
                 self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
-                self.chat.error = Some((super::frame::failure_code(failure), failure.status));
+                self.chat.error = Some((failure_code(failure), failure.status));
             }
             event::Fact::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
             event::Fact::TaskFailed { reason, cancelled: false, .. } => {
@@ -151,6 +151,29 @@ impl Run {
         }
     }
 
+    /// A task of the workflow begins or ends in the tree.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
+    fn note_step(&mut self, fact: &event::Fact) {
+        match fact {
+            event::Fact::TaskStarted { turn } => {
+                let Some(task) = self.spec.tasks.get(turn.task_index()) else { return };
+                let (id, args) = (task.name.clone(), preview(&task.description));
+                self.chat.nodes.push(Node::begun(id, "task", args, turn));
+            }
+            event::Fact::TaskCompleted { turn } | event::Fact::TaskFailed { turn, .. } => {
+                let Some(ended) = self.tasks.get(&turn.task_index()) else { return };
+                let (result, is_error) = match &ended.how {
+                    How::Completed { output, .. } => (preview(output.as_str()), false),
+                    How::Failed { reason } | How::Skipped { reason } => (preview(reason), true),
+                    How::Cancelled => ("interrupted".to_owned(), true),
+                };
+                let took = ended.at.saturating_sub(ended.used.started_at);
+                self.chat.end_node(turn, result, is_error, took);
+            }
+            _ => {}
+        }
+    }
+
     fn begin_chat(&mut self, turn: &Turn) {
         self.chat.mode = turn.mode;
         self.chat.allowed = turn.allowed.iter().cloned().collect();
@@ -158,7 +181,7 @@ impl Run {
     }
 
     fn note_reply(&mut self, turn: &Id, reply: &Arc<Reply>) {
-        let round = self.turns.get(turn).map_or(0, |turn| turn.round);
+        let round = self.conversations.get(turn).map_or(0, |turn| turn.round);
         let (mut calls, makes) = (Vec::new(), self.calls(turn));
         for (index, call) in reply.calls().enumerate().filter(|_| makes) {
             let id = turn.call(round, index);
@@ -179,8 +202,8 @@ impl Run {
     }
 
     /// Whether a turn makes the calls of its last reply.
-    pub(super) fn calls(&self, turn: &Id) -> bool {
-        self.turns.get(turn).is_some_and(|turn| turn.calls().is_some())
+    pub(crate) fn calls(&self, turn: &Id) -> bool {
+        self.conversations.get(turn).is_some_and(|turn| turn.calls().is_some())
     }
 
     fn note_end(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {

@@ -1,14 +1,13 @@
 //! One conversation: ask the model, make the calls it wants, ask again, until
-//! it answers. A task and a subtask are both turns; depth and parent are in
-//! the id, so recursion is data.
+//! it answers. A task and a subtask have one each; depth and parent are in the
+//! id, so recursion is data.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cause::{Cause, TaskFailure, UnfitReason};
-use crate::decisions::answer::{Completeness, Unfinished};
-use crate::decisions::chore::{self, Chore, Duty};
+use crate::decisions::answer::Completeness;
+use crate::decisions::chore::{self, Chore};
 use crate::decisions::finish;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
@@ -18,85 +17,126 @@ use crate::requests::catalog::{NanoUsd, Price, ToolInfo};
 use crate::schema::Schema;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
+use crate::state::duty::Duty;
 use crate::state::memory::{Entry, Memory};
+use crate::state::unfinished::Unfinished;
 use crate::text::Text;
 
 /// Failing calls in a row, all alike, before the model is told.
 const REPEATS_MAX: u32 = 3;
 /// Bytes a token stands for when it has not been counted by the provider: few,
 /// so that estimates are rather too high than too low.
-const BYTES_PER_TOKEN: u64 = 3;
+pub(super) const BYTES_PER_TOKEN: u64 = 3;
 /// Tokens a message costs beside its words.
 const MESSAGE_TOKENS: u64 = 8;
 
-/// A turn under way.
+/// The conversation of a task or a subtask that is under way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct Conversation {
     /// A subtask's label; a task's is its name.
-    pub title: String,
+    pub(super) title: String,
     /// The position of the task whose agent it is: its own, its parent's, or
     /// that of the agent it was handed to.
-    pub worker: usize,
+    pub(super) worker: usize,
     /// How often its work was handed on from agent to agent.
-    pub(crate) delegations: u32,
+    pub(super) delegations: u32,
     /// Model calls answered so far, over all attempts.
-    pub round: u32,
-    /// The conversation, shared with whoever is asking the model.
-    pub messages: Arc<Vec<Message>>,
-    /// Where in it stands what the turn was opened with.
-    pub(crate) asked_at: usize,
-    /// What it has used.
-    pub used: Used,
-    pub(crate) phase: Phase,
-    pub(crate) tools: Arc<[Arc<ToolInfo>]>,
+    pub(super) round: u32,
     /// The round in which this attempt began.
-    pub(crate) first_round: u32,
+    pub(super) first_round: u32,
     /// Whether its last permitted round has been asked.
-    pub(crate) last: bool,
-    /// How often the question under way was asked before.
-    pub(crate) attempt: u32,
-    /// How far down the list of fallbacks it is.
-    pub(crate) fallback: usize,
-    /// The alias that is being or was last asked.
-    pub(crate) model: String,
-    /// When the model was asked last.
-    pub(crate) since: Millis,
-    /// What was set aside for the call under way.
-    pub(crate) claim: Claim,
-    /// Chores that are over in this attempt, and the one begun last.
-    pub(crate) chores: BTreeSet<Chore>,
-    pub(crate) duty: Option<Duty>,
-    /// What was recalled, by the names it was remembered under.
-    pub(crate) recalled: Vec<(String, Text)>,
-    /// The answer, while the agent is asked what could be better, and what it said.
-    pub(crate) reflecting: Option<Text>,
-    pub(crate) critique: Option<Text>,
+    pub(super) last: bool,
+    pub(super) phase: Phase,
+    pub(super) tools: Arc<[Arc<ToolInfo>]>,
+    /// What it has used.
+    pub(super) used: Used,
+    /// The conversation, shared with whoever is asking the model.
+    pub(super) messages: Arc<Vec<Message>>,
+    /// Where in it stands what it was opened with.
+    pub(super) asked_at: usize,
+    pub(super) size: Size,
     /// Directives it has read.
-    pub(crate) directives: BTreeSet<u32>,
+    pub(super) directives: BTreeSet<u32>,
+    pub(super) asking: Asking,
+    pub(super) chores: Chores,
+    pub(super) reflection: Reflection,
+    pub(super) review: Rework,
+    pub(super) owed: Owed,
     /// Answers sent back because they broke their schema.
-    pub(crate) schema_failures: u32,
-    /// Why it is done again, and how often that has happened.
-    pub(crate) revision: Option<(Text, Text)>,
-    pub(crate) rejections: u32,
+    pub(super) schema_failures: u32,
     /// What it keeps of replies that were no answer.
-    pub(crate) unfinished: Unfinished,
-    /// What its result must look like, if it must be structured; only a
-    /// subtask's, and only `finish_subtask` gives it.
-    pub(crate) schema: Option<Schema>,
-    pub(crate) finished: Option<Text>,
-    /// Results that did not fit, what was wrong with the last one, and how
-    /// often it was reminded.
-    pub(crate) unfit: u32,
-    pub(crate) violations: Vec<String>,
-    pub(crate) nudges: u32,
+    pub(super) unfinished: Unfinished,
     /// What it and those before it have written down, and what its children bring.
-    pub(crate) memory: Memory,
-    pub(crate) brought: BTreeMap<usize, Vec<(String, Entry)>>,
+    pub(super) memory: Memory,
+    pub(super) brought: BTreeMap<usize, Vec<(String, Entry)>>,
+    pub(super) repetition: Repetition,
+}
+
+/// The model call under way, or the last one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Asking {
+    /// How often the question was asked before.
+    pub(super) attempt: u32,
+    /// How far down the list of fallbacks it is.
+    pub(super) fallback: usize,
+    /// The alias that is being or was last asked.
+    pub(super) model: String,
+    /// When it was asked.
+    pub(super) since: Millis,
+    /// What was set aside for it.
+    pub(super) claim: Claim,
+}
+
+/// The calls the run makes for a task by itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Chores {
+    /// Those that are over in this attempt.
+    pub(super) done: BTreeSet<Chore>,
+    /// The one begun last.
+    pub(super) duty: Option<Duty>,
+    /// What was recalled, by the names it was remembered under.
+    pub(super) recalled: Vec<(String, Text)>,
+}
+
+/// What could be better next time, once the task has its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reflection {
+    /// The answer, while the agent is asked.
+    pub(super) answer: Option<Text>,
+    /// What it said.
+    pub(super) critique: Option<Text>,
+}
+
+/// Work that is done again because a reviewer said so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Rework {
+    /// What the reviewer said, and the output before.
+    pub(super) revision: Option<(Text, Text)>,
+    /// How often that has happened.
+    pub(super) rejections: u32,
+}
+
+/// The structured result a subtask owes, if it does; only `finish_subtask` gives it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Owed {
+    /// What the result must look like.
+    pub(super) schema: Option<Schema>,
+    /// The result.
+    pub(super) finished: Option<Text>,
+    /// Results that did not fit, and what was wrong with the last one.
+    pub(super) unfit: u32,
+    pub(super) violations: Vec<String>,
+    /// How often it was reminded of how it ends.
+    pub(super) nudges: u32,
+}
+
+/// Failing calls that are all alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Repetition {
     /// The last failing call and how often it was made in a row.
-    repeated: Option<(String, Text, u32)>,
+    pub(super) last: Option<(String, Text, u32)>,
     /// What the model must be told about that.
-    pub(crate) notice: Option<(String, u32)>,
-    size: Size,
+    pub(super) notice: Option<(String, u32)>,
 }
 
 /// A call that has ended.
@@ -108,7 +148,7 @@ pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
 }
 
-/// What a turn has used, its subtasks not included.
+/// What a conversation has used, its subtasks not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// When it started.
@@ -160,13 +200,13 @@ impl Used {
 /// How long the conversation is: counted by the provider up to its last reply,
 /// estimated from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Size {
-    counted: u64,
-    fresh_bytes: u64,
-    fresh_messages: u64,
+pub(super) struct Size {
+    pub(super) counted: u64,
+    pub(super) fresh_bytes: u64,
+    pub(super) fresh_messages: u64,
 }
 
-/// What a turn waits for, or wants.
+/// What a conversation waits for, or wants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
     /// Wants to be announced.
@@ -195,7 +235,7 @@ pub(crate) enum Phase {
     Failing(TaskFailure),
 }
 
-/// What a turn needs before it can go on.
+/// What a conversation needs before it can go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// Nothing: it waits.
@@ -208,45 +248,32 @@ pub(crate) enum Want {
     Lock(String),
 }
 
-impl Turn {
-    pub(crate) fn new(title: &str, worker: usize, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Turn {
-        Turn {
+impl Conversation {
+    pub(crate) fn new(title: &str, worker: usize, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Conversation {
+        Conversation {
             title: title.to_owned(),
             worker,
             delegations: 0,
             round: 0,
-            messages: Arc::default(),
-            asked_at: 1,
-            used: Used { started_at: at, ..Used::default() },
-            phase: Phase::Start,
-            tools,
             first_round: 0,
             last: false,
-            attempt: 0,
-            fallback: 0,
-            model: String::new(),
-            since: at,
-            claim: Claim::default(),
-            chores: BTreeSet::new(),
-            duty: None,
-            recalled: Vec::new(),
-            reflecting: None,
-            critique: None,
+            phase: Phase::Start,
+            tools,
+            used: Used { started_at: at, ..Used::default() },
+            messages: Arc::default(),
+            asked_at: 1,
+            size: Size::default(),
             directives: BTreeSet::new(),
+            asking: Asking { since: at, ..Asking::default() },
+            chores: Chores::default(),
+            reflection: Reflection::default(),
+            review: Rework::default(),
+            owed: Owed::default(),
             schema_failures: 0,
-            revision: None,
-            rejections: 0,
             unfinished: Unfinished::default(),
-            schema: None,
-            finished: None,
-            unfit: 0,
-            violations: Vec::new(),
-            nudges: 0,
             memory: Memory::default(),
             brought: BTreeMap::new(),
-            repeated: None,
-            notice: None,
-            size: Size::default(),
+            repetition: Repetition::default(),
         }
     }
 
@@ -287,7 +314,7 @@ impl Turn {
             | Phase::Unfinished(_)
             | Phase::Calling(_)
             | Phase::Skipping(_)
-            | Phase::Failing(_) => self.reflecting.clone().unwrap_or_default(),
+            | Phase::Failing(_) => self.reflection.answer.clone().unwrap_or_default(),
         }
     }
 
@@ -312,25 +339,26 @@ impl Turn {
 
     /// The chore whose calls are under way.
     pub(crate) fn on_duty(&self) -> Option<&Duty> {
-        let under_way = |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.contains(&duty.chore);
-        self.duty.as_ref().filter(under_way)
+        let under_way =
+            |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.done.contains(&duty.chore);
+        self.chores.duty.as_ref().filter(under_way)
     }
 
     /// What was recalled of outputs, by name.
     pub(crate) fn memories(&self) -> Vec<(&str, &str)> {
-        let outputs = self.recalled.iter().filter(|(scope, _)| !chore::is_reflection(scope));
+        let outputs = self.chores.recalled.iter().filter(|(scope, _)| !chore::is_reflection(scope));
         outputs.map(|(scope, text)| (scope.as_str(), text.as_str())).collect()
     }
 
     /// What was recalled of critiques.
     pub(crate) fn notes(&self) -> Option<&str> {
-        self.recalled.iter().find(|(scope, _)| chore::is_reflection(scope)).map(|(_, text)| text.as_str())
+        self.chores.recalled.iter().find(|(scope, _)| chore::is_reflection(scope)).map(|(_, text)| text.as_str())
     }
 
     /// The id of a call under way.
     pub(crate) fn call_id(&self, me: &Id, index: usize) -> Id {
         match self.on_duty() {
-            Some(duty) => me.chore(&format!("{:?}{}", duty.chore, self.rejections).to_lowercase(), index),
+            Some(duty) => me.chore(&format!("{:?}{}", duty.chore, self.review.rejections).to_lowercase(), index),
             None => me.call(self.round, index),
         }
     }
@@ -339,21 +367,21 @@ impl Turn {
         let tool = |name: &str| duty.tools.iter().find(|tool| tool.name == name).cloned();
         let mut calls = Calls::new(duty.calls.iter(), tool, 0);
         calls.claimed = true;
-        (self.phase, self.duty) = (Phase::Calling(calls), Some(duty));
+        (self.phase, self.chores.duty) = (Phase::Calling(calls), Some(duty));
     }
 
     /// A chore is over, and this came of it.
     pub(crate) fn end_duty(&mut self, chore: Chore, phase: Phase, recalled: Vec<(String, Text)>) {
-        self.chores.insert(chore);
-        self.recalled.extend(recalled);
+        self.chores.done.insert(chore);
+        self.chores.recalled.extend(recalled);
         self.phase = phase;
     }
 
     /// Does it all again, with what a reviewer said.
     pub(crate) fn start_over(&mut self, phase: Phase) {
-        self.rejections += 1;
-        self.chores.clear();
-        self.recalled.clear();
+        self.review.rejections += 1;
+        self.chores.done.clear();
+        self.chores.recalled.clear();
         self.phase = phase;
     }
 
@@ -385,9 +413,9 @@ impl Turn {
         self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
         self.messages = Arc::default();
         self.first_round = self.round;
-        (self.attempt, self.schema_failures, self.last) = (0, 0, false);
+        (self.asking.attempt, self.schema_failures, self.last) = (0, 0, false);
         self.unfinished = Unfinished::default();
-        self.notice = None;
+        self.repetition.notice = None;
         self.say(Message::System { text: system.clone() });
         before.iter().for_each(|message| self.say(message.clone()));
         self.asked_at = self.messages.len();
@@ -397,7 +425,7 @@ impl Turn {
 
     /// Asks the agent what could be better; its answer is kept meanwhile.
     pub(crate) fn reflect(&mut self) {
-        self.reflecting = Some(self.output());
+        self.reflection.answer = Some(self.output());
         self.tell(prompt::REFLECT);
         self.phase = Phase::Ask;
     }
@@ -405,12 +433,12 @@ impl Turn {
     /// Tells the agent to answer now.
     pub(crate) fn last_round(&mut self) {
         self.last = true;
-        self.tell(if self.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
+        self.tell(if self.owed.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
     }
 
     /// Reminds the agent of how its subtask ends.
     pub(crate) fn nudge(&mut self) {
-        self.nudges += 1;
+        self.owed.nudges += 1;
         self.tell(prompt::FINISH);
         self.phase = Phase::Ask;
     }
@@ -419,16 +447,16 @@ impl Turn {
     pub(crate) fn owe(&mut self, schema: &Schema) {
         let finish = Arc::new(finish::info(schema));
         self.tools = self.tools.iter().cloned().chain([finish]).collect();
-        self.schema = Some(schema.clone());
+        self.owed.schema = Some(schema.clone());
     }
 
     /// What came of an attempt to finish.
     pub(crate) fn finish(&mut self, outcome: &Outcome, cause: Option<&Cause>) {
         match outcome {
-            Outcome::Answer { text, .. } => self.finished = Some(text.clone()),
+            Outcome::Answer { text, .. } => self.owed.finished = Some(text.clone()),
             Outcome::Failed { .. } => {
-                self.unfit += 1;
-                self.violations = match cause {
+                self.owed.unfit += 1;
+                self.owed.violations = match cause {
                     Some(Cause::ResultRefused { violations }) => violations.clone(),
                     Some(_) | None => Vec::new(),
                 };
@@ -439,15 +467,15 @@ impl Turn {
 
     /// Tells the agent that it repeats itself.
     pub(crate) fn noticed(&mut self, tool: &str, times: u32) {
-        self.notice = None;
+        self.repetition.notice = None;
         self.tell(prompt::repeated(tool, times));
     }
 
     /// The model will not answer. A critique is not worth failing a task for.
     pub(crate) fn give_up(&mut self, reason: &str) {
-        self.phase = match self.reflecting.take() {
+        self.phase = match self.reflection.answer.take() {
             Some(answer) => {
-                self.critique = Some(Text::default());
+                self.reflection.critique = Some(Text::default());
                 Phase::Approved(answer)
             }
             None => Phase::Failing(TaskFailure::new(Cause::Model, reason)),
@@ -466,14 +494,14 @@ impl Turn {
     }
 
     pub(crate) fn replied(&mut self, reply: &Arc<Reply>, completeness: Completeness, side_by_side: u32) {
-        self.attempt = 0;
+        self.asking.attempt = 0;
         if !completeness.is_whole() {
             return self.hold_back(reply, completeness);
         }
         self.say(Message::Assistant(reply.clone()));
-        if let Some(answer) = self.reflecting.take() {
+        if let Some(answer) = self.reflection.answer.take() {
             self.round += 1;
-            self.critique = Some(reply.text().into());
+            self.reflection.critique = Some(reply.text().into());
             self.phase = Phase::Approved(answer);
             return;
         }
@@ -520,26 +548,28 @@ impl Turn {
             self.say(message);
         }
         self.round += 1;
-        self.phase = match self.finished.clone() {
+        self.phase = match self.owed.finished.clone() {
             Some(result) => Phase::Answered(result),
-            None if self.unfit > retries => {
-                Phase::Failing(TaskFailure::unfit(UnfitReason::SchemaRetriesExhausted, self.unfit, &self.violations))
-            }
+            None if self.owed.unfit > retries => Phase::Failing(TaskFailure::unfit(
+                UnfitReason::SchemaRetriesExhausted,
+                self.owed.unfit,
+                &self.owed.violations,
+            )),
             None => Phase::Ask,
         };
     }
 
     /// Counts failing calls that are all alike.
     fn watch(&mut self, tool: String, args: Text, is_error: bool) {
-        self.repeated = match self.repeated.take() {
+        self.repetition.last = match self.repetition.last.take() {
             _ if !is_error => None,
             Some((name, same, times)) if name == tool && same == args => Some((name, same, times + 1)),
             Some(_) | None => Some((tool, args, 1)),
         };
-        if let Some((name, _, times)) = &self.repeated
+        if let Some((name, _, times)) = &self.repetition.last
             && *times >= REPEATS_MAX
         {
-            self.notice = Some((name.clone(), *times));
+            self.repetition.notice = Some((name.clone(), *times));
         }
     }
 
@@ -549,7 +579,7 @@ impl Turn {
         match &mut self.phase {
             Phase::Asked => {
                 self.phase = Phase::Ask;
-                Some(self.claim)
+                Some(self.asking.claim)
             }
             Phase::Calling(calls) => {
                 calls.orphan();
@@ -570,90 +600,15 @@ impl Turn {
 
     /// Another model is asked from now on; it need not wait for the one before.
     pub(crate) fn switch(&mut self) {
-        self.fallback = 0;
+        self.asking.fallback = 0;
         if let Phase::Backoff { .. } = self.phase {
-            (self.phase, self.attempt) = (Phase::Ask, 0);
+            (self.phase, self.asking.attempt) = (Phase::Ask, 0);
         }
-    }
-
-    /// How many whole exchanges, oldest first, can be dropped: all but the one
-    /// the turn has just had. What was said before the turn can all go.
-    pub(crate) fn droppable(&self) -> usize {
-        self.droppable_of(&self.exchanges())
-    }
-
-    fn droppable_of(&self, exchanges: &[Range<usize>]) -> usize {
-        let own = exchanges.last().is_some_and(|last| last.start > self.asked_at);
-        exchanges.len() - usize::from(own)
-    }
-
-    /// How many of the oldest exchanges must go to bring the estimate down to `max`.
-    pub(crate) fn excess(&self, max: u64) -> usize {
-        let mut over = self.estimate().saturating_sub(max);
-        let exchanges = self.exchanges();
-        let droppable = self.droppable_of(&exchanges);
-        let mut count = 0;
-        for exchange in exchanges.into_iter().take(droppable) {
-            if over == 0 {
-                break;
-            }
-            let size: u64 = self.messages.get(exchange).unwrap_or_default().iter().map(bytes).sum();
-            over = over.saturating_sub(size.div_ceil(BYTES_PER_TOKEN + 1));
-            count += 1;
-        }
-        count
-    }
-
-    /// What may be dropped, piece by piece: what was said before the turn began
-    /// with its answers, and since then each reply with what answers it. Never
-    /// what the turn was opened with.
-    fn exchanges(&self) -> Vec<Range<usize>> {
-        let starts = |(index, message): (usize, &Message)| match message {
-            Message::Assistant(_) => index > self.asked_at,
-            Message::User { .. } => index < self.asked_at && !prompt::is_dropped(message),
-            Message::System { .. } | Message::Tool { .. } => false,
-        };
-        let starts: Vec<usize> =
-            self.messages.iter().enumerate().filter(|place| starts(*place)).map(|(index, _)| index).collect();
-        let ends = starts.iter().skip(1).copied().chain([self.messages.len()]);
-        let piece = |(start, end): (&usize, usize)| {
-            if *start < self.asked_at { *start..end.min(self.asked_at) } else { *start..end }
-        };
-        starts.iter().zip(ends).map(piece).collect()
-    }
-
-    /// Removes the oldest exchanges, each whole, and says so in their place.
-    pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
-        let pieces = self.exchanges();
-        if self.droppable_of(&pieces) < exchanges {
-            return;
-        }
-        let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();
-        let Some(first) = gone.first().map(|piece| piece.start) else { return };
-        let note = Message::User { text: prompt::dropped(exchanges).into() };
-        let (mut kept, mut asked_at) = (Vec::with_capacity(self.messages.len()), self.asked_at);
-        for (index, message) in self.messages.iter().enumerate() {
-            if index == first {
-                kept.push(note.clone());
-            }
-            // What a person said while the agents worked still holds.
-            if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
-                kept.push(message.clone());
-            }
-            if index == self.asked_at {
-                asked_at = kept.len() - 1;
-            }
-        }
-        (self.messages, self.asked_at) = (Arc::new(kept), asked_at);
-        self.size = Size {
-            counted: 0,
-            fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
-            fresh_messages: self.messages.len() as u64,
-        };
     }
 }
 
-fn bytes(message: &Message) -> u64 {
+/// Bytes of what a message says.
+pub(super) fn bytes(message: &Message) -> u64 {
     let length = match message {
         Message::System { text } | Message::User { text } | Message::Tool { text, .. } => text.len(),
         Message::Assistant(reply) => reply.bytes(),

@@ -1,0 +1,29 @@
+//! Looking up what the names of a task stand for, before it begins.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::decisions::next::{Grants, Plan};
+use crate::event::Fact;
+use crate::requests::catalog::ToolInfo;
+use crate::state::run::Run;
+
+impl Run {
+    /// Records what a task's names stand for now; false while nobody has said.
+    pub(crate) fn compose(&self, task: usize, grants: &Grants, plan: &mut Plan) -> bool {
+        let Some(spec) = self.spec().tasks.get(task) else { return true };
+        let names: Vec<&String> = spec.tools.iter().filter(|name| self.is_looked_up(name)).collect();
+        if names.is_empty() {
+            return true;
+        }
+        let unknown: Vec<&&String> = names.iter().filter(|name| !grants.belts.contains_key(**name)).collect();
+        unknown.iter().for_each(|name| plan.need_belt(name));
+        if !unknown.is_empty() {
+            return false;
+        }
+        let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
+        let tools: BTreeMap<&str, Arc<ToolInfo>> = found.map(|tool| (tool.name.as_str(), tool.clone())).collect();
+        plan.record(Fact::BeltComposed { task, tools: tools.into_values().collect() });
+        true
+    }
+}

@@ -1,0 +1,79 @@
+//! A chore under way: the calls a run makes for a task by itself, and how the task
+//! goes on when they have ended.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::cause::{Cause, TaskFailure};
+use crate::decisions::chore::Chore;
+use crate::decisions::own_tool::OwnTool;
+use crate::id::Id;
+use crate::message::{Call, Outcome};
+use crate::requests::catalog::{Belt, ToolInfo};
+use crate::state::conversation::Phase;
+use crate::state::run::Run;
+use crate::text::Text;
+
+/// A chore under way.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Duty {
+    pub(crate) chore: Chore,
+    /// The task's answer, if it has one by now.
+    pub(crate) answer: Text,
+    /// What is called, also known after it is over.
+    pub(crate) calls: Vec<Call>,
+    pub(crate) tools: Vec<Arc<ToolInfo>>,
+}
+
+impl Run {
+    /// A chore begins with these calls.
+    pub(crate) fn chore_begun(&mut self, id: &Id, chore: Chore, calls: &[Call]) {
+        let belt: Belt = calls
+            .iter()
+            .filter_map(|call| self.belt.get_key_value(&call.tool))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        self.change(id, |turn| {
+            let duty =
+                Duty { chore, answer: turn.output(), calls: calls.to_vec(), tools: belt.into_values().collect() };
+            turn.take_duty(duty);
+        });
+    }
+}
+
+/// What becomes of a task when a chore is over, and what was learnt from it.
+pub(crate) fn ended(duty: &Duty, outcomes: &[&Outcome], task: (&str, &str)) -> (Phase, Vec<(String, Text)>) {
+    let failed = outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::Failed { text } => Some(text.to_string()),
+        Outcome::Unknown { why } => Some(why.clone()),
+        Outcome::Answer { .. } | Outcome::Subtask => None,
+    });
+    let (role, description) = task;
+    let violation = |side: &str, reason: &str| {
+        let message = format!("{side} guardrail violation on agent '{role}' task '{description}': {reason}");
+        Phase::Failing(TaskFailure::new(Cause::Guardrail, message))
+    };
+    let phase = match (duty.chore, failed) {
+        (Chore::GuardInput, Some(reason)) => violation("INPUT", &reason),
+        (Chore::GuardOutput, Some(reason)) => violation("OUTPUT", &reason),
+        (Chore::Handle, Some(reason)) => Phase::Failing(TaskFailure::new(Cause::Handler, reason)),
+        (Chore::Handle, None) => Phase::Answered(outcomes.first().map(|outcome| words(outcome)).unwrap_or_default()),
+        // A task does not fail because nothing could be remembered.
+        (Chore::Recall, _) | (Chore::GuardInput, None) => Phase::Prompt,
+        (Chore::GuardOutput, None) => Phase::Answered(duty.answer.clone()),
+        (Chore::Remember, _) => Phase::Approved(duty.answer.clone()),
+    };
+    let recalled = duty.calls.iter().zip(outcomes).filter(|(call, _)| call.tool == OwnTool::MemoryRecall.name());
+    let recalled = recalled.map(|(call, outcome)| (scope(call), words(outcome))).filter(|(_, text)| !text.is_empty());
+    (phase, recalled.collect())
+}
+
+fn words(outcome: &Outcome) -> Text {
+    if let Outcome::Answer { text, .. } = outcome { text.clone() } else { Text::default() }
+}
+
+fn scope(call: &Call) -> String {
+    let args: Value = serde_json::from_str(call.args.as_str()).unwrap_or_default();
+    args.get("scope").and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,87 @@
+//! What of a conversation may be left out when it no longer fits: whole exchanges,
+//! the oldest first.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::decisions::prompt;
+use crate::message::Message;
+use crate::state::conversation::{BYTES_PER_TOKEN, Conversation, Size, bytes};
+
+impl Conversation {
+    /// How many whole exchanges, oldest first, can be dropped: all but the one
+    /// the turn has just had. What was said before the turn can all go.
+    pub(crate) fn droppable(&self) -> usize {
+        self.droppable_of(&self.exchanges())
+    }
+
+    fn droppable_of(&self, exchanges: &[Range<usize>]) -> usize {
+        let own = exchanges.last().is_some_and(|last| last.start > self.asked_at);
+        exchanges.len() - usize::from(own)
+    }
+
+    /// How many of the oldest exchanges must go to bring the estimate down to `max`.
+    pub(crate) fn excess(&self, max: u64) -> usize {
+        let mut over = self.estimate().saturating_sub(max);
+        let exchanges = self.exchanges();
+        let droppable = self.droppable_of(&exchanges);
+        let mut count = 0;
+        for exchange in exchanges.into_iter().take(droppable) {
+            if over == 0 {
+                break;
+            }
+            let size: u64 = self.messages.get(exchange).unwrap_or_default().iter().map(bytes).sum();
+            over = over.saturating_sub(size.div_ceil(BYTES_PER_TOKEN + 1));
+            count += 1;
+        }
+        count
+    }
+
+    /// What may be dropped, piece by piece: what was said before the turn began
+    /// with its answers, and since then each reply with what answers it. Never
+    /// what it was opened with.
+    fn exchanges(&self) -> Vec<Range<usize>> {
+        let starts = |(index, message): (usize, &Message)| match message {
+            Message::Assistant(_) => index > self.asked_at,
+            Message::User { .. } => index < self.asked_at && !prompt::is_dropped(message),
+            Message::System { .. } | Message::Tool { .. } => false,
+        };
+        let starts: Vec<usize> =
+            self.messages.iter().enumerate().filter(|place| starts(*place)).map(|(index, _)| index).collect();
+        let ends = starts.iter().skip(1).copied().chain([self.messages.len()]);
+        let piece = |(start, end): (&usize, usize)| {
+            if *start < self.asked_at { *start..end.min(self.asked_at) } else { *start..end }
+        };
+        starts.iter().zip(ends).map(piece).collect()
+    }
+
+    /// Removes the oldest exchanges, each whole, and says so in their place.
+    pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
+        let pieces = self.exchanges();
+        if self.droppable_of(&pieces) < exchanges {
+            return;
+        }
+        let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();
+        let Some(first) = gone.first().map(|piece| piece.start) else { return };
+        let note = Message::User { text: prompt::dropped(exchanges).into() };
+        let (mut kept, mut asked_at) = (Vec::with_capacity(self.messages.len()), self.asked_at);
+        for (index, message) in self.messages.iter().enumerate() {
+            if index == first {
+                kept.push(note.clone());
+            }
+            // What a person said while the agents worked still holds.
+            if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
+                kept.push(message.clone());
+            }
+            if index == self.asked_at {
+                asked_at = kept.len() - 1;
+            }
+        }
+        (self.messages, self.asked_at) = (Arc::new(kept), asked_at);
+        self.size = Size {
+            counted: 0,
+            fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
+            fresh_messages: self.messages.len() as u64,
+        };
+    }
+}

@@ -1,0 +1,132 @@
+//! Replies that are no answer: what a conversation keeps of them, and how it goes
+//! on after one.
+
+use std::sync::Arc;
+
+use crate::cause::{Cause, TaskFailure};
+use crate::decisions::answer::{Completeness, Sequel};
+use crate::decisions::{output, prompt};
+use crate::message::{Message, Reply};
+use crate::state::conversation::{Conversation, Phase};
+use crate::text::Text;
+
+/// What can be done about an answer that was cut.
+const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
+
+/// What a turn keeps of replies that were no answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Unfinished {
+    /// The words of the parts so far, as they came.
+    said: String,
+    /// How often this answer was continued.
+    continued: u32,
+    /// How often the model was asked again after a blank reply or a cut call.
+    blanks: u32,
+    cut_calls: u32,
+    /// Rounds of this attempt that were no iterations.
+    pub(super) rounds: u32,
+    /// Whether the answer that was given is a cut one.
+    pub(super) truncated: bool,
+}
+
+impl Unfinished {
+    /// How often this answer was continued.
+    pub(crate) fn continued(&self) -> u32 {
+        self.continued
+    }
+
+    /// How often the model was asked again after a blank reply.
+    pub(crate) fn blanks(&self) -> u32 {
+        self.blanks
+    }
+
+    /// How often the model was asked again after a reply that was cut in a call.
+    pub(crate) fn cut_calls(&self) -> u32 {
+        self.cut_calls
+    }
+
+    /// The words so far and those that follow them, without thoughts.
+    pub(crate) fn with(&self, more: &str) -> String {
+        output::without_thoughts(format!("{}{more}", self.said))
+    }
+
+    /// An answer is complete with these words; the next one starts anew.
+    pub(crate) fn complete(&mut self, more: &str) -> String {
+        let answer = self.with(more);
+        *self = Unfinished { rounds: self.rounds, ..Unfinished::default() };
+        answer
+    }
+
+    /// What a turn that failed had said of its answer, if anything.
+    pub(crate) fn partial(&self) -> Option<Text> {
+        Some(self.with("")).filter(|said| !said.trim().is_empty()).map(Text::from)
+    }
+}
+
+impl Conversation {
+    /// Takes note of a reply that is no answer. Only words are kept: a call that
+    /// was cut has no arguments, and a message that says nothing is refused by
+    /// providers.
+    pub(crate) fn hold_back(&mut self, reply: &Arc<Reply>, completeness: Completeness) {
+        let text = reply.text();
+        if completeness == Completeness::Cut && !text.trim().is_empty() {
+            self.say(Message::Assistant(reply.clone()));
+            self.unfinished.said.push_str(&text);
+        }
+        self.round += 1;
+        self.unfinished.rounds += 1;
+        self.phase = Phase::Unfinished(completeness);
+    }
+
+    /// What follows a reply that was cut.
+    pub(crate) fn truncated(&mut self, then: Sequel, in_call: bool) {
+        match then {
+            Sequel::Continue if in_call => {
+                self.unfinished.cut_calls += 1;
+                self.tell(prompt::CALL_CUT);
+                self.phase = Phase::Ask;
+            }
+            Sequel::Continue => {
+                self.unfinished.continued += 1;
+                let has_words = self.unfinished.partial().is_some();
+                self.tell(if has_words { prompt::CONTINUE } else { prompt::ANSWER_SHORTLY });
+                self.phase = Phase::Ask;
+            }
+            Sequel::Fail => {
+                let failure = TaskFailure::new(Cause::OutputTruncated, self.why_truncated(in_call));
+                self.phase = Phase::Failing(failure);
+            }
+            Sequel::Accept => {
+                let answer = self.unfinished.complete("");
+                self.unfinished.truncated = true;
+                self.phase = Phase::Answered(answer.into());
+            }
+        }
+    }
+
+    /// What follows a reply that says nothing.
+    pub(crate) fn said_nothing(&mut self, then: Sequel) {
+        match then {
+            Sequel::Continue => {
+                self.unfinished.blanks += 1;
+                self.tell(prompt::BLANK);
+                self.phase = Phase::Ask;
+            }
+            Sequel::Fail | Sequel::Accept => {
+                let message = "the model was asked twice and answered nothing";
+                self.phase = Phase::Failing(TaskFailure::new(Cause::EmptyAnswer, message));
+            }
+        }
+    }
+
+    fn why_truncated(&self, in_call: bool) -> String {
+        let what = match (in_call, self.unfinished.continued) {
+            (true, _) => "the reply was cut inside a tool call at the output limit".to_owned(),
+            (false, 0) => "the answer was cut at the output limit".to_owned(),
+            (false, times) => {
+                format!("the answer was cut at the output limit and {times} continuations did not end it")
+            }
+        };
+        format!("{what}; {ADVICE}")
+    }
+}
