@@ -1,7 +1,8 @@
 //! The middleware in front of every route: it applies
 //! [`Access`](crate::access::Access) and adds the CORS headers that browsers need.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
@@ -17,14 +18,29 @@ use futures::StreamExt;
 
 use crate::Site;
 use crate::access::{Caller, Knock, Pass};
-use crate::endpoint::Needs;
-use crate::problem::{Code, Problem};
+use crate::endpoint::{self, Needs};
+use crate::problem::{Code, Problem, REQUEST_ID};
 use crate::{head, routes, ws};
 
 /// The approximate time that picking up runs takes at startup.
 const STARTING_RETRY_MS: u64 = 1_000;
 
-/// Admits a request, and tells a page of an allowed origin that it may read the response.
+/// Every method that some endpoint takes.
+static ALLOWED_METHODS: LazyLock<String> = LazyLock::new(|| {
+    let endpoints = routes::endpoints();
+    let methods: BTreeSet<&str> = endpoints.iter().map(|endpoint| endpoint.method.as_str()).collect();
+    methods.into_iter().collect::<Vec<_>>().join(", ")
+});
+
+/// Every header that some endpoint reads.
+static ALLOWED_HEADERS: LazyLock<String> = LazyLock::new(|| {
+    let read: BTreeSet<String> = endpoint::header_parameters().map(str::to_lowercase).collect();
+    let read = read.iter().map(String::as_str);
+    ["authorization", "content-type", REQUEST_ID].into_iter().chain(read).collect::<Vec<_>>().join(", ")
+});
+
+/// Lets a request in, and tells a page of an allowed origin that it may read
+/// the answer.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if let Err(problem) = check(&site, &request) {
         return problem.into_response();
@@ -40,7 +56,7 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
     if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        let exposed = HeaderValue::from_static("location, retry-after, x-request-id");
+        let exposed = HeaderValue::from_static("etag, location, retry-after, x-request-id");
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
     response
@@ -127,11 +143,8 @@ pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
 /// Answers the CORS preflight request of a browser.
 fn permitted() -> Response {
     let headers = [
-        (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),
-        (
-            ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id, prefer, traceparent, x-request-id",
-        ),
+        (ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS.as_str()),
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS.as_str()),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

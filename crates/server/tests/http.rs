@@ -434,6 +434,26 @@ async fn keys_are_needed_where_there_are_some_and_pages_are_told_what_they_may_r
 }
 
 #[tokio::test]
+async fn a_page_of_an_allowed_origin_may_send_whatever_is_described() {
+    let here = talking().await;
+    let openapi: Value = serde_json::from_str(include_str!("../../../openapi.json")).unwrap();
+    let asked = "OPTIONS /api/workflows/x HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: PUT";
+    let answer = here.send(&format!("{asked}\r\nOrigin: http://localhost:1"), b"").await;
+    let listed = |name: &str| answer.header(name).unwrap().split(", ").map(str::to_lowercase).collect::<Vec<_>>();
+    let (methods, headers) = (listed("access-control-allow-methods"), listed("access-control-allow-headers"));
+    for method in openapi["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().keys()) {
+        assert!(methods.contains(method), "{method} is not among {methods:?}");
+    }
+    for parameter in openapi["components"]["parameters"].as_object().unwrap().values() {
+        let name = parameter["name"].as_str().unwrap().to_lowercase();
+        assert!(parameter["in"] != "header" || headers.contains(&name), "{name} is not among {headers:?}");
+    }
+    let read = "GET /api/runs HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:1";
+    let told = here.send(read, b"").await;
+    assert!(told.header("access-control-expose-headers").unwrap().contains("etag"), "{told:?}");
+}
+
+#[tokio::test]
 async fn documents_are_put_into_collections_and_found_by_their_words() {
     let here = talking().await;
     let made = here.post("/api/collections", json!({ "name": "kitchen" })).await;

@@ -89,6 +89,11 @@ pub(crate) const ETAG: Header = Header { name: "ETag", description: "Which versi
 /// Every header that is described.
 pub(super) const HEADERS: [Header; 2] = [LOCATION, ETAG];
 
+/// The headers that endpoints read.
+pub(crate) fn header_parameters() -> impl Iterator<Item = &'static str> {
+    PARAMETERS.iter().filter(|parameter| parameter.place == "header").map(|parameter| parameter.name)
+}
+
 fn text() -> Value {
     json!({ "type": "string" })
 }

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use self::describe::IDEMPOTENCY_KEY;
 pub(crate) use self::describe::{
     ETAG, FROM, Header, IF_MATCH, LAST_EVENT_ID, LOCATION, NEEDED_IF_MATCH, PREFER, Parameter, TRACEPARENT,
+    header_parameters,
 };
 pub(crate) use self::document::document;
 use self::schemas::{SchemaOf, Schemas};

@@ -14,6 +14,7 @@ use super::Row;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
+use crate::routes::steer::Applied;
 use crate::routes::threads::heard;
 use crate::ws::session::Session;
 
@@ -139,7 +140,7 @@ async fn approve(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, approval) = (caller(session), sent.text("approval_id")?);
     let answer = sent.choice::<Answer>("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
     session.site.server.chats.approve(&caller.0, approval, answer).await?;
-    let fields = json!({ "approval_id": approval, "decision": answer.word(), "status": "APPLIED" });
+    let fields = json!({ "approval_id": approval, "decision": answer, "status": Applied::Applied });
     session.tell(told("tool_approval_ack", sent, fields));
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use consort_core::decide::Command;
 use consort_core::event::Directive;
 use consort_core::spec::Kind;
+use consort_core::status::Status;
 use consort_core::tier::Tier;
 use consort_log::Query;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     session.catch_up().await;
     let fields = match &outcome {
         Ok(id) => json!({ "directiveId": id, "status": "accepted" }),
-        Err(problem) => json!({ "status": "REJECTED", "error": problem.code(), "message": problem.message() }),
+        Err(problem) => json!({ "status": Status::Rejected, "error": problem.code(), "message": problem.message() }),
     };
     let mut ack = answer("directive_ack", sent, fields);
     if let (Value::Object(ack), Err(_)) = (&mut ack, outcome) {

@@ -1,6 +1,7 @@
 //! Frames about runs: `run_request` and `run_control`.
 
 use consort_core::decide::Command;
+use consort_core::status::Status;
 use serde_json::{Map, Value, json};
 
 use super::{Row, answer};
@@ -8,7 +9,7 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::{Code, Problem};
-use crate::routes::steer;
+use crate::routes::steer::{self, Steering};
 use crate::routes::submit::{self, From, Taken};
 use crate::ws::session::Session;
 
@@ -59,14 +60,14 @@ fn owned((name, value): (&String, &Value)) -> (String, Value) {
 fn rehearsed(told: Value) -> Value {
     let tasks = told.get("tasks").cloned().unwrap_or_default();
     let count = tasks.as_array().map_or(0, Vec::len);
-    json!({ "status": "ACCEPTED", "dryRun": true, "tasks": count, "workflow": told.get("workflow"),
+    json!({ "status": Status::Accepted, "dryRun": true, "tasks": count, "workflow": told.get("workflow"),
         "resolvedTasks": tasks, "warnings": told.get("warnings") })
 }
 
 /// A run there was no room for has a name, and nothing else.
 fn rejected(problem: &Problem) -> Value {
     let name = (problem.code() == Code::ConcurrencyLimit).then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
-    let mut fields = json!({ "runId": name, "status": "REJECTED", "tasks": 0, "error": problem.code(),
+    let mut fields = json!({ "runId": name, "status": Status::Rejected, "tasks": 0, "error": problem.code(),
         "message": problem.message() });
     if let Value::Object(fields) = &mut fields {
         fields.extend(problem.more());
@@ -107,8 +108,8 @@ async fn perform(site: &Site, caller: &Caller, (run, action): (&str, Action), se
             Some(model) => return Ok(json!(steer::switched(site, run, model, caller).await?)),
             None => return Ok(json!({ "status": "INVALID_MODEL" })),
         },
-        Action::Pause => site.engine().command(run, Command::Pause { by }).await.map(|_| "PAUSED"),
-        Action::Resume => site.engine().command(run, Command::Resume { by }).await.map(|_| "RESUMED"),
+        Action::Pause => site.engine().command(run, Command::Pause { by }).await.map(|_| Steering::Paused),
+        Action::Resume => site.engine().command(run, Command::Resume { by }).await.map(|_| Steering::Resumed),
     };
     Ok(json!({ "status": status? }))
 }
