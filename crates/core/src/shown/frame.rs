@@ -8,6 +8,7 @@ pub mod field;
 pub mod live;
 pub mod numbered;
 pub mod run;
+pub mod schema;
 
 use serde_json::Value;
 

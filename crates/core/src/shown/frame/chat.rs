@@ -301,7 +301,7 @@ pub struct ToolCallUpdate {
     pub tool_call_id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments, at its begin.
+    /// Its arguments, at its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
     /// Its result, at its end.
@@ -312,7 +312,7 @@ pub struct ToolCallUpdate {
     pub is_error: Option<bool>,
     /// Begin or end.
     pub status: CallStatus,
-    /// The title of a subtask, at its begin.
+    /// The title of a subtask, at its beginning.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub message: Nullable<String>,
     /// How long it took, at its end.
@@ -401,20 +401,20 @@ pub enum TaskEvent {
 #[expect(dead_code, reason = "a drawn task is shown as it was drawn; this describes it")]
 struct PlannedTask {
     /// Its name.
-    #[serde(default)]
-    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    name: Nullable<String>,
     /// What is to be done.
-    #[serde(default)]
-    description: Option<String>,
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    description: Nullable<String>,
     /// The tools it may call.
-    #[serde(default)]
-    tools: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    tools: Nullable<Vec<String>>,
     /// The tasks it reads from.
-    #[serde(default)]
-    context: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    context: Nullable<Vec<String>>,
     /// Its output.
-    #[serde(default)]
-    output: Option<String>,
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    output: Nullable<String>,
     /// Why it was skipped or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,

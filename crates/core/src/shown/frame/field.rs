@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::event::{AfterFailure, Decision, End, Exit, Timing};
+use crate::frame::schema::NULLABLE;
 use crate::id::Millis;
 use crate::requests::spec::OnTimeout;
 use crate::state::budget::Reason;
@@ -51,7 +52,7 @@ impl JsonSchema for Iso {
 }
 
 /// A field that chats write as `null` where runs leave it out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Nullable<T> {
     /// Not written.
@@ -80,6 +81,22 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Nullable<T>, D::Error> {
         let value = Option::<T>::deserialize(deserializer)?;
         Ok(value.map_or(Nullable::Null, Nullable::Value))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Nullable<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Nullable{}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Option::<T>::json_schema(generator);
+        schema.insert(NULLABLE.to_owned(), true.into());
+        schema
     }
 }
 
@@ -319,6 +336,7 @@ pub struct Exceeded {
 /// A count, or an amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(with = "f64")]
 pub enum Amount {
     /// A count.
     Count(u64),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -53,27 +54,61 @@ pub struct TurnFrame {
     pub at: Iso,
 }
 
+/// The fields that every frame of a run's events has.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunEvent<'a> {
+    #[serde(flatten)]
+    place: RunPlace<'a>,
+    #[serde(flatten)]
+    ending: RunEnding,
+}
+
+/// The fields that every frame of a turn's events has.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ChatEvent<'a> {
+    #[serde(flatten)]
+    place: ThreadPlace<'a>,
+    #[serde(flatten)]
+    ending: TurnEnding,
+}
+
 /// The place of a run's frame.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunPlace<'a> {
+    /// The run.
     run_id: &'a str,
+    /// The event's number in the run, from 0.
     seq: u64,
 }
 
 /// The place of a turn's frame.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ThreadPlace<'a> {
+    /// The thread.
     thread_id: &'a str,
+    /// The turn.
     turn_id: &'a str,
+    /// The event's number in the thread, from 0.
     chat_seq: u64,
 }
 
-/// The fields at the end of every frame.
-#[derive(Serialize)]
-struct Ending {
+/// The end of a run's frame.
+#[derive(Serialize, JsonSchema)]
+struct RunEnding {
+    /// True when the event was copied from the run that this one goes on from:
+    /// its time and its counts are that run's. Absent on what the run did itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     inherited: bool,
+    /// When the event was decided.
+    at: Iso,
+}
+
+/// The end of a turn's frame.
+#[derive(Serialize, JsonSchema)]
+struct TurnEnding {
+    /// When the event was decided.
     at: Iso,
 }
 
@@ -124,12 +159,12 @@ impl EventFrame {
     pub fn text(&self) -> String {
         match self {
             EventFrame::Run(RunFrame { run_id, seq, frame, inherited, at }) => {
-                let end = Ending { inherited: *inherited, at: *at };
+                let end = RunEnding { inherited: *inherited, at: *at };
                 placed(frame, frame.kind(), &RunPlace { run_id, seq: *seq }, &end)
             }
             EventFrame::Turn(TurnFrame { thread_id, turn_id, chat_seq, frame, at }) => {
                 let place = ThreadPlace { thread_id, turn_id, chat_seq: *chat_seq };
-                placed(frame, frame.kind(), &place, &Ending { inherited: false, at: *at })
+                placed(frame, frame.kind(), &place, &TurnEnding { at: *at })
             }
         }
     }
@@ -137,7 +172,7 @@ impl EventFrame {
 
 /// Writes the place right behind the type and the time at the end: the protocol
 /// has this order, which no derived serializer can make of a tagged enum.
-fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &Ending) -> String {
+fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &impl Serialize) -> String {
     let body = json(frame);
     let place = json(place);
     let place = place.trim_start_matches('{').trim_end_matches('}');
