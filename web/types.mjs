@@ -24,6 +24,7 @@ const LIMITS = [
   'maxItems',
   'minProperties',
   'contentMediaType',
+  'contentSchema',
   'examples',
 ];
 const KNOWN = new Set([
@@ -39,6 +40,8 @@ const KNOWN = new Set([
   'additionalProperties',
   'anyOf',
   'allOf',
+  'oneOf',
+  'discriminator',
 ]);
 
 /** `server.run_accepted` is `ServerRunAccepted`. */
@@ -61,6 +64,10 @@ function union(types) {
   return line.length > WIDTH && each.length > 1 ? `\n  | ${each.map(indent).join('\n  | ')}` : line;
 }
 
+/** The types of the frames that a choice is between: they are declared beside it. @param {Schema} schema */
+const frameTypes = ({ discriminator }) =>
+  Object.keys(discriminator.mapping).map((type) => `frames.${named(`server.${type}`)}`);
+
 /** The type of a part, in brackets where it would come apart. @param {Schema} schema */
 function part(schema) {
   const isUnion =
@@ -74,6 +81,7 @@ function typeOf(schema) {
   if (strange) throw new Error(`types.mjs does not know the keyword ${strange} in ${JSON.stringify(schema)}`);
   if (schema.$ref) return named(schema.$ref.split('/').at(-1));
   if ('const' in schema) return literal(schema.const);
+  if (schema.discriminator) return union(frameTypes(schema));
   if (schema.enum) return union(schema.enum.map(literal));
   const { anyOf, allOf = [], ...own } = schema;
   const parts = [...(own.properties ? [own] : []), ...allOf, ...(anyOf ? [{ anyOf }] : [])];
@@ -158,9 +166,16 @@ const read = (path) => JSON.parse(readFileSync(resolve(ROOT, path), 'utf8'));
 const file = (source, text) => `// Made from ${source} by \`npm run types\`.\n\n${text}`;
 
 const api = read('openapi.json');
+const frames = read('schemas/frames.json')['$defs'];
+const described = Object.values(api['components'].schemas['Frame'].discriminator.mapping);
+const isFrame = (/** @type {string} */ name) => name in frames || described.includes(`#/components/schemas/${name}`);
+const own = Object.entries(api['components'].schemas).filter(([name]) => !isFrame(name));
 const files = {
-  'api.ts': file('openapi.json', `${declarations(api['components'].schemas)}\n${requests(api['paths'])}`),
-  'frames.ts': file('schemas/frames.json', declarations(read('schemas/frames.json')['$defs'])),
+  'api.ts': file(
+    'openapi.json',
+    `import type * as frames from './frames';\n\n${declarations(Object.fromEntries(own))}\n${requests(api['paths'])}`,
+  ),
+  'frames.ts': file('schemas/frames.json', declarations(frames)),
 };
 
 mkdirSync(FOLDER, { recursive: true });

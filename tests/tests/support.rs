@@ -90,7 +90,7 @@ pub(crate) async fn frames(engine: &Engine, run: &str) -> Vec<Value> {
 /// Returns a frame as JSON, unless it only shows a model talking.
 pub(crate) fn json(frame: &Frame) -> Option<Value> {
     match frame {
-        Frame::Event { text, .. } | Frame::Result { text } => Some(serde_json::from_str(text).unwrap()),
+        Frame::Event { text, .. } | Frame::Result { text, .. } => Some(serde_json::from_str(text).unwrap()),
         Frame::Delta { .. } => None,
     }
 }

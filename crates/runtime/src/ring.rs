@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::EventFrame;
 use consort_core::id::{Id, Millis};
+use consort_core::view::ResultFrame;
 use consort_core::voice::{ChatVoice, Voice};
 use consort_log::Seq;
 use consort_tools::Progress;
@@ -20,9 +21,6 @@ use crate::speech::{Aloud, Place, Speech};
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
 /// of a very wide run takes one; a watcher this far behind reads the log.
 const RING_MAX: usize = 256;
-
-/// The type of the frame that ends a run's frames.
-const RESULT: &str = "run_result";
 
 /// One frame for a watcher.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +46,8 @@ pub enum Frame {
     },
     /// The result of the run: the last frame, which has no number.
     Result {
+        /// The frame as a value.
+        frame: Arc<ResultFrame>,
         /// The frame as it is sent.
         text: Arc<str>,
     },
@@ -66,19 +66,25 @@ impl Frame {
         Frame::Delta { after, frame: Arc::new(frame), text }
     }
 
+    /// Renders the result of a run once.
+    pub fn result(frame: ResultFrame) -> Frame {
+        let text = frame.text().into();
+        Frame::Result { frame: Arc::new(frame), text }
+    }
+
     /// Returns the type of the frame.
     pub fn kind(&self) -> &'static str {
         match self {
             Frame::Event { frame, .. } => frame.kind(),
             Frame::Delta { frame, .. } => frame.kind(),
-            Frame::Result { .. } => RESULT,
+            Frame::Result { .. } => ResultFrame::KIND,
         }
     }
 
     /// Returns the frame as JSON text.
     pub fn text(&self) -> &Arc<str> {
         match self {
-            Frame::Event { text, .. } | Frame::Delta { text, .. } | Frame::Result { text } => text,
+            Frame::Event { text, .. } | Frame::Delta { text, .. } | Frame::Result { text, .. } => text,
         }
     }
 }

@@ -516,7 +516,7 @@ impl Runner {
 
     fn publish(&self, rendered: bool, mut frames: Vec<Frame>) {
         if self.run.ended() && rendered {
-            frames.push(Frame::Result { text: self.run.result(&self.id).to_string().into() });
+            frames.push(Frame::result(self.run.result(&self.id)));
         }
         let slot = if rendered { Slot::Frames(frames.into()) } else { Slot::Unrendered };
         self.window.ring.publish(slot, self.len.saturating_sub(1));

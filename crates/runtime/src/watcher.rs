@@ -127,7 +127,7 @@ impl Watcher {
             self.read += 1;
         }
         if self.run.ended() {
-            self.queue.push_back(Frame::Result { text: self.run.result(&self.id).to_string().into() });
+            self.queue.push_back(Frame::result(self.run.result(&self.id)));
         }
         Ok(())
     }

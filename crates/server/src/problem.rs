@@ -22,7 +22,7 @@ use consort_runtime::engine;
 use consort_tools::collections;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tracing::{Instrument, Span, field};
 
 /// The header that names a request.
@@ -141,8 +141,8 @@ impl Problem {
     }
 
     /// What belongs to it.
-    pub(crate) fn more(&self) -> Map<String, Value> {
-        json!(self.more).as_object().cloned().unwrap_or_default()
+    pub(crate) fn more(&self) -> &More {
+        &self.more
     }
 
     #[cfg(test)]

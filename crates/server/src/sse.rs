@@ -12,11 +12,11 @@ use consort_log::{self as log, Seq};
 use consort_runtime::ring::Frame;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use serde_json::json;
 
 use crate::Site;
 use crate::problem::Problem;
 use crate::query::Pairs;
+use crate::ws::answer::{Answer, Failure};
 
 /// The frames that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,20 +86,9 @@ fn chat_event(frame: Result<Numbered, log::Error>, filter: &Filter) -> Option<Ev
     filter.admits(frame.kind).then_some(event)
 }
 
-/// Returns the code for a failure to read frames from the log.
-pub(crate) fn storage_code(error: &log::Error) -> &'static str {
-    match error {
-        log::Error::Damaged { .. } => "STORAGE_DAMAGED",
-        log::Error::Fenced | log::Error::Claimed { .. } | log::Error::Full(_) | log::Error::Unavailable(_) => {
-            "STORAGE_UNAVAILABLE"
-        }
-    }
-}
-
 /// Returns the event that is sent when the log cannot be read any more.
 fn broken(error: &log::Error) -> Event {
-    let told = json!({ "type": "error", "code": storage_code(error), "message": error.to_string() });
-    Event::default().event("error").data(told.to_string())
+    Event::default().event("error").data(Answer::Error(Failure::storage(error)).text())
 }
 
 fn event(frame: Result<Frame, log::Error>, filter: &Filter) -> Option<Event> {

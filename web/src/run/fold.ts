@@ -183,7 +183,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
     case 'directive_delivered':
       return deliverDirective(draft, frame);
     case 'model_switched':
-      if (frame.model !== null) run.model = frame.model;
+      if (frame.model !== undefined) run.model = frame.model;
       return draft.addNote(
         frame,
         'plain',

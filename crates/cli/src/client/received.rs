@@ -42,7 +42,7 @@ impl From<ring::Frame> for Received {
         match frame {
             ring::Frame::Event { seq, text, .. } => Received::Event { seq, text },
             ring::Frame::Delta { text, .. } => Received::Live { text },
-            ring::Frame::Result { text } => Received::Result { text },
+            ring::Frame::Result { text, .. } => Received::Result { text },
         }
     }
 }

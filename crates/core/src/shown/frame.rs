@@ -503,8 +503,7 @@ pub fn review_id(run: &str, review: u32) -> String {
 
 /// The run and number in a review's public id.
 pub fn parse_review_id(id: &str) -> Option<(&str, u32)> {
-    let (run, number) = id.rsplit_once("-review-")?;
-    Some((run, number.parse().ok()?))
+    id.rsplit_once("-review-").and_then(|(run, number)| Some((run, number.parse().ok()?)))
 }
 
 impl Run {

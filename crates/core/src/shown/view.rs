@@ -1,16 +1,19 @@
 //! A run as others see it: a row of a list, the whole of it, its result.
 
 mod detail;
+mod result;
 mod review;
 
 pub use detail::RunDetail;
+pub use result::{ResultFrame, RunResult};
 pub use review::Review;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::chat;
 use crate::event::{End, Origin};
@@ -18,7 +21,7 @@ use crate::id::Millis;
 use crate::requests::catalog::{NanoUsd, Price};
 use crate::requests::spec::Workflow;
 use crate::shown::frame::field::Iso;
-use crate::shown::frame::{merge, review_id};
+use crate::shown::frame::review_id;
 use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
 use crate::status::Status;
@@ -175,7 +178,7 @@ struct CurrentTask<'a> {
 }
 
 /// Money, in dollars.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     input_cost: f64,
@@ -250,31 +253,6 @@ impl Run {
     pub fn pending_reviews(&self, run: &str) -> Vec<Review> {
         let view = |review: &u32| self.review_view(run, *review).map(|view| Review::of(run, view));
         self.open_reviews().iter().filter_map(view).collect()
-    }
-
-    /// The frame that follows the last event: what came of the run.
-    pub fn result(&self, run: &str) -> Value {
-        let output = |index: &usize| {
-            let (task, ended) = (self.spec().tasks.get(*index)?, self.tasks().get(index)?);
-            let How::Completed { output, parsed } = &ended.how else { return None };
-            let mut entry = json!({ "taskName": task.name, "output": output, "durationMs": ended.duration_ms() });
-            parsed.iter().for_each(|parsed| merge(&mut entry, json!({ "parsedOutput": parsed })));
-            if ended.truncated {
-                merge(&mut entry, json!({ "truncated": true }));
-            }
-            self.mark(*index, &mut entry);
-            Some(entry)
-        };
-        let outputs: Vec<Value> = self.outputs().iter().filter_map(output).collect();
-        let mut result = json!({ "type": "run_result", "runId": run, "status": self.status(), "outputs": outputs,
-            "durationMs": self.duration_ms(self.at()), "metrics": self.metrics() });
-        if let Value::Object(result) = &mut result {
-            let (output, parsed) = self.final_output();
-            result.insert("output".to_owned(), json!(output));
-            result.extend(parsed.map(|parsed| ("parsedOutput".to_owned(), parsed.clone())));
-            result.extend(self.error().map(|error| ("error".to_owned(), error.into())));
-        }
-        result
     }
 
     /// What came out of the run as a whole: its output, none unless the run
@@ -353,13 +331,6 @@ impl Run {
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }
-
-    /// Marks what is said about a task that ended in the run this one goes on from.
-    fn mark(&self, task: usize, view: &mut Value) {
-        if self.inherited().contains(&task) {
-            merge(view, json!({ "inherited": true }));
-        }
-    }
 }
 
 impl Ended {
@@ -390,6 +361,16 @@ impl Used {
     pub fn tokens(&self) -> i64 {
         if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
     }
+}
+
+/// Whether a stored row is of a run that waits for a person's decision.
+pub fn awaits_review(row: &str) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Waiting {
+        open_reviews: Vec<IgnoredAny>,
+    }
+    serde_json::from_str(row).is_ok_and(|Waiting { open_reviews }| !open_reviews.is_empty())
 }
 
 pub(crate) fn is_false(flag: &bool) -> bool {

@@ -80,7 +80,7 @@ fn a_task_may_fail_at_once_or_take_what_was_cut() {
     );
     let row = serde_json::to_value(world.run.summary("run-1").row).unwrap();
     assert_eq!(
-        (&row["truncated"], &world.run.result("run-1")["outputs"][0]["truncated"]),
+        (&row["truncated"], &json!(world.run.result("run-1"))["outputs"][0]["truncated"]),
         (&json!(true), &json!(true))
     );
 }

@@ -69,7 +69,7 @@ fn a_fork_counts_only_what_it_did_itself() {
     assert_eq!((tasks[1].get("inherited"), &tasks[1]["durationMs"]), (None, &json!(OWN_MS)));
     assert_eq!((&tasks[1]["startedAt"], &tasks[1]["tokenCount"]), (&json!(iso(at)), &json!(15)));
 
-    let result = world.run.result("run-1");
+    let result = json!(world.run.result("run-1"));
     let marks: Vec<_> = result["outputs"].as_array().unwrap().iter().map(|output| output.get("inherited")).collect();
     assert_eq!((marks, &result["durationMs"]), (vec![Some(&json!(true)), None], &json!(OWN_MS)));
     let frames = frames(&world);

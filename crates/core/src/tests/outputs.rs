@@ -10,7 +10,7 @@ use crate::requests::draft::Draft;
 
 /// `output` and `parsedOutput` of the detail, which must be those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {
-    let (detail, result) = (json!(world.run.detail("r")), world.run.result("r"));
+    let (detail, result) = (json!(world.run.detail("r")), json!(world.run.result("r")));
     let said = |value: &Value| (value.get("output").cloned().unwrap(), value.get("parsedOutput").cloned());
     assert_eq!(said(&detail), said(&result));
     said(&detail)
@@ -27,7 +27,7 @@ fn the_last_output_is_the_run_s_as_text_and_as_data() {
     let chatter = "Sure!\n```json\n{\"n\": 2}\n```";
     world.answers("2", chatter);
     assert_eq!(output(&world), (json!(chatter), Some(json!({ "n": 2 }))));
-    let result = world.run.result("r");
+    let result = json!(world.run.result("r"));
     let entries = result["outputs"].as_array().unwrap();
     let parsed: Vec<&Value> = entries.iter().map(|entry| &entry["parsedOutput"]).collect();
     assert_eq!(parsed, [&json!({ "n": 1 }), &json!({ "n": 2 })]);
@@ -35,7 +35,7 @@ fn the_last_output_is_the_run_s_as_text_and_as_data() {
     let mut plain = World::new(&ensemble(vec![task("a", &[])]));
     plain.answers("1", "words");
     assert_eq!(output(&plain), (json!("words"), None));
-    assert!(plain.run.result("r")["outputs"][0].get("parsedOutput").is_none());
+    assert!(json!(plain.run.result("r"))["outputs"][0].get("parsedOutput").is_none());
 }
 
 #[test]
@@ -52,6 +52,6 @@ fn a_run_that_did_not_complete_has_no_output() {
     cancelled.command(Command::Cancel { mode: CancelMode::Now, by: "me".to_owned() }).unwrap();
     for (world, status) in [(failed, "FAILED"), (cancelled, "CANCELLED")] {
         assert_eq!((world.status(), output(&world)), (status, (Value::Null, None)));
-        assert_eq!(world.run.result("r")["outputs"][0]["output"], "first", "what was done is kept");
+        assert_eq!(json!(world.run.result("r"))["outputs"][0]["output"], "first", "what was done is kept");
     }
 }

@@ -90,7 +90,7 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
     world.answers("3.0.1", "egg");
     world.answers("3.0.0", "served");
     world.answers("3", "all done");
-    let result = world.run.result("r");
+    let result = json!(world.run.result("r"));
     let outputs: Vec<_> =
         result["outputs"].as_array().unwrap().iter().map(|o| (o["taskName"].clone(), o["output"].clone())).collect();
     assert_eq!(

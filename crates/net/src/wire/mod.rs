@@ -112,7 +112,7 @@ pub enum CapabilityKind {
 }
 
 /// What each side of a link says about itself first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hello {
     /// What it calls itself.
@@ -136,7 +136,7 @@ pub struct Hello {
 }
 
 /// The work is not wanted any more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestCancel {
     /// Which request.
@@ -166,7 +166,7 @@ impl Complaint {
 }
 
 /// Asks for what is shared; all given filters must match exactly.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityQuery {
     /// Repeated in the answer.
@@ -193,7 +193,7 @@ impl CapabilityQuery {
 }
 
 /// What is shared and was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityResponse {
     /// From the question, when it had one.
@@ -204,7 +204,7 @@ pub struct CapabilityResponse {
 }
 
 /// How busy an ensemble is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapacityUpdate {
     /// Who.

@@ -3,6 +3,7 @@
 use consort_core::message::{self, Usage};
 use consort_core::queue::Priority;
 use consort_tools as tool;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::{Span, or_default};
 const NAME_MAX: usize = 512;
 
 /// Do a shared task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRequest {
     /// Unique to this intent: the same one is never done twice.
@@ -53,7 +54,7 @@ pub struct TaskRequest {
 }
 
 /// Call a shared tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
     /// Unique to this intent: the same one is never done twice.
@@ -79,7 +80,7 @@ pub struct ToolRequest {
 }
 
 /// How a request got here and what it may still use.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Route {
     /// The ensembles it came through, the first one first.
@@ -113,7 +114,7 @@ fn named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 /// What a request may use; absent: no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Allowance {
     /// Tokens, read and written.
@@ -128,7 +129,7 @@ pub struct Allowance {
 pub(crate) const WEBSOCKET: &str = "WEBSOCKET";
 
 /// Where an answer goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delivery {
     /// How: only `WEBSOCKET`, the link itself, is offered here.
     pub method: String,
@@ -138,7 +139,7 @@ pub struct Delivery {
 }
 
 /// W3C trace context.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceParent {
     /// The span that asks.
     pub traceparent: String,
@@ -148,7 +149,7 @@ pub struct TraceParent {
 }
 
 /// Whether an earlier answer will do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CachePolicy {
     /// It will.
@@ -158,7 +159,7 @@ pub enum CachePolicy {
 }
 
 /// The work is taken on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
     /// Which request.
@@ -172,7 +173,7 @@ pub struct Accepted {
 }
 
 /// How far the work is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// Which request.
@@ -185,6 +186,7 @@ pub struct Progress {
     pub message: Option<String>,
     /// As a number, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 100))]
     pub percent_complete: Option<u8>,
 }
 
@@ -196,7 +198,7 @@ impl From<Progress> for tool::Progress {
 }
 
 /// What came of the work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
     /// Which request.
@@ -244,7 +246,7 @@ impl Response {
 }
 
 /// How work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// Well.
@@ -257,11 +259,12 @@ pub enum Status {
     InProgress,
     /// In a word that is not known here.
     #[serde(other)]
+    #[schemars(skip)]
     Other,
 }
 
 /// What work used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spent {
     /// Tokens read.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A length of time.
@@ -14,6 +15,20 @@ impl Serialize for Span {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let span = SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX);
         to.serialize_str(&span.to_string())
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number"], "description": "As in `PT30S`, or seconds." })
     }
 }
 

@@ -162,7 +162,7 @@ impl Answer {
 }
 
 /// JSON with everything on one line that fits on one.
-fn written(value: &Value, indent: usize) -> String {
+pub(super) fn written(value: &Value, indent: usize) -> String {
     let flat = value.to_string();
     let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
     match value {

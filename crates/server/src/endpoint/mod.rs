@@ -4,6 +4,7 @@
 
 mod describe;
 mod document;
+mod frames;
 mod schemas;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub(crate) use self::describe::{
     header_parameters,
 };
 pub(crate) use self::document::document;
+pub(crate) use self::frames::frames;
 use self::schemas::{SchemaOf, Schemas};
 use crate::Site;
 use crate::access::Scope;

@@ -7,6 +7,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::frames::components;
+
 /// The place of components.
 const COMPONENTS: &str = "/components/schemas";
 /// Formats that say nothing beside `minimum`.
@@ -135,16 +137,17 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#{COMPONENTS}/{name}") })
 }
 
-/// The schemas of frames, which are described in a file of their own.
+/// The schemas of frames, which are made apart.
 fn frames() -> Map<String, Value> {
-    let frame = json!({ "type": "object", "description": "A frame, described in `/schemas/frames.json`.",
-        "required": ["type"], "properties": { "type": { "type": "string" } } });
-    let event = json!({ "type": "object", "description": "One event of a stream: a frame of `/schemas/frames.json`.",
-        "required": ["data"], "properties": {
-            "data": { "type": "string", "contentMediaType": "application/json", "description": "The frame." },
+    let mut all = components(COMPONENTS);
+    let event = json!({ "type": "object", "description": "One event of a stream.", "required": ["data"],
+        "properties": {
+            "data": { "type": "string", "contentMediaType": "application/json",
+                "contentSchema": reference("Frame"), "description": "The frame, or an `error` that ends the stream." },
             "event": { "type": "string", "description": "The frame's type." },
             "id": { "type": "string", "description": "The event's number; what is not stored has none." } } });
-    [("Frame".to_owned(), frame), ("ServerSentEvent".to_owned(), event)].into_iter().collect()
+    all.insert("ServerSentEvent".to_owned(), event);
+    all
 }
 
 /// A schema as clients know it.

@@ -1,5 +1,5 @@
 //! The API described: `/openapi.json`, made of the endpoints, and
-//! `/schemas/frames.json`. Tests hold every answer and every frame against them.
+//! `/schemas/frames.json`, made of the frames. Tests hold every answer and every frame against them.
 
 use std::sync::LazyLock;
 
@@ -7,11 +7,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X
 use axum::http::{HeaderName, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::endpoint::{Endpoint, Tag, document, get};
+use crate::endpoint::{Endpoint, Tag, document, frames, get};
 use crate::routes::endpoints as all;
 
 static OPENAPI: LazyLock<String> = LazyLock::new(|| document(&all()).text);
-pub(crate) const FRAMES: &str = include_str!("../../../../schemas/frames.json");
+static FRAMES: LazyLock<String> = LazyLock::new(frames);
 /// Nothing of it is run, wherever it is shown.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -24,7 +24,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named(Tag::Server, "openapi", "This description")
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "OpenAPI 3.1."),
-        get("/schemas/frames.json", async || fixed(FRAMES))
+        get("/schemas/frames.json", async || fixed(&FRAMES))
             .named(Tag::Server, "frames", "Every frame of sockets and streams")
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "JSON Schemas."),
@@ -47,21 +47,26 @@ mod tests {
 
     use super::*;
 
-    /// The file in the repository, from which clients are made.
-    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.json");
+    /// Holds a file in the repository, from which clients are made, against what it should say.
+    #[track_caller]
+    fn assert_kept(name: &str, made: &str) {
+        let file = format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("CONSORT_WRITE").is_some() {
+            std::fs::write(&file, made).unwrap();
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        let first = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made).unwrap_or_default() + 1;
+        assert!(kept == made, "{name} is old, from line {first}: `scripts/describe` writes it anew");
+    }
 
     #[test]
     fn the_description_in_the_repository_is_made_of_the_endpoints() {
-        if std::env::var_os("CONSORT_WRITE").is_some() {
-            std::fs::write(FILE, &*OPENAPI).unwrap();
-        }
-        let kept = std::fs::read_to_string(FILE).unwrap();
-        let first = kept.lines().zip(OPENAPI.lines()).position(|(kept, made)| kept != made).unwrap_or_default();
-        assert!(
-            kept == *OPENAPI,
-            "openapi.json is not what the endpoints say, from line {}: `scripts/describe` writes it anew",
-            first + 1
-        );
+        assert_kept("openapi.json", &OPENAPI);
+    }
+
+    #[test]
+    fn the_description_in_the_repository_of_frames_is_made_of_their_types() {
+        assert_kept("schemas/frames.json", &FRAMES);
     }
 
     #[test]

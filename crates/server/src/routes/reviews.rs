@@ -12,12 +12,11 @@ use consort_core::frame::parse_review_id;
 use consort_core::gate::Standing;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
-use consort_core::view::Review;
+use consort_core::view::{Review, awaits_review};
 use consort_log::{self as log, Order, Query};
 use consort_runtime::engine::{self, Engine};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::steer::Applied;
 use crate::Site;
@@ -36,7 +35,7 @@ const REVIEWED: [Kind; 2] = [Kind::Run, Kind::Peer];
 
 /// What a reviewer can say.
 #[derive(Clone, Copy)]
-enum Word {
+pub(crate) enum Word {
     Continue,
     Edit,
     ExitEarly,
@@ -88,7 +87,7 @@ struct Reviews {
 /// What a person says about an output.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
-struct DecisionRequest {
+pub(crate) struct DecisionRequest {
     /// APPROVE is CONTINUE.
     #[schemars(with = "AnyCase<Word>")]
     decision: Word,
@@ -128,8 +127,7 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Revi
     };
     let mut reviews = Vec::new();
     for (run, row) in engine.list(query).await?.rows {
-        let row: Value = serde_json::from_str(&row.body).unwrap_or_default();
-        if row.get("openReviews").is_some() {
+        if awaits_review(&row.body) {
             match engine.run(&run).await {
                 Ok(state) => reviews.extend(state.pending_reviews(&run)),
                 // Erased meanwhile, or not to be read: nobody can decide there.

@@ -99,9 +99,9 @@ struct ModelRequest {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Switched {
     run_id: String,
-    model: String,
-    previous_model: Option<String>,
-    status: Applied,
+    pub(crate) model: String,
+    pub(crate) previous_model: Option<String>,
+    pub(crate) status: Applied,
 }
 
 /// Something that is said to the agents of a run.

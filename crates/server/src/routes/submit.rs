@@ -72,10 +72,10 @@ enum Outcome<'a> {
 pub(crate) struct Accepted {
     run_id: String,
     status: AcceptedStatus,
-    tasks: usize,
-    workflow: Workflow,
+    pub(crate) tasks: usize,
+    pub(crate) workflow: Workflow,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     #[serde(flatten)]
     #[schemars(with = "Descent<'_>")]
     descent: Map<String, Value>,
@@ -97,15 +97,15 @@ enum AcceptedStatus {
 pub(crate) struct Rehearsal {
     #[schemars(extend("const" = true))]
     dry_run: bool,
-    tasks: Vec<RehearsedTask>,
-    workflow: Workflow,
-    warnings: Vec<String>,
+    pub(crate) tasks: Vec<RehearsedTask>,
+    pub(crate) workflow: Workflow,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A task that would run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct RehearsedTask {
+pub(crate) struct RehearsedTask {
     name: String,
     description: String,
     expected_output: String,

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use consort_core::spec::Kind;
+use consort_core::view;
 use consort_log::{Order, Query, Row, Seq};
 use consort_runtime::engine::Engine;
-use serde_json::{Map, Value, json};
 
 use crate::Site;
 use crate::problem::Problem;
+use crate::ws::answer::{self, Answer};
 use crate::ws::places::{Place, Places};
 use crate::ws::trace::{Iteration, Told, Trace, shortened};
 
@@ -23,8 +24,6 @@ const PART_MAX: usize = 1024 * 1024;
 const FRAMING: usize = 100;
 /// Runs looked through for open reviews; more are never under way at once.
 const ACTIVE_MAX: usize = 10_000;
-/// In the row of a run that waits for a person.
-const OPEN_REVIEWS: &str = r#""openReviews""#;
 
 /// The frame, and how far it takes a client in every run.
 pub(super) struct Hello {
@@ -57,7 +56,7 @@ impl Hello {
 async fn asked(site: &Site, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
     let (engine, mut asked) = (site.engine().only(Kind::Peer), HashMap::new());
     let active = runs(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
-    for (run, _) in active.into_iter().filter(|(_, row)| row.body.contains(OPEN_REVIEWS)) {
+    for (run, _) in active.into_iter().filter(|(_, row)| view::awaits_review(&row.body)) {
         let Ok(frames) = engine.page(&run, 0, usize::MAX).await else { continue };
         let trace = Trace::of(&frames, 0);
         reviews.extend(trace.reviews.into_iter().map(|(_, told)| told));
@@ -81,7 +80,7 @@ async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
     }
     for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
         places.set(run.clone(), Place::Feed(None));
-        if row.body.contains(OPEN_REVIEWS)
+        if view::awaits_review(&row.body)
             && let Some(trace) = site.traces.of(site, run).await?
         {
             reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
@@ -97,36 +96,35 @@ async fn runs(engine: &Engine, kind: Kind, ended: Option<bool>, limit: usize) ->
 }
 
 /// Everything but the lists that may be long.
-fn head(site: &Site, traces: &[Arc<Trace>]) -> Map<String, Value> {
+fn head(site: &Site, traces: &[Arc<Trace>]) -> answer::Hello {
     let server = &site.server;
     let about = server.network.introduction();
     let newest = traces.iter().find_map(|trace| trace.started.clone());
-    let (id, started) = newest.map_or((None, None), |(id, started)| (Some(id), Some(started)));
-    let told = json!({ "ensemble": about.ensemble, "realm": about.realm, "version": about.version,
-        "sharedCapabilities": about.shared_capabilities, "leaseMs": about.lease_ms,
-        "maxFrameBytes": server.sockets.max_frame_bytes });
-    let mut head = Map::new();
-    head.insert("type".to_owned(), "hello".into());
-    head.extend(id.map(|id| ("ensembleId".to_owned(), id.into())));
-    head.extend(started.map(|started| ("startedAt".to_owned(), started.to_string().into())));
-    if let Value::Object(told) = told {
-        head.extend(told);
+    let (ensemble_id, started_at) = newest.map_or((None, None), |(id, started)| (Some(id), Some(started)));
+    answer::Hello {
+        ensemble_id,
+        started_at,
+        ensemble: about.ensemble.unwrap_or_default(),
+        realm: about.realm,
+        version: about.version.unwrap_or_default(),
+        shared_capabilities: about.shared_capabilities,
+        lease_ms: about.lease_ms.unwrap_or_default(),
+        max_frame_bytes: server.sockets.max_frame_bytes,
+        truncated: false,
     }
-    head
 }
 
-fn written(mut head: Map<String, Value>, story: &Story) -> String {
+fn written(mut head: answer::Hello, story: &Story) -> String {
     let (iterations, cut_calls) = fitted_calls(&recent(&story.traces));
     let cut_reviews = size(&story.reviews) > PART_MAX;
     let reviews: Vec<Told> =
         if cut_reviews { story.reviews.iter().map(shortened).collect() } else { story.reviews.clone() };
-    let spent = Value::Object(head.clone()).to_string().len() + iterations.len() + size(&reviews) + FRAMING;
+    let begun = Answer::Hello(Box::new(head.clone())).text().len();
+    let spent = begun + iterations.len() + size(&reviews) + FRAMING;
     let (mut kept, cut_frames) = fitted(&story.traces, HELLO_MAX.saturating_sub(spent));
     kept.extend(reviews);
-    if cut_calls || cut_reviews || cut_frames {
-        head.insert("truncated".to_owned(), true.into());
-    }
-    let mut text = Value::Object(head).to_string();
+    head.truncated = cut_calls || cut_reviews || cut_frames;
+    let mut text = Answer::Hello(Box::new(head)).text();
     text.pop();
     let frames: Vec<&str> = kept.iter().map(|told| &*told.text).collect();
     // Frames are JSON already, exactly as they were sent.

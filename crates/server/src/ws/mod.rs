@@ -1,8 +1,9 @@
 //! `/ws`: everything that happens, and everything that can be asked, over one
 //! socket. The first frame is `hello`; what it does not hold comes live.
 //! In reading order: `session` (the loop), `frames` (what clients send),
-//! `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace`, `outbox`.
+//! `answer` (what is answered), `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace`, `outbox`.
 
+pub(crate) mod answer;
 mod frames;
 mod hello;
 mod link;
@@ -32,10 +33,12 @@ use crate::Site;
 use crate::access::{Knock, Pass, Scope};
 use crate::endpoint::{Endpoint, Tag, get};
 use crate::problem::{Code, Problem};
+use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::Said;
 use crate::ws::outbox::Outbox;
 use crate::ws::session::{Hearing, Session};
 
+pub(crate) use frames::{sent_shapes, told_shapes};
 pub(crate) use trace::Traces;
 
 /// A frame for every socket that concerns no run.
@@ -163,7 +166,7 @@ async fn first_text(stream: &mut SplitStream<WebSocket>) -> Option<Utf8Bytes> {
 }
 
 fn refuse(outbox: &Outbox, problem: &Problem) -> Hearing {
-    outbox.push(outbox::addressed(frames::error(problem, &Value::Null)));
+    outbox.push(outbox::addressed(&Answer::Error(Failure::of(problem, &Value::Null))));
     outbox.close(POLICY, problem.message());
     Hearing::Good
 }

@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::ws::answer::Answer;
+
 /// Batches that may wait for one client: a batch is one commit or one word of a
 /// model, so this is ten seconds of a very talkative server.
 const BATCHES_MAX: usize = 2048;
@@ -41,8 +43,8 @@ pub(super) struct Item {
 }
 
 /// A frame for this client alone.
-pub(super) fn addressed(frame: Value) -> Vec<Item> {
-    vec![Item { text: frame.to_string().into(), position: None }]
+pub(super) fn addressed(answer: &Answer) -> Vec<Item> {
+    vec![Item { text: answer.text().into(), position: None }]
 }
 
 /// A handle to what waits.

@@ -123,6 +123,7 @@ mod tests {
     use consort_core::frame::live::LiveFrame;
     use consort_core::frame::numbered::{EventFrame, RunFrame};
     use consort_core::frame::run;
+    use consort_core::run::Run;
 
     use super::*;
 
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn after_the_result_nothing_old_comes_back() {
         let mut places = Places::default();
-        let result = Frame::Result { text: "{}".into() };
+        let result = Frame::result(Run::default().result("r"));
         assert_eq!(places.take(&news(vec![event(0), result.clone()])), Meaning::Frames(vec![event(0), result]));
         assert_eq!(places.take(&news(vec![event(0)])), Meaning::Frames(vec![]));
         places.forget_ended();

@@ -14,16 +14,16 @@ use consort_runtime::ring::{Frame, Slot};
 use futures::future::BoxFuture;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, SplitStream, abortable};
 use futures::{FutureExt, StreamExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_tungstenite::tungstenite;
 
 use crate::Site;
 use crate::access::Pass;
-use crate::problem::Problem;
-use crate::sse::storage_code;
-use crate::ws::frames::{self, Said};
+use crate::problem::{Code, Problem};
+use crate::ws::answer::{Answer, Failure};
+use crate::ws::frames::{Acked, Said};
 use crate::ws::hello::Hello;
 use crate::ws::link::{self, Link};
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
@@ -58,7 +58,7 @@ pub(super) struct Session {
     /// Runs whose result is addressed to it.
     pub(super) submitted: HashSet<Arc<str>>,
     /// How the frame being answered was acknowledged, for the record.
-    pub(super) acked: Option<Value>,
+    pub(super) acked: Option<Acked>,
     places: Places,
     feed: Feed,
     /// What work for peers asks people, and how much of it `hello` told.
@@ -196,7 +196,7 @@ impl Session {
             Message::Text(text) => self.answer_to(&text).await,
             Message::Binary(_) => {
                 let problem = Problem::bad_request("send text frames: one JSON object each");
-                self.tell(frames::error(&problem, &Value::Null));
+                self.tell(&Answer::Error(Failure::of(&problem, &Value::Null)));
             }
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => {}
         }
@@ -207,14 +207,14 @@ impl Session {
             return self.too_large();
         }
         if let Err(error) = Said::read(text).act(self).await {
-            self.tell(error);
+            self.tell(&Answer::Error(error));
         }
     }
 
     /// Ends the connection, because no more than so much is read.
     fn too_large(&self) {
         let most = self.site.server.sockets.max_frame_bytes;
-        self.end("PAYLOAD_TOO_LARGE", TOO_LARGE, &format!("a frame has at most {most} bytes"));
+        self.end(Code::PayloadTooLarge, TOO_LARGE, &format!("a frame has at most {most} bytes"));
     }
 
     fn unreadable(&self, error: axum::Error) {
@@ -232,20 +232,20 @@ impl Session {
     }
 
     /// Says what is wrong, and goodbye.
-    fn end(&self, code: &str, close: u16, message: &str) {
-        self.tell(json!({ "type": "error", "code": code, "message": message }));
+    fn end(&self, code: Code, close: u16, message: &str) {
+        self.tell(&Answer::Error(Failure::new(code, message.to_owned())));
         self.outbox.close(close, message);
     }
 
     /// Sends a frame to this client, whatever it subscribed to.
-    pub(super) fn tell(&self, frame: Value) {
-        self.outbox.push(addressed(frame));
+    pub(super) fn tell(&self, answer: &Answer) {
+        self.outbox.push(addressed(answer));
     }
 
-    /// Says what came of a change.
-    pub(super) fn acknowledge(&mut self, frame: Value) {
-        self.tell(frame.clone());
-        self.acked = Some(frame);
+    /// Says what came of a change, and notes it for the record.
+    pub(super) fn acknowledge(&mut self, answer: &Answer, acked: Acked) {
+        self.tell(answer);
+        self.acked = Some(acked);
     }
 
     /// Shows what has happened up to now.
@@ -344,9 +344,7 @@ impl Session {
                 }
             }
             Err(error) => {
-                let message = error.to_string();
-                let code = storage_code(&error);
-                self.tell(json!({ "type": "error", "code": code, "message": message, "runId": run }));
+                self.tell(&Answer::Error(Failure::storage(&error).in_run(&run)));
                 self.places.set(run, Place::Over);
             }
         }
@@ -357,8 +355,7 @@ impl Session {
         match spoken {
             Some((_, Some(Ok(frame)))) => self.outbox.push(vec![Item { text: frame.text, position: None }]),
             Some((thread, Some(Err(error)))) => {
-                let (code, message) = (storage_code(&error), error.to_string());
-                self.tell(json!({ "type": "error", "code": code, "message": message, "thread_id": thread }));
+                self.tell(&Answer::Error(Failure::storage(&error).in_thread(&thread)));
             }
             Some((_, None)) | None => {}
         }
@@ -382,8 +379,8 @@ impl Session {
         }
         self.outbox.ping();
         if self.wanted.admits("heartbeat", None) {
-            let now = self.site.engine().seams().clock.now();
-            self.tell(json!({ "type": "heartbeat", "serverTimeMs": now }));
+            let server_time_ms = self.site.engine().seams().clock.now();
+            self.tell(&Answer::Heartbeat { server_time_ms });
         }
     }
 }

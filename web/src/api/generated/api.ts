@@ -1,5 +1,7 @@
 // Made from openapi.json by `npm run types`.
 
+import type * as frames from './frames';
+
 /** A run that was taken. */
 export interface Accepted {
   runId: string;
@@ -239,10 +241,72 @@ export interface ForkedFrom {
   seq: number;
 }
 
-/** A frame, described in `/schemas/frames.json`. */
-export interface Frame {
-  type: string;
-}
+/** A frame of an event, or of something under way; `type` says which. */
+export type Frame =
+  | frames.ServerRunAccepted
+  | frames.ServerRunAdopted
+  | frames.ServerRunForked
+  | frames.ServerEnsembleStarted
+  | frames.ServerBeltComposed
+  | frames.ServerTaskStarted
+  | frames.ServerTaskInput
+  | frames.ServerChoreStarted
+  | frames.ServerReflectionStarted
+  | frames.ServerLlmIterationStarted
+  | frames.ServerModelRetried
+  | frames.ServerLlmIterationCompleted
+  | frames.ServerAnswerTruncated
+  | frames.ServerAnswerEmpty
+  | frames.ServerMetricsSnapshot
+  | frames.ServerModelFailed
+  | frames.ServerHistoryDropped
+  | frames.ServerOutputRejected
+  | frames.ServerLastRound
+  | frames.ServerLoopNoticed
+  | frames.ServerCallCharged
+  | frames.ServerToolDispatched
+  | frames.ServerFinishDemanded
+  | frames.ServerSubtaskStarted
+  | frames.ServerDelegationStarted
+  | frames.ServerDelegationCompleted
+  | frames.ServerDelegationFailed
+  | frames.ServerToolCalled
+  | frames.ServerFileChanged
+  | frames.ServerReviewRequested
+  | frames.ServerReviewDecided
+  | frames.ServerReviewTimedOut
+  | frames.ServerReviewClosed
+  | frames.ServerTaskCompleted
+  | frames.ServerTaskFailed
+  | frames.ServerTaskSkipped
+  | frames.ServerDirectiveActive
+  | frames.ServerDirectiveDelivered
+  | frames.ServerModelSwitched
+  | frames.ServerCancelRequested
+  | frames.ServerRunPaused
+  | frames.ServerRunResumed
+  | frames.ServerBudgetExceeded
+  | frames.ServerEnsembleCompleted
+  | frames.ServerTurnAdopted
+  | frames.ServerTurnStarted
+  | frames.ServerLlmStarted
+  | frames.ServerLlmCompleted
+  | frames.ServerLlmVoided
+  | frames.ServerMessage
+  | frames.ServerToolCallUpdate
+  | frames.ServerToolCall
+  | frames.ServerToolApprovalRequest
+  | frames.ServerToolApprovalResolved
+  | frames.ServerPermissionModeChanged
+  | frames.ServerPlanningUpdate
+  | frames.ServerTaskUpdate
+  | frames.ServerTurnStopped
+  | frames.ServerError
+  | frames.ServerChunk
+  | frames.ServerCostSummary
+  | frames.ServerToken
+  | frames.ServerToolProgress
+  | frames.ServerRunResult;
 
 /** A page of frames. */
 export interface Frames {
@@ -991,9 +1055,9 @@ export interface Scopes {
   total: number;
 }
 
-/** One event of a stream: a frame of `/schemas/frames.json`. */
+/** One event of a stream. */
 export interface ServerSentEvent {
-  /** The frame. */
+  /** The frame, or an `error` that ends the stream. */
   data: string;
   /** The frame's type. */
   event?: string;

@@ -161,6 +161,7 @@ pub enum ChatFrame {
         /// Empty.
         content: String,
         /// True.
+        #[schemars(extend("const" = true))]
         done: bool,
         /// Where in the turn.
         #[serde(flatten)]
@@ -293,6 +294,11 @@ struct TreeNode {
 
 /// The begin or the end of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [
+    { "type": "object", "required": ["status", "args"], "properties": { "status": { "const": "start" }, "args": {} } },
+    { "type": "object", "required": ["status", "result", "is_error", "duration_ms"], "properties": {
+        "status": { "const": "end" }, "result": { "type": "string" }, "is_error": { "type": "boolean" }, "duration_ms": { "type": "integer" } } },
+]))]
 pub struct ToolCallUpdate {
     /// Where in the turn.
     #[serde(flatten)]

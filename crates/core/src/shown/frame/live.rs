@@ -27,6 +27,10 @@ pub enum LiveFrame {
         sent_at: Iso,
     },
     /// Words of a model of a chat.
+    #[schemars(extend("anyOf" = [
+        { "type": "object", "required": ["offset"], "properties": { "offset": { "type": "integer" } } },
+        { "type": "object", "required": ["thinking"], "properties": { "thinking": { "const": true } } },
+    ]))]
     Chunk {
         /// The thread.
         thread_id: Arc<str>,
@@ -44,6 +48,7 @@ pub enum LiveFrame {
         offset: Option<usize>,
         /// True when the model thinks them: they are no part of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("const" = true))]
         thinking: Option<bool>,
         /// The number of the frame they follow.
         chat_seq: u64,

@@ -100,6 +100,7 @@ struct RunEnding {
     /// True when the event was copied from the run that this one goes on from:
     /// its time and its counts are that run's. Absent on what the run did itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("const" = true))]
     inherited: bool,
     /// When the event was decided.
     at: Iso,

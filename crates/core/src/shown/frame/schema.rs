@@ -5,10 +5,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::frame::chat::ChatFrame;
-use crate::frame::live::LiveFrame;
-use crate::frame::numbered::{ChatEvent, RunEvent};
-use crate::frame::run::Frame;
+use crate::requests::choice::WORDS;
+use crate::shown::frame::chat::ChatFrame;
+use crate::shown::frame::live::LiveFrame;
+use crate::shown::frame::numbered::{ChatEvent, RunEvent};
+use crate::shown::frame::run::Frame;
+use crate::shown::view::ResultFrame;
 
 /// Marks a field that is written as `null`, although it may be left out too.
 pub(super) const NULLABLE: &str = "nullable";
@@ -34,7 +36,7 @@ pub fn definitions() -> Map<String, Value> {
     for (kind, frame) in chat {
         add(&mut all, &format!("server.{kind}"), placed("ChatEvent", frame));
     }
-    for (kind, frame) in variants::<LiveFrame>() {
+    for (kind, frame) in variants::<LiveFrame>().into_iter().chain(variants::<ResultFrame>()) {
         add(&mut all, &format!("server.{kind}"), frame);
     }
     all
@@ -61,15 +63,35 @@ pub fn variants<T: JsonSchema>() -> Vec<(String, Value)> {
     let schema = of::<T>();
     let each = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
     // A variant without a tag stands for frames that are described elsewhere.
-    each.filter_map(|frame| Some((frame.pointer("/properties/type/const")?.as_str()?.to_owned(), frame.clone()))).collect()
+    each.filter_map(|frame| Some((frame.pointer("/properties/type/const")?.as_str()?.to_owned(), frame.clone())))
+        .collect()
 }
 
 /// The schema of a type as it is written, whole and without references.
 pub fn of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
-    let mut schema = Schema::to_value(settings.into_generator().into_root_schema_for::<T>());
-    simplify(&mut schema);
+    let mut schema = whole::<T>(SchemaSettings::draft2020_12().for_serialize());
+    simplify(&mut schema, Writer::Server);
     schema
+}
+
+/// The schema of a type as it is read from clients, likewise.
+pub fn sent<T: JsonSchema>() -> Value {
+    let mut schema = whole::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    simplify(&mut schema, Writer::Client);
+    schema
+}
+
+fn whole<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    Schema::to_value(settings.into_generator().into_root_schema_for::<T>())
+}
+
+/// The side that writes a frame. A client may write `null` for nothing; the
+/// server leaves nothing out by writing `null`, unless the field says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Client,
+    Server,
 }
 
 /// A frame with the fields that all of its kind have.
@@ -83,7 +105,7 @@ fn reference(name: &str) -> Value {
 }
 
 /// Leaves out everything that says nothing to a reader of JSON.
-fn simplify(schema: &mut Value) {
+fn simplify(schema: &mut Value, writer: Writer) {
     if *schema == Value::Bool(true) {
         *schema = json!({});
     }
@@ -101,15 +123,27 @@ fn simplify(schema: &mut Value) {
     if let Some(choice) = fields.shift_remove("oneOf") {
         fields.extend(simplified(choice));
     }
-    drop_nulls(fields);
+    if let Some(Value::Array(words)) = fields.shift_remove(WORDS) {
+        explain(fields, &words);
+    }
+    if writer == Writer::Server {
+        drop_nulls(fields);
+    }
     for (name, field) in fields.iter_mut() {
         match (name.as_str(), field) {
-            ("properties", Value::Object(each)) => each.values_mut().for_each(simplify),
-            ("items" | "additionalProperties", field) => simplify(field),
-            ("anyOf" | "allOf", Value::Array(each)) => each.iter_mut().for_each(simplify),
+            ("properties", Value::Object(each)) => each.values_mut().for_each(|each| simplify(each, writer)),
+            ("items" | "additionalProperties", field) => simplify(field, writer),
+            ("anyOf" | "allOf", Value::Array(each)) => each.iter_mut().for_each(|each| simplify(each, writer)),
             _ => {}
         }
     }
+}
+
+/// Lists the words that a field takes.
+fn explain(fields: &mut Map<String, Value>, words: &[Value]) {
+    let listed = words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let before = fields.get("description").and_then(Value::as_str).map(|text| format!("{text} ")).unwrap_or_default();
+    fields.insert("description".to_owned(), format!("{before}One of {listed}, in any case.").into());
 }
 
 /// A choice: between words it is their list.

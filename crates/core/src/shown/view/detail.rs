@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Cost, Review, Row, is_false, usd};
@@ -27,7 +27,7 @@ pub struct RunDetail<'a> {
     /// How many events it has.
     event_count: u64,
     limits: LimitsView,
-    metrics: Metrics<'a>,
+    metrics: Metrics,
     pending_reviews: Vec<Review>,
     /// What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` says the same.
     output: Option<&'a Text>,
@@ -113,9 +113,9 @@ struct Subtask<'a> {
 }
 
 /// What a run has used.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Metrics<'a> {
+pub struct Metrics {
     total_tokens: i64,
     total_tool_calls: u64,
     input_tokens: u64,
@@ -129,8 +129,8 @@ pub(super) struct Metrics<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_estimate: Option<Cost>,
     /// Models without a price, when the cost is not known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unpriced: Vec<&'a str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unpriced: Vec<String>,
 }
 
 /// What it may use; what has no limit is left out.
@@ -171,7 +171,7 @@ impl Run {
         }
     }
 
-    pub(super) fn metrics(&self) -> Metrics<'_> {
+    pub(super) fn metrics(&self) -> Metrics {
         let used = self.totals();
         Metrics {
             total_tokens: used.tokens(),
@@ -185,7 +185,7 @@ impl Run {
             llm_latency_ms: used.llm_ms,
             tool_execution_time_ms: used.tool_ms,
             cost_estimate: self.cost(),
-            unpriced: self.unpriced().iter().map(String::as_str).collect(),
+            unpriced: self.unpriced().iter().cloned().collect(),
         }
     }
 

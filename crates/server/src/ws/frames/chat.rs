@@ -4,30 +4,72 @@
 use consort_chat as chats;
 use consort_chat::{Chats, Place, Said as Spoken, Start};
 use consort_core::chat::{self, Answer, Mode, Presence, Say};
+use consort_core::frame::schema::sent;
 use consort_runtime::engine;
 use consort_tools::busy;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::Row;
+use super::{Row, shape};
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::routes::steer::Applied;
 use crate::routes::threads::heard;
+use crate::ws::answer::{Answer as Told, AskedInChat, Echo, Running, RunningTurn, ThreadStatus};
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
-    Row { kind: "chat_message", scope: Scope::Run, act: |session, sent| say(session, sent).boxed() },
-    Row { kind: "chat_continue", scope: Scope::Run, act: |session, sent| go_on(session, sent).boxed() },
-    Row { kind: "chat_stop", scope: Scope::Run, act: |session, sent| stop(session, sent).boxed() },
-    Row { kind: "chat_subscribe", scope: Scope::Read, act: |session, sent| subscribe(session, sent).boxed() },
-    Row { kind: "chat_turns", scope: Scope::Read, act: |session, _| turns(session).boxed() },
-    Row { kind: "set_permission_mode", scope: Scope::Run, act: |session, sent| set_mode(session, sent).boxed() },
-    Row { kind: "tool_approval_response", scope: Scope::Review, act: |session, sent| approve(session, sent).boxed() },
-    Row { kind: "ui_manifest", scope: Scope::Run, act: manifest },
-    Row { kind: "tool_result", scope: Scope::Run, act: |session, sent| returned(session, sent).boxed() },
+    Row {
+        kind: "chat_message",
+        scope: Scope::Run,
+        shape: sent::<shape::ChatMessage>,
+        act: |session, sent| say(session, sent).boxed(),
+    },
+    Row {
+        kind: "chat_continue",
+        scope: Scope::Run,
+        shape: sent::<shape::ChatContinue>,
+        act: |session, sent| go_on(session, sent).boxed(),
+    },
+    Row {
+        kind: "chat_stop",
+        scope: Scope::Run,
+        shape: sent::<shape::ChatStop>,
+        act: |session, sent| stop(session, sent).boxed(),
+    },
+    Row {
+        kind: "chat_subscribe",
+        scope: Scope::Read,
+        shape: sent::<shape::ChatSubscribe>,
+        act: |session, sent| subscribe(session, sent).boxed(),
+    },
+    Row {
+        kind: "chat_turns",
+        scope: Scope::Read,
+        shape: sent::<shape::ChatTurns>,
+        act: |session, _| turns(session).boxed(),
+    },
+    Row {
+        kind: "set_permission_mode",
+        scope: Scope::Run,
+        shape: sent::<shape::SetPermissionMode>,
+        act: |session, sent| set_mode(session, sent).boxed(),
+    },
+    Row {
+        kind: "tool_approval_response",
+        scope: Scope::Review,
+        shape: sent::<shape::ToolApproval>,
+        act: |session, sent| approve(session, sent).boxed(),
+    },
+    Row { kind: "ui_manifest", scope: Scope::Run, shape: sent::<shape::UiManifest>, act: manifest },
+    Row {
+        kind: "tool_result",
+        scope: Scope::Run,
+        shape: sent::<shape::ToolResult>,
+        act: |session, sent| returned(session, sent).boxed(),
+    },
 ];
 
 /// A message without a thread begins one, unless it cannot be answered.
@@ -49,7 +91,7 @@ async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> Result<(), Problem> {
     let (caller, chats) = attend(session, thread).await?;
     let said = chats.say(&caller.0, thread, say).await?;
-    session.tell(ack(sent, thread, &said));
+    session.tell(&ack(sent, thread, &said));
     Ok(())
 }
 
@@ -69,23 +111,24 @@ async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let thread = sent.text("thread_id")?;
     let (caller, chats) = attend(session, thread).await?;
     let said = chats.go_on(&caller.0, thread, client).await?;
-    session.tell(ack(sent, thread, &said));
+    session.tell(&ack(sent, thread, &said));
     Ok(())
 }
 
-fn ack(sent: &Sent, thread: &str, said: &Spoken) -> Value {
-    let (seq, position) = match said.place {
+fn ack(sent: &Sent, thread: &str, said: &Spoken) -> Told {
+    let (seq, queue_position) = match said.place {
         Place::Begun { seq } => (Some(seq), None),
         Place::Waits { position } => (None, Some(position)),
     };
-    let fields = json!({ "thread_id": thread, "turn_id": said.turn, "seq": seq, "queue_position": position });
-    told("chat_ack", sent, fields)
+    let (thread_id, turn_id) = (thread.to_owned(), said.turn.to_string());
+    Told::ChatAck { asked: asked(sent), thread_id, turn_id, seq, queue_position }
 }
 
 async fn stop(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, thread) = (caller(session), sent.text("thread_id")?);
     let turn = session.site.server.chats.stop(&caller.0, thread).await?;
-    session.tell(told("chat_stopped", sent, json!({ "thread_id": thread, "turn_id": turn })));
+    let (thread_id, turn_id) = (thread.to_owned(), turn.to_string());
+    session.tell(&Told::ChatStopped { asked: asked(sent), thread_id, turn_id });
     Ok(())
 }
 
@@ -100,10 +143,13 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let last = chats.last(thread).await?;
     let running = chats.running(thread).await?.map(|turn| turn.turn);
     session.talks.follow(&chats, &caller, thread, from).await?;
-    let status = if running.is_some() { "running" } else { "finished" };
-    let last_seq = last.and_then(|turn| turn.next.checked_sub(1));
-    let fields = json!({ "thread_id": thread, "status": status, "last_seq": last_seq, "turn_id": running });
-    session.tell(told("chat_resumed", sent, fields));
+    session.tell(&Told::ChatResumed {
+        asked: asked(sent),
+        thread_id: thread.to_owned(),
+        status: if running.is_some() { ThreadStatus::Running } else { ThreadStatus::Finished },
+        last_seq: last.and_then(|turn| turn.next.checked_sub(1)),
+        turn_id: running.map(|turn| turn.to_string()),
+    });
     Ok(())
 }
 
@@ -117,10 +163,14 @@ async fn turns(session: &mut Session) -> Result<(), Problem> {
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
     let mut running = Vec::new();
     for (thread, turn) in chats.running_turns(&caller.0).await? {
-        running.push(json!({ "thread_id": thread.id, "turn_id": turn.turn, "status": "running",
-            "last_seq": turn.next.checked_sub(1) }));
+        running.push(RunningTurn {
+            thread_id: thread.id.to_string(),
+            turn_id: turn.turn.to_string(),
+            status: Running::Running,
+            last_seq: turn.next.checked_sub(1),
+        });
     }
-    session.tell(json!({ "type": "chat_turns", "turns": running }));
+    session.tell(&Told::ChatTurns { turns: running });
     Ok(())
 }
 
@@ -128,7 +178,8 @@ async fn set_mode(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, thread) = (caller(session), sent.text("thread_id")?);
     let mode = mode(sent.object()?)?.ok_or_else(|| Problem::bad_request("`permission_mode` is required"))?;
     let holds = session.site.server.chats.set_mode(&caller.0, thread, mode).await?.mode;
-    session.tell(told("permission_mode", sent, json!({ "thread_id": thread, "permission_mode": holds })));
+    let permission_mode = holds.unwrap_or(mode);
+    session.tell(&Told::PermissionMode { asked: asked(sent), thread_id: thread.to_owned(), permission_mode });
     Ok(())
 }
 
@@ -140,8 +191,12 @@ async fn approve(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, approval) = (caller(session), sent.text("approval_id")?);
     let answer = sent.choice::<Answer>("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
     session.site.server.chats.approve(&caller.0, approval, answer).await?;
-    let fields = json!({ "approval_id": approval, "decision": answer, "status": Applied::Applied });
-    session.tell(told("tool_approval_ack", sent, fields));
+    session.tell(&Told::ToolApprovalAck {
+        asked: asked(sent),
+        approval_id: approval.to_owned(),
+        decision: answer.word().to_owned(),
+        status: Applied::Applied,
+    });
     Ok(())
 }
 
@@ -151,8 +206,8 @@ fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Resul
         |tools| busy::in_place(|| chat::manifest(tools)).map_err(Problem::from),
     );
     let outcome = offered.map(|tools| {
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        session.tell(told("ui_manifest_ack", sent, json!({ "tools": names })));
+        let names = tools.iter().map(|tool| tool.name.clone()).collect();
+        session.tell(&Told::UiManifestAck { asked: asked(sent), tools: names });
         session.talks.tools = tools;
     });
     std::future::ready(outcome).boxed()
@@ -186,18 +241,7 @@ fn caller(session: &Session) -> Caller {
     session.pass.caller.clone()
 }
 
-/// An answer in the spelling of the chat's frames.
-fn told(kind: &str, sent: &Sent, fields: Value) -> Value {
-    let mut answer = Map::new();
-    answer.insert("type".to_owned(), kind.into());
-    answer.extend(
-        sent.0
-            .get("request_id")
-            .filter(|id| id.is_string() || id.is_number())
-            .map(|id| ("request_id".to_owned(), id.clone())),
-    );
-    if let Value::Object(fields) = fields {
-        answer.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
-    }
-    Value::Object(answer)
+/// The id of the request that is answered.
+fn asked(sent: &Sent) -> AskedInChat {
+    AskedInChat { request_id: Echo::of(&sent.0, "request_id") }
 }

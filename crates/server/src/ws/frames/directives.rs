@@ -5,23 +5,27 @@ use std::sync::Arc;
 
 use consort_core::decide::Command;
 use consort_core::event::Directive;
+use consort_core::frame::schema::sent;
 use consort_core::spec::Kind;
-use consort_core::status::Status;
 use consort_core::tier::Tier;
 use consort_log::Query;
-use serde_json::{Value, json};
 
-use super::{Row, answer};
+use super::{Row, asked, shape};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::routes::steer;
 use crate::ws::Notice;
+use crate::ws::answer::{Answer, Directed, Given, Refused};
 use crate::ws::session::Session;
 
-pub(super) const ROWS: &[Row] =
-    &[Row { kind: "directive", scope: Scope::Run, act: |session, sent| Box::pin(directive(session, sent)) }];
+pub(super) const ROWS: &[Row] = &[Row {
+    kind: "directive",
+    scope: Scope::Run,
+    shape: sent::<shape::Direct>,
+    act: |session, sent| Box::pin(directive(session, sent)),
+}];
 
 /// Runs one directive reaches; more are never under way at once.
 const ACTIVE_MAX: usize = 10_000;
@@ -59,15 +63,16 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     };
     // What the directive did is seen before the answer.
     session.catch_up().await;
-    let fields = match &outcome {
-        Ok(id) => json!({ "directiveId": id, "status": "accepted" }),
-        Err(problem) => json!({ "status": Status::Rejected, "error": problem.code(), "message": problem.message() }),
+    let outcome = match outcome {
+        Ok(directive_id) => Directed::Given { directive_id, status: Given::Accepted },
+        Err(problem) => Directed::Refused {
+            status: Refused::Rejected,
+            error: problem.code(),
+            message: problem.message().to_owned(),
+            directive_id: (),
+        },
     };
-    let mut ack = answer("directive_ack", sent, fields);
-    if let (Value::Object(ack), Err(_)) = (&mut ack, outcome) {
-        ack.insert("directiveId".to_owned(), Value::Null);
-    }
-    session.tell(ack);
+    session.tell(&Answer::DirectiveAck { asked: asked(sent), outcome });
     Ok(())
 }
 
@@ -132,11 +137,14 @@ async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) 
 
 /// A control directive is no event of a run: everybody is told beside them.
 fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
-    let kind = "directive_active";
-    let mut frame = json!({ "type": kind, "directiveId": id, "from": author.from,
-        "action": sent.0.get("action"), "value": sent.0.get("value") });
-    if let (Value::Object(frame), Some(other)) = (&mut frame, &author.on_behalf_of) {
-        frame.insert("onBehalfOf".to_owned(), other.as_str().into());
-    }
-    let _nobody_listens = site.notices.send(Notice { kind, text: frame.to_string().into() });
+    // Both are text: a tier was read from them.
+    let said = |name| sent.optional_text(name).ok().flatten().unwrap_or_default().to_owned();
+    let notice = Answer::DirectiveActive {
+        directive_id: id.to_owned(),
+        from: author.from.clone(),
+        action: said("action"),
+        value: said("value"),
+        on_behalf_of: author.on_behalf_of.clone(),
+    };
+    let _nobody_listens = site.notices.send(Notice { kind: "directive_active", text: notice.text().into() });
 }

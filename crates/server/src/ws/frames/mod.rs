@@ -6,24 +6,24 @@ mod directives;
 mod peers;
 mod reviews;
 mod runs;
+mod shape;
 mod state;
 mod talk;
 
 use consort_core::frame::parse_review_id;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::access::{Caller, Scope};
 use crate::audit::Change;
 use crate::body::{Sent, json};
 use crate::problem::Problem;
+use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
 
 /// Everything a client can send.
 const TABLE: [&[Row]; 7] =
     [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS, chat::ROWS, peers::ROWS];
-/// What an error repeats of the frame it is about.
-const ECHOED: [&str; 5] = ["requestId", "request_id", "runId", "thread_id", "turn_id"];
 
 /// What is done with a frame; what is wrong with it is told by the caller.
 type Act = for<'a> fn(&'a mut Session, &'a Sent) -> BoxFuture<'a, Result<(), Problem>>;
@@ -33,7 +33,30 @@ struct Row {
     kind: &'static str,
     /// What a key must allow.
     scope: Scope,
+    /// Its schema.
+    shape: Shape,
     act: Act,
+}
+
+/// Makes the schema of a frame, all but its type.
+type Shape = fn() -> Value;
+
+/// A change that was acknowledged, for the record.
+pub(super) struct Acked {
+    /// The run.
+    run: Option<String>,
+    /// What became of it.
+    status: &'static str,
+}
+
+/// The schemas of everything a client can send, by their types.
+pub(crate) fn sent_shapes() -> impl Iterator<Item = (&'static str, Value)> {
+    rows().map(|row| (row.kind, (row.shape)()))
+}
+
+/// The schemas of what the network tells over a socket, by their types.
+pub(crate) fn told_shapes() -> impl Iterator<Item = (&'static str, Value)> {
+    peers::TOLD.iter().map(|(kind, shape)| (*kind, shape()))
 }
 
 /// The fields that say what a frame is about.
@@ -67,28 +90,23 @@ impl Said {
     }
 
     /// Does what the frame asks for, if the client may; else says why not.
-    pub(super) async fn act(&self, session: &mut Session) -> Result<(), Value> {
-        let told = |problem: Problem| error(&problem, &self.sent.0);
+    pub(super) async fn act(&self, session: &mut Session) -> Result<(), Box<Failure>> {
+        let told = |problem: Problem| Failure::of(&problem, &self.sent.0);
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
         session.pass.check(row.scope).map_err(told)?;
         let caller = session.pass.caller.clone();
         let outcome = (row.act)(session, &self.sent).await;
         if row.scope != Scope::Read {
-            let acked = session.acked.take().unwrap_or_default();
-            self.record(
-                row.kind,
-                &caller,
-                &acked,
-                outcome.as_ref().map_or_else(|problem| problem.code().word(), |()| "OK"),
-            );
+            let status = outcome.as_ref().map_or_else(|problem| problem.code().word(), |()| "OK");
+            let acked = session.acked.take().unwrap_or(Acked { run: None, status });
+            self.record(row.kind, &caller, &acked);
         }
         outcome.map_err(told)
     }
 
     /// Who asked for a change and what came of it, for the record.
-    fn record(&self, kind: &str, caller: &Caller, acked: &Value, status: &str) {
+    fn record(&self, kind: &str, caller: &Caller, acked: &Acked) {
         let text = |name| self.sent.0.get(name).and_then(Value::as_str);
-        let told = |name| acked.get(name).and_then(Value::as_str);
         let review = text("reviewId").and_then(parse_review_id).map(|(run, _)| run);
         Change {
             request_id: text("requestId").unwrap_or_default(),
@@ -96,8 +114,8 @@ impl Said {
             method: "WS",
             route: kind,
             subject: SUBJECTS.iter().find_map(|name| text(name)),
-            run: told("runId").or(text("runId")).or(review),
-            status: told("status").unwrap_or(status),
+            run: acked.run.as_deref().or(text("runId")).or(review),
+            status: acked.status,
         }
         .record();
     }
@@ -116,49 +134,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.into_iter().flatten()
 }
 
-/// What is wrong with a frame.
-pub(super) fn error(problem: &Problem, frame: &Value) -> Value {
-    let mut error = Map::new();
-    error.insert("type".to_owned(), "error".into());
-    error.insert("code".to_owned(), problem.code().word().into());
-    error.insert("message".to_owned(), problem.message().into());
-    error.extend(problem.more());
-    error.extend(ECHOED.iter().filter_map(|name| Some(((*name).to_owned(), echoed(frame.get(*name)?)?))));
-    Value::Object(error)
-}
-
-/// The id of a request, to be repeated: text or a number.
-fn echoed(value: &Value) -> Option<Value> {
-    match value {
-        Value::String(_) | Value::Number(_) => Some(value.clone()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-/// An answer of this type; fields that are null are left out, and the id of the
-/// request is repeated.
-fn answer(kind: &str, sent: &Sent, fields: Value) -> Value {
-    let mut answer = Map::new();
-    answer.insert("type".to_owned(), kind.into());
-    answer.extend(sent.0.get("requestId").and_then(echoed).map(|id| ("requestId".to_owned(), id)));
-    if let Value::Object(fields) = fields {
-        answer.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
-    }
-    json!(answer)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::routes::describe::FRAMES;
-
-    #[test]
-    fn every_frame_a_client_can_send_is_described_and_no_other() {
-        let frames: Value = serde_json::from_str(FRAMES).unwrap();
-        let names = frames["$defs"].as_object().unwrap().keys();
-        let described: BTreeSet<&str> = names.filter_map(|name| name.strip_prefix("client.")).collect();
-        assert_eq!(described, rows().map(|row| row.kind).collect());
-    }
+/// The id of the request that is answered.
+fn asked(sent: &Sent) -> Asked {
+    Asked { request_id: Echo::of(&sent.0, "requestId") }
 }

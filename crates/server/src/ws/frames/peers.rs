@@ -1,9 +1,13 @@
 //! Frames of other ensembles: `peer_hello` makes the socket a link; requests
 //! are served with or without one.
 
-use consort_net::wire::Frame;
+use consort_core::frame::schema::{of, sent};
+use consort_net::wire::{
+    Accepted, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response, TaskRequest, ToolRequest,
+};
+use serde_json::{Value, json};
 
-use super::Row;
+use super::{Row, Shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::problem::Problem;
@@ -12,19 +16,48 @@ use crate::ws::session::Session;
 use crate::ws::wanted::Wanted;
 
 pub(super) const ROWS: &[Row] = &[
-    Row { kind: "peer_hello", scope: Scope::Peer, act: |session, sent| Box::pin(hello(session, sent)) },
-    row("task_request"),
-    row("tool_request"),
-    row("request_cancel"),
-    row("task_accepted"),
-    row("task_progress"),
-    row("task_response"),
-    row("tool_response"),
-    row("capacity_update"),
+    Row {
+        kind: "peer_hello",
+        scope: Scope::Peer,
+        shape: sent_hello,
+        act: |session, sent| Box::pin(hello(session, sent)),
+    },
+    row("task_request", sent::<TaskRequest>),
+    row("tool_request", sent::<ToolRequest>),
+    row("request_cancel", sent::<RequestCancel>),
+    row("task_accepted", sent::<Accepted>),
+    row("task_progress", sent::<Progress>),
+    row("task_response", sent::<Response>),
+    row("tool_response", sent::<Response>),
+    row("capacity_update", sent::<CapacityUpdate>),
 ];
 
-const fn row(kind: &'static str) -> Row {
-    Row { kind, scope: Scope::Peer, act: |session, sent| Box::pin(pass_on(session, sent)) }
+/// What a link tells the other side.
+pub(super) const TOLD: [(&str, Shape); 8] = [
+    ("task_request", of::<TaskRequest>),
+    ("tool_request", of::<ToolRequest>),
+    ("request_cancel", of::<RequestCancel>),
+    ("task_accepted", of::<Accepted>),
+    ("task_progress", of::<Progress>),
+    ("task_response", of::<Response>),
+    ("tool_response", of::<Response>),
+    ("capacity_update", of::<CapacityUpdate>),
+];
+
+/// The schema of `peer_hello`: the side that dials must have a name to be called by.
+fn sent_hello() -> Value {
+    let mut shape = sent::<Hello>();
+    if let Value::Object(fields) = &mut shape {
+        fields.insert("required".to_owned(), json!(["ensemble"]));
+    }
+    if let Some(ensemble) = shape.pointer_mut("/properties/ensemble/type") {
+        *ensemble = "string".into();
+    }
+    shape
+}
+
+const fn row(kind: &'static str, shape: Shape) -> Row {
+    Row { kind, scope: Scope::Peer, shape, act: |session, sent| Box::pin(pass_on(session, sent)) }
 }
 
 /// From here on the socket is a link, and shown nothing else. A peer that is

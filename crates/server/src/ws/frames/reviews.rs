@@ -1,20 +1,25 @@
 //! `review_decision`: what a person says, by the same rules as over HTTP.
 
-use serde_json::json;
+use consort_core::frame::schema::sent;
 
-use super::{Row, answer};
+use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::routes::reviews::decided;
+use crate::ws::answer::Answer;
 use crate::ws::session::Session;
 
-pub(super) const ROWS: &[Row] =
-    &[Row { kind: "review_decision", scope: Scope::Review, act: |session, sent| Box::pin(decide(session, sent)) }];
+pub(super) const ROWS: &[Row] = &[Row {
+    kind: "review_decision",
+    scope: Scope::Review,
+    shape: sent::<shape::Decide>,
+    act: |session, sent| Box::pin(decide(session, sent)),
+}];
 
 async fn decide(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let id = sent.text("reviewId")?;
-    let told = decided(&session.site, &session.pass.caller, id, Ok(sent)).await?;
-    session.tell(answer("review_decision_ack", sent, json!(told)));
+    let decided = decided(&session.site, &session.pass.caller, id, Ok(sent)).await?;
+    session.tell(&Answer::ReviewDecisionAck { asked: asked(sent), decided });
     Ok(())
 }

@@ -1,38 +1,52 @@
 //! Frames about runs: `run_request` and `run_control`.
 
+use consort_core::choice::Choice;
 use consort_core::decide::Command;
-use consort_core::status::Status;
-use serde_json::{Map, Value, json};
+use consort_core::frame::schema::sent;
+use serde_json::{Map, Value};
 
-use super::{Row, answer};
+use super::{Acked, Row, asked, shape};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::problem::{Code, Problem};
-use crate::routes::steer::{self, Steering};
-use crate::routes::submit::{self, From, Taken};
+use crate::problem::{Code, More, Problem};
+use crate::routes::steer::{self, Switched};
+use crate::routes::submit::{self, Accepted, From, Rehearsal, Taken};
+use crate::ws::answer::{Answer, ControlStatus, Controlled, RunAck, RunAckStatus};
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
-    Row { kind: "run_request", scope: Scope::Run, act: |session, sent| Box::pin(request(session, sent)) },
-    Row { kind: "run_control", scope: Scope::Run, act: |session, sent| Box::pin(control(session, sent)) },
+    Row {
+        kind: "run_request",
+        scope: Scope::Run,
+        shape: sent::<shape::Run>,
+        act: |session, sent| Box::pin(request(session, sent)),
+    },
+    Row {
+        kind: "run_control",
+        scope: Scope::Run,
+        shape: sent::<shape::Control>,
+        act: |session, sent| Box::pin(control(session, sent)),
+    },
 ];
 
 /// What can be done to a run.
 #[derive(Clone, Copy)]
-enum Action {
+pub(super) enum Action {
     Cancel,
     SwitchModel,
     Pause,
     Resume,
 }
 
-const ACTIONS: &[(&str, Action)] = &[
-    ("cancel", Action::Cancel),
-    ("switch_model", Action::SwitchModel),
-    ("pause", Action::Pause),
-    ("resume", Action::Resume),
-];
+impl Choice for Action {
+    const WORDS: &'static [(&'static str, Action)] = &[
+        ("cancel", Action::Cancel),
+        ("switch_model", Action::SwitchModel),
+        ("pause", Action::Pause),
+        ("resume", Action::Resume),
+    ];
+}
 
 /// The fields of a frame that are no part of the request.
 const ENVELOPE: [&str; 2] = ["type", "requestId"];
@@ -40,16 +54,26 @@ const ENVELOPE: [&str; 2] = ["type", "requestId"];
 async fn request(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let body: Map<String, Value> =
         sent.object()?.iter().filter(|(name, _)| !ENVELOPE.contains(&name.as_str())).map(owned).collect();
-    let fields = match submit::take(&session.site, &Sent(body.into()), From::default()).await {
+    let blank = ack(sent);
+    let ack = match submit::take(&session.site, &Sent(body.into()), From::default()).await {
         Ok(Taken::Run { run, accepted }) => {
-            let accepted = json!(accepted.named(&run, None));
-            session.submitted.insert(run);
-            accepted
+            let Accepted { tasks, workflow, warnings, .. } = accepted;
+            session.submitted.insert(run.clone());
+            let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+            RunAck { run_id: Some(run.to_string()), tasks, workflow: Some(workflow), warnings, ..blank }
         }
-        Ok(Taken::Rehearsal(told)) => rehearsed(json!(told)),
-        Err(problem) => rejected(&problem),
+        Ok(Taken::Rehearsal(Rehearsal { tasks, workflow, warnings, .. })) => RunAck {
+            dry_run: true,
+            tasks: tasks.len(),
+            workflow: Some(workflow),
+            resolved_tasks: Some(tasks),
+            warnings: Some(warnings),
+            ..blank
+        },
+        Err(problem) => rejected(&problem, blank),
     };
-    session.acknowledge(answer("run_ack", sent, fields));
+    let acked = Acked { run: ack.run_id.clone(), status: ack.status.word() };
+    session.acknowledge(&Answer::RunAck(Box::new(ack)), acked);
     Ok(())
 }
 
@@ -57,71 +81,100 @@ fn owned((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-fn rehearsed(told: Value) -> Value {
-    let tasks = told.get("tasks").cloned().unwrap_or_default();
-    let count = tasks.as_array().map_or(0, Vec::len);
-    json!({ "status": Status::Accepted, "dryRun": true, "tasks": count, "workflow": told.get("workflow"),
-        "resolvedTasks": tasks, "warnings": told.get("warnings") })
+/// The answer to a request that was taken, before anything is said about it.
+fn ack(sent: &Sent) -> RunAck {
+    RunAck {
+        asked: asked(sent),
+        run_id: None,
+        status: RunAckStatus::Accepted,
+        dry_run: false,
+        tasks: 0,
+        workflow: None,
+        resolved_tasks: None,
+        warnings: None,
+        error: None,
+        message: None,
+        more: More::default(),
+    }
 }
 
 /// A run there was no room for has a name, and nothing else.
-fn rejected(problem: &Problem) -> Value {
+fn rejected(problem: &Problem, blank: RunAck) -> RunAck {
     let name = (problem.code() == Code::ConcurrencyLimit).then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
-    let mut fields = json!({ "runId": name, "status": Status::Rejected, "tasks": 0, "error": problem.code(),
-        "message": problem.message() });
-    if let Value::Object(fields) = &mut fields {
-        fields.extend(problem.more());
+    RunAck {
+        run_id: name,
+        status: RunAckStatus::Rejected,
+        error: Some(problem.code()),
+        message: Some(problem.message().to_owned()),
+        more: problem.more().clone(),
+        ..blank
     }
-    fields
 }
 
 async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (run, said) = (sent.text("runId")?.to_owned(), sent.text("action")?);
     let (site, caller) = (session.site.clone(), session.pass.caller.clone());
-    let action = ACTIONS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));
+    let action = Action::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));
     let (word, outcome) = match action {
-        None => (said, Ok(json!({ "status": "INVALID_ACTION" }))),
+        None => (said, Ok(told(ControlStatus::InvalidAction))),
         Some((word, action)) => (*word, perform(&site, &caller, (&run, *action), sent).await),
     };
-    let mut fields = Map::new();
-    fields.insert("runId".to_owned(), run.as_str().into());
-    fields.insert("action".to_owned(), word.into());
-    match outcome {
-        Ok(Value::Object(told)) => fields.extend(told),
-        Ok(_) => {}
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
         Err(problem) => {
-            fields.insert("status".to_owned(), status(&problem).ok_or_else(|| problem.clone())?.into());
-            if problem.code() == Code::InvalidModel {
-                fields.extend(sent.optional_text("model")?.map(|model| ("model".to_owned(), model.into())));
-            }
+            let status = status(&problem).ok_or_else(|| problem.clone())?;
+            let named = sent.optional_text("model")?.filter(|_| problem.code() == Code::InvalidModel);
+            Controlled::Told { status, model: named.map(str::to_owned) }
         }
-    }
-    session.acknowledge(answer("run_control_ack", sent, fields.into()));
+    };
+    let acked = Acked { run: Some(run.clone()), status: outcome.word() };
+    let ack = Answer::RunControlAck { asked: asked(sent), run_id: run, action: word.to_owned(), outcome };
+    session.acknowledge(&ack, acked);
     Ok(())
 }
 
-async fn perform(site: &Site, caller: &Caller, (run, action): (&str, Action), sent: &Sent) -> Result<Value, Problem> {
+fn told(status: ControlStatus) -> Controlled {
+    Controlled::Told { status, model: None }
+}
+
+async fn perform(
+    site: &Site,
+    caller: &Caller,
+    (run, action): (&str, Action),
+    sent: &Sent,
+) -> Result<Controlled, Problem> {
     let by = caller.0.clone();
-    let status = match action {
-        Action::Cancel => return Ok(json!(steer::cancelled(site, run, steer::mode(sent)?, caller).await?)),
+    match action {
+        Action::Cancel => {
+            steer::cancelled(site, run, steer::mode(sent)?, caller).await?;
+            Ok(told(ControlStatus::Cancelling))
+        }
         Action::SwitchModel => match sent.optional_text("model")?.filter(|model| !model.trim().is_empty()) {
-            Some(model) => return Ok(json!(steer::switched(site, run, model, caller).await?)),
-            None => return Ok(json!({ "status": "INVALID_MODEL" })),
+            Some(model) => {
+                let Switched { model, previous_model, status, .. } = steer::switched(site, run, model, caller).await?;
+                Ok(Controlled::Switched { model, previous_model, status })
+            }
+            None => Ok(told(ControlStatus::InvalidModel)),
         },
-        Action::Pause => site.engine().command(run, Command::Pause { by }).await.map(|_| Steering::Paused),
-        Action::Resume => site.engine().command(run, Command::Resume { by }).await.map(|_| Steering::Resumed),
-    };
-    Ok(json!({ "status": status? }))
+        Action::Pause => {
+            site.engine().command(run, Command::Pause { by }).await?;
+            Ok(told(ControlStatus::Paused))
+        }
+        Action::Resume => {
+            site.engine().command(run, Command::Resume { by }).await?;
+            Ok(told(ControlStatus::Resumed))
+        }
+    }
 }
 
 /// The words for what HTTP has a status for.
-const STATUSES: [(Code, &str); 4] = [
-    (Code::RunNotFound, "NOT_FOUND"),
-    (Code::RunCompleted, "REJECTED"),
-    (Code::InvalidModel, "INVALID_MODEL"),
-    (Code::NotConfigured, "NOT_CONFIGURED"),
+const STATUSES: [(Code, ControlStatus); 4] = [
+    (Code::RunNotFound, ControlStatus::NotFound),
+    (Code::RunCompleted, ControlStatus::Rejected),
+    (Code::InvalidModel, ControlStatus::InvalidModel),
+    (Code::NotConfigured, ControlStatus::NotConfigured),
 ];
 
-fn status(problem: &Problem) -> Option<&'static str> {
-    STATUSES.iter().find(|(code, _)| *code == problem.code()).map(|(_, word)| *word)
+fn status(problem: &Problem) -> Option<ControlStatus> {
+    STATUSES.iter().find(|(code, _)| *code == problem.code()).map(|(_, status)| *status)
 }

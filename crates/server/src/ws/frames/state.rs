@@ -1,45 +1,61 @@
 //! Questions: `state_query` and `capability_query`.
 
+use consort_core::choice::Choice;
+use consort_core::frame::schema::sent;
 use consort_net::wire::{Capability, CapabilityKind, CapabilityQuery};
 use serde_json::{Value, json};
 
-use super::{Row, answer};
+use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::routes::{capabilities, runs};
+use crate::ws::answer::Answer;
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
-    Row { kind: "state_query", scope: Scope::Read, act: |session, sent| Box::pin(state(session, sent)) },
-    Row { kind: "capability_query", scope: Scope::Read, act: |session, sent| Box::pin(shared(session, sent)) },
+    Row {
+        kind: "state_query",
+        scope: Scope::Read,
+        shape: sent::<shape::StateQuery>,
+        act: |session, sent| Box::pin(state(session, sent)),
+    },
+    Row {
+        kind: "capability_query",
+        scope: Scope::Read,
+        shape: sent::<shape::CapabilityQuery>,
+        act: |session, sent| Box::pin(shared(session, sent)),
+    },
 ];
 
 /// What can be asked about.
 #[derive(Clone, Copy)]
-enum Question {
+pub(super) enum Question {
     Runs,
     RunDetail,
     Capabilities,
 }
 
-const QUESTIONS: &[(&str, Question)] =
-    &[("runs", Question::Runs), ("run_detail", Question::RunDetail), ("capabilities", Question::Capabilities)];
+impl Choice for Question {
+    const WORDS: &'static [(&'static str, Question)] =
+        &[("runs", Question::Runs), ("run_detail", Question::RunDetail), ("capabilities", Question::Capabilities)];
+}
+
 const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOOL", CapabilityKind::Tool)];
 /// The parts of a filter.
 const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
 
 async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let site = &session.site;
-    let question = sent.word("query", QUESTIONS)?;
+    let question = sent.choice::<Question>("query")?;
     let missing = || Problem::bad_request("`query` is required: runs, run_detail or capabilities");
     let data = match question.ok_or_else(missing)? {
         Question::Runs => json!(runs::listed(site, &filter(sent)?).await?),
         Question::RunDetail => runs::detailed(site, sent.text("runId")?).await?,
         Question::Capabilities => json!(capabilities::told(site)),
     };
-    session.tell(answer("state_response", sent, json!({ "data": data })));
+    session.tell(&Answer::StateResponse { asked: asked(sent), data });
     Ok(())
 }
 
@@ -85,8 +101,8 @@ async fn shared(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     };
     let network = &session.site.server.network;
     let matches = |shared: &Capability| query.matches(shared) && also.as_ref().is_none_or(|name| shared.name == *name);
-    let found: Vec<Capability> = network.shared().into_iter().filter(matches).collect();
-    let told = json!({ "ensemble": network.options().name, "capabilities": found });
-    session.tell(answer("capability_response", sent, told));
+    let capabilities: Vec<Capability> = network.shared().into_iter().filter(matches).collect();
+    let ensemble = network.options().name.clone();
+    session.tell(&Answer::CapabilityResponse { asked: asked(sent), ensemble, capabilities });
     Ok(())
 }

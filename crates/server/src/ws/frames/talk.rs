@@ -1,25 +1,42 @@
 //! Frames about the connection itself: `ping`, `auth`, `subscribe`.
 
+use consort_core::frame::schema::sent;
 use consort_log::Seq;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Row, answer};
+use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::problem::{Code, Problem};
+use crate::ws::answer::Answer;
 use crate::ws::session::Session;
 use crate::ws::wanted::Wanted;
 
 pub(super) const AUTH: &str = "auth";
 
 pub(super) const ROWS: &[Row] = &[
-    Row { kind: "ping", scope: Scope::Read, act: |session, sent| Box::pin(ping(session, sent)) },
-    Row { kind: AUTH, scope: Scope::Read, act: |session, sent| Box::pin(auth(session, sent)) },
-    Row { kind: "subscribe", scope: Scope::Read, act: |session, sent| Box::pin(subscribe(session, sent)) },
+    Row {
+        kind: "ping",
+        scope: Scope::Read,
+        shape: sent::<shape::Ping>,
+        act: |session, sent| Box::pin(ping(session, sent)),
+    },
+    Row {
+        kind: AUTH,
+        scope: Scope::Read,
+        shape: sent::<shape::Auth>,
+        act: |session, sent| Box::pin(auth(session, sent)),
+    },
+    Row {
+        kind: "subscribe",
+        scope: Scope::Read,
+        shape: sent::<shape::Subscribe>,
+        act: |session, sent| Box::pin(subscribe(session, sent)),
+    },
 ];
 
 async fn ping(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    session.tell(answer("pong", sent, json!({})));
+    session.tell(&Answer::Pong(asked(sent)));
     Ok(())
 }
 
@@ -33,7 +50,7 @@ async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         return Err(Problem::new(Code::AlreadyAuthenticated, message));
     }
     // No key was needed when the socket was opened; any is as good as none.
-    session.tell(answer("auth_ack", sent, json!({ "name": name })));
+    session.tell(&Answer::AuthAck { asked: asked(sent), name });
     Ok(())
 }
 
@@ -43,10 +60,10 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     if let Some((run, from)) = &from {
         session.follow(run, *from).await?;
     }
-    let all = vec!["*".to_owned()];
-    let fields = json!({ "events": wanted.types.as_ref().unwrap_or(&all), "runId": wanted.run });
+    let events = wanted.types.clone().unwrap_or_else(|| vec!["*".to_owned()]);
+    let run_id = wanted.run.clone();
     session.turn_to(wanted);
-    session.tell(answer("subscribe_ack", sent, fields));
+    session.tell(&Answer::SubscribeAck { asked: asked(sent), events, run_id });
     Ok(())
 }
 

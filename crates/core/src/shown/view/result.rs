@@ -1,0 +1,108 @@
+//! The frame that follows the last event of a run: what came of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::detail::Metrics;
+use super::is_false;
+use crate::id::Millis;
+use crate::state::run::{How, Run};
+use crate::status::Status;
+use crate::text::Text;
+
+/// The frame that ends a run's frames. It is made anew from the run whenever it
+/// is asked for, so it is not stored and has no number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResultFrame {
+    /// What came of a run; it follows the last event.
+    RunResult(RunResult),
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResult {
+    /// The run.
+    pub run_id: String,
+    /// How it ended.
+    pub status: Status,
+    /// The outputs of its tasks, in the order in which they completed.
+    pub outputs: Vec<TaskOutput>,
+    /// How long it took.
+    pub duration_ms: Millis,
+    /// What it used.
+    pub metrics: Metrics,
+    /// What came out of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed.
+    pub output: Option<Text>,
+    /// `output` as data, when its task has a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parsed_output: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The output of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskOutput {
+    /// The name of the task.
+    pub task_name: String,
+    /// The output.
+    pub output: Text,
+    /// How long the task took.
+    pub duration_ms: Millis,
+    /// The output as data, when the task has a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parsed_output: Option<Value>,
+    /// The output was cut at the output limit and taken all the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    /// The task ended in the run that this one goes on from.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("const" = true))]
+    pub inherited: bool,
+}
+
+impl ResultFrame {
+    /// The type of the frame.
+    pub const KIND: &'static str = "run_result";
+
+    /// The frame as it is sent.
+    pub fn text(&self) -> String {
+        // A frame holds nothing that JSON cannot write.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Run {
+    /// The frame that follows the last event: what came of the run.
+    pub fn result(&self, run: &str) -> ResultFrame {
+        let (output, parsed_output) = self.final_output();
+        ResultFrame::RunResult(RunResult {
+            run_id: run.to_owned(),
+            status: self.status(),
+            outputs: self.outputs().iter().filter_map(|task| self.task_output(*task)).collect(),
+            duration_ms: self.duration_ms(self.at()),
+            metrics: self.metrics(),
+            output: output.cloned(),
+            parsed_output: parsed_output.cloned(),
+            error: self.error().map(str::to_owned),
+        })
+    }
+
+    fn task_output(&self, index: usize) -> Option<TaskOutput> {
+        let (task, ended) = (self.spec().tasks.get(index)?, self.tasks().get(&index)?);
+        let How::Completed { output, parsed } = &ended.how else { return None };
+        Some(TaskOutput {
+            task_name: task.name.clone(),
+            output: output.clone(),
+            duration_ms: ended.duration_ms(),
+            parsed_output: parsed.clone(),
+            truncated: ended.truncated,
+            inherited: self.inherited().contains(&index),
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! The shapes of what clients send, for `schemas/frames.json`. Frames are read
+//! field by field, so that what is wrong can be named.
+#![expect(dead_code, reason = "frames are read field by field")]
+
+use consort_core::chat::{Answer, Mode, SayRequest};
+use consort_core::choice::AnyCase;
+use consort_core::event::{CancelMode, Priority};
+use consort_core::request::shape::RunRequest;
+use consort_core::tier::Tier;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use super::runs::Action;
+use super::state::Question;
+use crate::routes::reviews::DecisionRequest;
+use crate::ws::answer::Echo;
+
+/// The id of a request.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct Asks {
+    /// Repeated in the answer.
+    request_id: Option<Echo>,
+}
+
+/// The id of a request, in the spelling of the chat's frames.
+#[derive(JsonSchema)]
+struct AsksInChat {
+    /// Repeated in the answer.
+    request_id: Option<Echo>,
+}
+
+/// Are you there?
+#[derive(JsonSchema)]
+pub(super) struct Ping {
+    #[serde(flatten)]
+    asks: Asks,
+}
+
+/// A key, for those who cannot send a header; a second one, or one beside a header, is refused.
+#[derive(JsonSchema)]
+pub(super) struct Auth {
+    #[serde(flatten)]
+    asks: Asks,
+    /// The key.
+    key: String,
+}
+
+/// What is to be shown.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Subscribe {
+    #[serde(flatten)]
+    asks: Asks,
+    /// The types of frames; all when absent.
+    events: Option<Vec<String>>,
+    /// Of this run only.
+    run_id: Option<String>,
+    /// The first event of the run that is wanted.
+    from: Option<u64>,
+}
+
+/// Start a run; the fields of `POST /api/runs`.
+#[derive(JsonSchema)]
+pub(super) struct Run {
+    #[serde(flatten)]
+    asks: Asks,
+    #[serde(flatten)]
+    request: RunRequest,
+}
+
+/// Steer a run.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Control {
+    #[serde(flatten)]
+    asks: Asks,
+    /// The run.
+    run_id: String,
+    /// What is asked of it.
+    action: AnyCase<Action>,
+    /// The alias to switch to.
+    model: Option<String>,
+    /// How soon it is cancelled; after_task when absent.
+    mode: Option<AnyCase<CancelMode>>,
+}
+
+/// Decide a review; the fields of `POST /api/reviews/{id}`.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Decide {
+    #[serde(flatten)]
+    asks: Asks,
+    /// The review.
+    review_id: String,
+    #[serde(flatten)]
+    request: DecisionRequest,
+}
+
+/// Say something to the agents, or choose a tier of models.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct Direct {
+    #[serde(flatten)]
+    asks: Asks,
+    /// The run; all that are under way when absent.
+    run_id: Option<String>,
+    /// What is said.
+    content: Option<String>,
+    /// The ensemble, or a role or a task of it.
+    to: Option<String>,
+    /// A role or a task; everybody when absent.
+    target: Option<String>,
+    /// Who says it; where keys are needed the key's name is, and this is `onBehalfOf`.
+    from: Option<String>,
+    /// In whose name it is said.
+    on_behalf_of: Option<String>,
+    /// How important it is; NORMAL when absent.
+    priority: Option<AnyCase<Priority>>,
+    /// How long it matters, as in `PT10M`.
+    ttl: Option<String>,
+    /// SET_MODEL_TIER, to choose a tier instead of saying something.
+    action: Option<String>,
+    /// The tier.
+    value: Option<AnyCase<Tier>>,
+}
+
+/// Ask where things stand.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct StateQuery {
+    #[serde(flatten)]
+    asks: Asks,
+    /// What is asked about.
+    query: AnyCase<Question>,
+    /// The run, of run_detail.
+    run_id: Option<String>,
+    /// The runs wanted, as in the query of `GET /api/runs`.
+    filter: Option<Filter>,
+}
+
+/// The runs that are wanted.
+#[derive(JsonSchema)]
+struct Filter {
+    /// Where they stand.
+    status: Option<Filtered>,
+    /// `key:value`, or `key` with any value; all given ones must match.
+    tag: Option<Filtered>,
+    /// How many at most.
+    limit: Option<Filtered>,
+    /// How many to pass over.
+    offset: Option<Filtered>,
+}
+
+/// A value of a filter, or a list of them.
+struct Filtered;
+
+impl JsonSchema for Filtered {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Filtered".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "array"], "items": { "type": ["string", "number"] } })
+    }
+}
+
+/// Who shares what?
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub(super) struct CapabilityQuery {
+    #[serde(flatten)]
+    asks: Asks,
+    /// Of this name.
+    capability_name: Option<String>,
+    /// The same.
+    tool_name: Option<String>,
+    /// With this tag.
+    tag: Option<String>,
+    /// TASK or TOOL.
+    capability_type: Option<String>,
+}
+
+/// Say something; the fields of `POST /api/threads/{id}/messages`.
+#[derive(JsonSchema)]
+pub(super) struct ChatMessage {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The thread; a new one when absent.
+    thread_id: Option<String>,
+    #[serde(flatten)]
+    request: SayRequest,
+}
+
+/// Go on with the last answer, which was cut.
+#[derive(JsonSchema)]
+pub(super) struct ChatContinue {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The thread.
+    thread_id: String,
+}
+
+/// Stop the turn that runs.
+#[derive(JsonSchema)]
+pub(super) struct ChatStop {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The thread.
+    thread_id: String,
+}
+
+/// Follow a thread.
+#[derive(JsonSchema)]
+pub(super) struct ChatSubscribe {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The thread.
+    thread_id: String,
+    /// The last number the client has; -1 when it has none, absent when it wants nothing that was missed.
+    #[schemars(range(min = -1))]
+    last_seq: Option<i64>,
+}
+
+/// Which turns run?
+#[derive(JsonSchema)]
+pub(super) struct ChatTurns {}
+
+/// What may be done without asking.
+#[derive(JsonSchema)]
+pub(super) struct SetPermissionMode {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The thread.
+    thread_id: String,
+    /// What is to hold.
+    permission_mode: Option<Mode>,
+    /// The same.
+    mode: Option<Mode>,
+}
+
+/// Allow a call, or not.
+#[derive(JsonSchema)]
+pub(super) struct ToolApproval {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// What was asked.
+    approval_id: String,
+    /// The answer.
+    decision: AnyCase<Answer>,
+}
+
+/// The tools a client offers.
+#[derive(JsonSchema)]
+pub(super) struct UiManifest {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The tools.
+    tools: Vec<OfferedTool>,
+}
+
+/// A tool that a client offers.
+#[derive(JsonSchema)]
+struct OfferedTool {
+    /// Its name.
+    name: String,
+    /// What it does, for the model.
+    description: Option<String>,
+    /// A JSON Schema.
+    parameters: Option<Value>,
+}
+
+/// What came of a client's tool.
+#[derive(JsonSchema)]
+pub(super) struct ToolResult {
+    #[serde(flatten)]
+    asks: AsksInChat,
+    /// The call.
+    tool_call_id: String,
+    /// What it gave: a text, or anything else as JSON.
+    result: Value,
+    /// The thread, if it is known.
+    thread_id: Option<String>,
+    /// Whether it failed.
+    is_error: Option<bool>,
+}
