@@ -12,7 +12,7 @@ use consort_log::Log;
 use consort_models::ModelCatalog;
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::{Serve, pool};
-use consort_net::share::{Kitchen, Share, What};
+use consort_net::share::{PeerRunFactory, Share, What};
 use consort_net::transport::{Address, WebSockets};
 use consort_runtime::admission::Pools;
 use consort_runtime::effects::Seams;
@@ -37,7 +37,7 @@ pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<
     let engine = Engine::limited(seams, Pools { peers: pool(SLOTS), ..Pools::default() });
     let ensemble = Ensemble { name: "kitchen".to_owned(), ..Ensemble::default() };
     let network = network("kitchen", Vec::new());
-    let kitchen = Kitchen { ensemble: ensemble.clone(), catalog: catalog.clone(), shares: vec![share] };
+    let kitchen = PeerRunFactory { ensemble: ensemble.clone(), catalog: catalog.clone(), shares: vec![share] };
     network.offer(Arc::new(Serve::new("kitchen", kitchen, engine.clone(), SLOTS)));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = format!("ws://{}/ws", listener.local_addr()?);

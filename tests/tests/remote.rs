@@ -16,7 +16,7 @@ use consort_models::{Line, ScriptedModel};
 use consort_net::memory::{Weather, Wires};
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::Serve;
-use consort_net::share::{Kitchen, Share, What};
+use consort_net::share::{PeerRunFactory, Share, What};
 use consort_net::transport::Address;
 use consort_runtime::engine::Engine;
 use consort_tools::{self as tool, ScriptedTool, Tool};
@@ -98,7 +98,7 @@ impl Town {
         let tools = toolbox(own).with_provider(network.tools());
         let engine = engine(log, models(model.clone(), ScriptedModel::new()), tools);
         let catalog = engine.seams().catalog();
-        let kitchen = Kitchen { ensemble: ensemble(Vec::new()), catalog: catalog.clone(), shares };
+        let kitchen = PeerRunFactory { ensemble: ensemble(Vec::new()), catalog: catalog.clone(), shares };
         network.offer(Arc::new(Serve::new(name, kitchen, engine.clone(), 8)));
         engine.recover().await.unwrap();
         let mut calls = self.wires.listen(name);

@@ -54,8 +54,8 @@ impl Chats {
     pub(super) fn tend(&self, queue: Queue, id: &str, owner: &str) {
         let conversation = self.0.live.conversation(id);
         let is_claimed = match queue {
-            Queue::Messages => conversation.tended(),
-            Queue::Mining => conversation.mined(),
+            Queue::Messages => conversation.claim_queue_worker(),
+            Queue::Mining => conversation.claim_mining_worker(),
         };
         if !is_claimed {
             return;
@@ -66,8 +66,8 @@ impl Chats {
                 return;
             }
             match queue {
-                Queue::Messages => chats.0.live.conversation(&id).untended(),
-                Queue::Mining => chats.0.live.conversation(&id).unmined(),
+                Queue::Messages => chats.0.live.conversation(&id).release_queue_worker(),
+                Queue::Mining => chats.0.live.conversation(&id).release_mining_worker(),
             }
         });
     }
@@ -113,7 +113,7 @@ impl Chats {
         let Some((mut thread, Waiting { turn, say })) =
             thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
         else {
-            conversation.untended();
+            conversation.release_queue_worker();
             return Ok(Step::Empty);
         };
         let turn: Arc<str> = turn.into();

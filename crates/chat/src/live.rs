@@ -26,8 +26,8 @@ struct State {
     attached: usize,
     /// The turn that needs a client to be present.
     attended: Option<Arc<str>>,
-    tended: bool,
-    mined: bool,
+    has_queue_worker: bool,
+    has_mining_worker: bool,
     /// The subscriptions to turns to come.
     seats: Vec<Weak<Seat>>,
     /// The last refused messages, with the frames about them.
@@ -103,7 +103,9 @@ impl Conversation {
     /// Whether it holds nothing that a new one would not.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
-        let State { attached: 0, attended: None, tended: false, mined: false, seats, .. } = &*state else {
+        let State { attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, seats, .. } =
+            &*state
+        else {
             return false;
         };
         let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
@@ -168,21 +170,21 @@ impl Conversation {
 
     /// Claims the queue worker; returns true when the caller is the one to start queued
     /// messages.
-    pub(super) fn tended(&self) -> bool {
-        !std::mem::replace(&mut self.state().tended, true)
+    pub(super) fn claim_queue_worker(&self) -> bool {
+        !std::mem::replace(&mut self.state().has_queue_worker, true)
     }
 
-    pub(super) fn untended(&self) {
-        self.state().tended = false;
+    pub(super) fn release_queue_worker(&self) {
+        self.state().has_queue_worker = false;
     }
 
     /// Claims the mining worker; returns true when the caller is the one to extract facts.
-    pub(super) fn mined(&self) -> bool {
-        !std::mem::replace(&mut self.state().mined, true)
+    pub(super) fn claim_mining_worker(&self) -> bool {
+        !std::mem::replace(&mut self.state().has_mining_worker, true)
     }
 
-    pub(super) fn unmined(&self) {
-        self.state().mined = false;
+    pub(super) fn release_mining_worker(&self) {
+        self.state().has_mining_worker = false;
     }
 
     /// Counts a client as present: turns go on as long as there is one.
@@ -192,19 +194,19 @@ impl Conversation {
     }
 
     /// Returns the turn that should stop because no client is present.
-    fn forsaken(&self) -> Option<Arc<str>> {
+    fn unattended_turn(&self) -> Option<Arc<str>> {
         let state = self.state();
         state.attended.clone().filter(|_| state.attached == 0)
     }
 
     /// Stops a turn without clients, unless one comes in time.
     pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
-        let Some(turn) = self.forsaken() else { return };
+        let Some(turn) = self.unattended_turn() else { return };
         let (conversation, within, owner) = (self.clone(), chats.within(), owner.to_owned());
         let grace = chats.settings().detach_grace;
         chats.spawn(async move {
             tokio::time::sleep(grace).await;
-            if conversation.forsaken().is_some_and(|forsaken| forsaken == turn) {
+            if conversation.unattended_turn().is_some_and(|unattended_turn| unattended_turn == turn) {
                 let stopped = within.cancel(&turn, &owner).await;
                 tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
             }

@@ -50,7 +50,7 @@ impl Chats {
         let thread = Thread::load(self.log(), id, owner).await?;
         let first = thread.and_then(|thread| Some((thread.unmined.first()?.clone(), thread)));
         let Some((turn, mut thread)) = first else {
-            conversation.unmined();
+            conversation.release_mining_worker();
             return Ok(Step::Empty);
         };
         let ended = match unless_damaged(self.stored_run(&turn).await)? {

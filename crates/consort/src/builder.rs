@@ -119,9 +119,9 @@ impl EnsembleBuilder {
     ///
     /// /// The oven can be used while it is hot.
     /// #[derive(Clone, Default)]
-    /// struct Kitchen(Arc<AtomicBool>);
+    /// struct PeerRunFactory(Arc<AtomicBool>);
     ///
-    /// impl DynamicToolProvider for Kitchen {
+    /// impl DynamicToolProvider for PeerRunFactory {
     ///     fn name(&self) -> &str {
     ///         "kitchen"
     ///     }
@@ -133,7 +133,7 @@ impl EnsembleBuilder {
     /// }
     ///
     /// # fn main() -> Result<(), consort::Error> {
-    /// let kitchen = Kitchen::default();
+    /// let kitchen = PeerRunFactory::default();
     /// let ensemble = Ensemble::builder()
     ///     .model("demo", Model::demo())
     ///     .tool_provider(kitchen.clone())

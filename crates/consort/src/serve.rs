@@ -12,7 +12,7 @@ use consort_core::compile::Catalog;
 use consort_core::draft;
 use consort_core::own_tool::OwnTool;
 use consort_net::serve::Serve;
-use consort_net::share::Kitchen;
+use consort_net::share::PeerRunFactory;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{DIRECT, Server, Terms, bind};
 use consort_tools::Workspace;
@@ -215,8 +215,9 @@ impl ServerBuilder {
         let Ensemble { engine, template, catalog, shown, .. } = self.ensemble.clone();
         let Shown { network, shares, max_concurrent, .. } = &*shown;
         let template = draft::Ensemble::clone(&template);
-        let kitchen = Kitchen { ensemble: template.clone(), catalog: (*catalog).clone(), shares: shares.clone() };
-        network.offer(Arc::new(Serve::new(network.name(), kitchen, engine.clone(), *max_concurrent)));
+        let run_factory =
+            PeerRunFactory { ensemble: template.clone(), catalog: (*catalog).clone(), shares: shares.clone() };
+        network.offer(Arc::new(Serve::new(network.name(), run_factory, engine.clone(), *max_concurrent)));
         let access = Access { reach: Reach::Loopback, origins: self.origins.clone(), keys: self.keys.clone() };
         let (direct, drain_timeout) = (self.direct.clone(), self.drain_timeout);
         let server = Server::new(engine, template, without_documents(&catalog), self.chats()?, network.clone());

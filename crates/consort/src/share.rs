@@ -28,14 +28,14 @@ pub(crate) struct Shown {
 /// The configured peers and shared capabilities.
 #[derive(Default)]
 pub(crate) struct Sharing {
-    wishes: Vec<Wish>,
+    items: Vec<SharedItem>,
     options: Option<Options>,
     realm: Option<String>,
     peers: Vec<(String, Address)>,
 }
 
 /// A task or tool to share.
-struct Wish {
+struct SharedItem {
     kind: Kind,
     /// What others call it.
     name: String,
@@ -140,7 +140,7 @@ impl EnsembleBuilder {
         tags: impl IntoIterator<Item = &'a str>,
     ) -> EnsembleBuilder {
         let tags = tags.into_iter().map(str::to_owned).collect();
-        self.sharing.wishes.push(Wish { kind, name: name.to_owned(), target: target.to_owned(), tags });
+        self.sharing.items.push(SharedItem { kind, name: name.to_owned(), target: target.to_owned(), tags });
         self
     }
 }
@@ -157,7 +157,7 @@ impl Sharing {
     /// Returns all shared capabilities, or their mistakes.
     pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
         let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
-        for Wish { kind, name, target, tags } in &self.wishes {
+        for SharedItem { kind, name, target, tags } in &self.items {
             let what = match kind {
                 Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(What::Tool),
                 Kind::Task => {

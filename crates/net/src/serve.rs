@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 use crate::askers::Askers;
 use crate::cache::Cache;
 use crate::progress;
-use crate::share::{Kitchen, Share};
+use crate::share::{PeerRunFactory, Share};
 use crate::wire::{Accepted, Capability, Frame, Response, Route, Span, Spent, Status, WEBSOCKET};
 use crate::work::{Load, Replies, Request, Work};
 
@@ -59,7 +59,7 @@ pub struct Serve {
 struct Inner {
     /// The name of this ensemble.
     name: String,
-    kitchen: Kitchen,
+    run_factory: PeerRunFactory,
     engine: Engine,
     max_concurrent: usize,
     draining: AtomicBool,
@@ -74,10 +74,10 @@ struct Inner {
 impl Serve {
     /// Returns the worker of the ensemble of this name, whose runs the engine performs
     /// in a pool of their own: see [`pool`]. To be called where tasks can be spawned.
-    pub fn new(name: &str, kitchen: Kitchen, engine: Engine, max_concurrent: usize) -> Serve {
+    pub fn new(name: &str, run_factory: PeerRunFactory, engine: Engine, max_concurrent: usize) -> Serve {
         let inner = Arc::new(Inner {
             name: name.to_owned(),
-            kitchen,
+            run_factory,
             engine,
             max_concurrent,
             draining: AtomicBool::new(false),
@@ -211,8 +211,8 @@ impl Serve {
 
     fn compile(&self, request: &Request, replies: &Replies) -> Result<Compiled, String> {
         let mut compiled = match request {
-            Request::Task(task) => self.inner.kitchen.task(task),
-            Request::Tool(tool) => self.inner.kitchen.tool(tool),
+            Request::Task(task) => self.inner.run_factory.task(task),
+            Request::Tool(tool) => self.inner.run_factory.tool(tool),
         }?;
         if let Some(origin) = &mut compiled.spec.origin {
             let patience_ms = replies.patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
@@ -325,7 +325,7 @@ impl Serve {
 
 impl Work for Serve {
     fn shared(&self) -> Vec<Capability> {
-        self.inner.kitchen.shares.iter().map(Share::capability).collect()
+        self.inner.run_factory.shares.iter().map(Share::capability).collect()
     }
 
     fn load(&self) -> Load {

@@ -70,7 +70,7 @@ impl Share {
 }
 
 /// The parts from which runs for peers are built.
-pub struct Kitchen {
+pub struct PeerRunFactory {
     /// The settings of every task.
     pub ensemble: Ensemble,
     /// The models and tools that tasks can use.
@@ -79,7 +79,7 @@ pub struct Kitchen {
     pub shares: Vec<Share>,
 }
 
-impl Kitchen {
+impl PeerRunFactory {
     fn find(&self, name: &str, is: impl Fn(&What) -> bool) -> Option<&Share> {
         self.shares.iter().find(|share| share.name == name && is(&share.what))
     }

@@ -29,7 +29,7 @@ pub use self::new_run::NewRun;
 
 use crate::admission::{Admission, Keep, Load, Pools};
 use crate::effects::Seams;
-use crate::feed::{Feed, Press};
+use crate::feed::{Feed, FeedSender};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::runner::{Request, Runner, Window};
@@ -61,9 +61,9 @@ struct Inner {
     live: Mutex<HashMap<Arc<str>, Live>>,
     pools: Pools,
     /// The feed of all runs.
-    press: Press,
+    feed_sender: FeedSender,
     /// The feed of reviews in work for peers.
-    questions: Press,
+    questions: FeedSender,
     /// Active and waiting runs, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
@@ -164,8 +164,8 @@ impl Engine {
             Arc::new(Inner {
                 seams: Arc::new(seams),
                 live: Mutex::default(),
-                press: Press::default(),
-                questions: Press::default(),
+                feed_sender: FeedSender::default(),
+                questions: FeedSender::default(),
                 pools,
                 admissions,
                 meters: Meters::default(),
@@ -254,12 +254,12 @@ impl Engine {
     /// Returns every frame of a run whose listener subscribed before it began.
     pub fn tail_heard(&self, run: &str, heard: Listener) -> BoxStream<'static, Result<Frame, log::Error>> {
         let (log, meters) = (self.0.seams.log.clone(), self.0.meters.clone());
-        Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).that_has_heard_all().frames()
+        Watcher::new(run.into(), log, Source::Ring(heard), 0, meters).caught_up().frames()
     }
 
     /// Returns the feed of all runs from now on; work for chats and peers is not included.
     pub fn watch(&self) -> Feed {
-        self.0.press.subscribe()
+        self.0.feed_sender.subscribe()
     }
 
     /// Returns the feed of reviews in work for peers from now on, with their decisions:
@@ -466,7 +466,7 @@ impl Engine {
     /// Returns the ring for a run of this kind.
     fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
         match kind {
-            Kind::Run => Ring::shown(id.clone(), self.0.press.clone()),
+            Kind::Run => Ring::shown(id.clone(), self.0.feed_sender.clone()),
             Kind::Peer => Ring::asking(id.clone(), self.0.questions.clone()),
             Kind::Turn | Kind::Mining => Ring::default(),
         }

@@ -53,9 +53,9 @@ impl Feed {
 
 /// The sending side of the feed; its channel is created for the first watcher.
 #[derive(Clone, Default)]
-pub(crate) struct Press(Arc<OnceLock<broadcast::Sender<News>>>);
+pub(crate) struct FeedSender(Arc<OnceLock<broadcast::Sender<News>>>);
 
-impl Press {
+impl FeedSender {
     pub(crate) fn subscribe(&self) -> Feed {
         Feed(self.0.get_or_init(|| broadcast::Sender::new(FEED_MAX)).subscribe())
     }

@@ -15,7 +15,7 @@ use consort_tools::Progress;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
-use crate::feed::Press;
+use crate::feed::FeedSender;
 use crate::speech::{Aloud, Place, Speech};
 
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
@@ -109,9 +109,9 @@ pub struct Ring {
     /// Notified when a model of a chat has sent tokens.
     said: watch::Sender<()>,
     /// The feed of all runs, and this run's id there.
-    press: Option<(Arc<str>, Press)>,
+    feed_sender: Option<(Arc<str>, FeedSender)>,
     /// The feed of reviews only, and this run's id there.
-    asks: Option<(Arc<str>, Press)>,
+    asks: Option<(Arc<str>, FeedSender)>,
 }
 
 #[derive(Default)]
@@ -158,30 +158,36 @@ impl Listener {
 
 impl Default for Ring {
     fn default() -> Ring {
-        Ring { slots: Arc::default(), state: Arc::default(), said: watch::Sender::new(()), press: None, asks: None }
+        Ring {
+            slots: Arc::default(),
+            state: Arc::default(),
+            said: watch::Sender::new(()),
+            feed_sender: None,
+            asks: None,
+        }
     }
 }
 
 impl Ring {
     /// Creates the ring of a run that is also published on the feed of all runs.
-    pub(crate) fn shown(run: Arc<str>, press: Press) -> Ring {
-        Ring { press: Some((run, press)), ..Ring::default() }
+    pub(crate) fn shown(run: Arc<str>, feed_sender: FeedSender) -> Ring {
+        Ring { feed_sender: Some((run, feed_sender)), ..Ring::default() }
     }
 
     /// Creates the ring of a run whose reviews are also published on a feed.
-    pub(crate) fn asking(run: Arc<str>, press: Press) -> Ring {
-        Ring { asks: Some((run, press)), ..Ring::default() }
+    pub(crate) fn asking(run: Arc<str>, feed_sender: FeedSender) -> Ring {
+        Ring { asks: Some((run, feed_sender)), ..Ring::default() }
     }
 
     /// Whether the feed of reviews has watchers.
     pub(crate) fn asks(&self) -> bool {
-        self.asks.as_ref().is_some_and(|(_, press)| press.is_watched())
+        self.asks.as_ref().is_some_and(|(_, feed_sender)| feed_sender.is_watched())
     }
 
     /// Publishes the reviews of one commit, or their decisions.
     pub(crate) fn ask(&self, questions: Vec<Frame>) {
-        if let Some((run, press)) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
-            press.print(run, &Slot::Frames(questions.into()));
+        if let Some((run, feed_sender)) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
+            feed_sender.print(run, &Slot::Frames(questions.into()));
         }
     }
 
@@ -194,7 +200,7 @@ impl Ring {
     /// Whether a frame would have watchers.
     pub(crate) fn is_watched(&self) -> bool {
         self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
-            || self.press.as_ref().is_some_and(|(_, press)| press.is_watched())
+            || self.feed_sender.as_ref().is_some_and(|(_, feed_sender)| feed_sender.is_watched())
     }
 
     /// Publishes the frames of one commit.
@@ -252,8 +258,8 @@ impl Ring {
     }
 
     fn send(&self, slot: Slot) {
-        if let Some((run, press)) = &self.press {
-            press.print(run, &slot);
+        if let Some((run, feed_sender)) = &self.feed_sender {
+            feed_sender.print(run, &slot);
         }
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);

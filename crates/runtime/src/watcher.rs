@@ -53,7 +53,7 @@ impl Watcher {
     }
 
     /// Marks a watcher as caught up, because its listener subscribed before the run began.
-    pub(crate) fn that_has_heard_all(self) -> Watcher {
+    pub(crate) fn caught_up(self) -> Watcher {
         Watcher { caught_up: true, ..self }
     }
 

@@ -1,9 +1,9 @@
 //! HTTP over [`Engine`]. Handlers translate; they decide nothing.
 //!
 //! # Layout, in reading order
-//! - `problem`: the form of a failed request; `head`, `body`, `query`, `wish`: parsing
+//! - `problem`: the form of a failed request; `head`, `body`, `query`, `response_mode`: parsing
 //!   of the request and of the wanted form of the response
-//! - `listen`: connections and their timeouts; `farewell`: connections whose client
+//! - `listen`: connections and their timeouts; `half_closed`: connections whose client
 //!   has stopped sending
 //! - [`access`]: the clients that may connect, and their identity; `door`: the same as
 //!   a layer; `once`: idempotent repetition of requests; `audit`: the log of changes
@@ -19,15 +19,15 @@ mod audit;
 mod body;
 mod door;
 mod endpoint;
-mod farewell;
+mod half_closed;
 mod head;
 mod listen;
 mod once;
 mod problem;
 mod query;
+mod response_mode;
 mod routes;
 mod sse;
-mod wish;
 pub mod ws;
 
 use std::convert::Infallible;
@@ -293,14 +293,14 @@ fn router(site: Arc<Site>) -> Router {
     routes::all()
         // Inside the layer that stores responses, so that these have their body, and outside
         // again for the refusals of the layers in between.
-        .layer(middleware::from_fn(problem::dress))
+        .layer(middleware::from_fn(problem::attach_problem_body))
         .layer(middleware::from_fn(audit::layer))
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
         .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))
         .fallback_service(pages(&site))
         .layer(middleware::from_fn_with_state(site.clone(), routes::metrics::counted))
-        .layer(middleware::from_fn(problem::dress))
+        .layer(middleware::from_fn(problem::attach_problem_body))
         .with_state(site)
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::closed;
-use crate::farewell::Farewell;
+use crate::half_closed::HalfClosed;
 
 /// Connections at once, streams included; more wait until one has ended.
 const CONNECTIONS_MAX: usize = 16_384;
@@ -88,7 +88,7 @@ async fn converse(socket: TcpStream, router: Router, open: watch::Receiver<()>, 
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
     let connection =
-        http.serve_connection(TokioIo::new(Farewell::new(socket)), TowerToHyperService::new(router)).with_upgrades();
+        http.serve_connection(TokioIo::new(HalfClosed::new(socket)), TowerToHyperService::new(router)).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,

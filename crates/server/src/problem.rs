@@ -183,7 +183,7 @@ impl Problem {
     }
 }
 
-/// The problem travels with the response until [`dress`] writes it down.
+/// The problem travels with the response until [`attach_problem_body`] writes it down.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -214,7 +214,7 @@ impl RequestId {
 }
 
 /// Names every request, and gives every failure a body.
-pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
+pub(crate) async fn attach_problem_body(mut request: Request, next: Next) -> Response {
     let named = request.extensions().get::<RequestId>().cloned();
     let span = if named.is_some() { Span::none() } else { tracing::info_span!("request", id = field::Empty) };
     let id = named.unwrap_or_else(|| RequestId::of(&request));

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use crate::memory::Wires;
 use crate::network::{Dialling, Network, Options};
 use crate::serve::{Serve, pool};
-use crate::share::{Kitchen, Share, What};
+use crate::share::{PeerRunFactory, Share, What};
 use crate::transport::{Address, Connection, Transport};
 
 pub(super) const LEASE: Duration = Duration::from_secs(2);
@@ -108,10 +108,10 @@ impl House {
         let seams = Seams { tools, ..seams };
         let catalog = seams.catalog();
         let ensemble = Ensemble { name: self.name.clone(), ..Ensemble::default() };
-        let kitchen = Kitchen { ensemble, catalog: catalog.clone(), shares: self.shares.clone() };
+        let run_factory = PeerRunFactory { ensemble, catalog: catalog.clone(), shares: self.shares.clone() };
         let pools = Pools { peers: pool(self.max_concurrent), ..Pools::default() };
         let engine = Engine::limited(seams, pools);
-        let serve = Serve::new(&self.name, kitchen, engine, self.max_concurrent);
+        let serve = Serve::new(&self.name, run_factory, engine, self.max_concurrent);
         network.offer(Arc::new(serve.clone()));
         serve.engine().recover().await.unwrap();
         let (mut calls, mut answering) = (wires.listen(&self.name), JoinSet::new());

@@ -27,8 +27,8 @@ use crate::access::Caller;
 use crate::audit::run_of;
 use crate::door::is_stream;
 use crate::problem::{Code, Problem};
+use crate::response_mode::{ResponseMode, accepts};
 use crate::routes::{submit, threads};
-use crate::wish::{Wish, accepts};
 
 /// The name of the header.
 const HEADER: &str = "idempotency-key";
@@ -101,13 +101,13 @@ impl Once {
 
     /// Handles a submission, which finds its run again by the key.
     async fn claimed(mut self, site: &Site, mut request: Request, next: Next) -> Result<Response, Problem> {
-        let wish = Wish::read(request.headers())?;
+        let response_mode = ResponseMode::read(request.headers())?;
         // Held until the response is stored, so that all requests sent at the same moment get
         // that one. A response that waits for the run's end is not waited for: those requests
         // find the run by its claim.
-        let _turn = match wish {
-            Wish::Accepted => Some(site.keys.turn(&self.scope).await),
-            Wish::Ended(_) | Wish::Stream => None,
+        let _turn = match response_mode {
+            ResponseMode::Accepted => Some(site.keys.turn(&self.scope).await),
+            ResponseMode::Ended(_) | ResponseMode::Stream => None,
         };
         let kept = match self.kept(site).await {
             // A run that was made still holds the key, even when its response is unknown.
@@ -116,7 +116,7 @@ impl Once {
         };
         match kept {
             // A client that waits or streams gets the same run in its current state.
-            Some(Kept { run: Some(run), .. }) if wish != Wish::Accepted => self.run = Some(run),
+            Some(Kept { run: Some(run), .. }) if response_mode != ResponseMode::Accepted => self.run = Some(run),
             Some(Kept { answer: Some(answer), .. }) => return Ok(answer.into()),
             Some(Kept { run, answer: None, .. }) => self.run = run,
             None => {}
@@ -128,9 +128,9 @@ impl Once {
             return Ok(response);
         }
         let run = run_of(&path, response.headers()).map(Arc::from);
-        let (response, answer) = match wish {
-            Wish::Ended(_) | Wish::Stream if run.is_some() => (response, None),
-            Wish::Accepted | Wish::Ended(_) | Wish::Stream => read_answer(response).await,
+        let (response, answer) = match response_mode {
+            ResponseMode::Ended(_) | ResponseMode::Stream if run.is_some() => (response, None),
+            ResponseMode::Accepted | ResponseMode::Ended(_) | ResponseMode::Stream => read_answer(response).await,
         };
         let is_refusal = run.is_none();
         if self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await == Keeping::Late && is_refusal {

@@ -20,7 +20,7 @@ use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
 use crate::problem::{Code, Problem};
-use crate::wish::Wish;
+use crate::response_mode::ResponseMode;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -50,7 +50,7 @@ struct Asked {
     run: String,
     by: String,
     sent: Sent,
-    wish: Wish,
+    response_mode: ResponseMode,
     /// The trace it belongs to.
     traceparent: Option<String>,
 }
@@ -62,7 +62,8 @@ async fn retry(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
+    let asked =
+        Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
     again(&site, asked, |_from| Keep::Completed).await
 }
 
@@ -73,17 +74,18 @@ async fn fork(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Problem> {
-    let asked = Asked { run, by: caller.0, sent, wish: Wish::read(&headers)?, traceparent: trace(&headers) };
+    let asked =
+        Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
     again(&site, asked, |from| from).await
 }
 
 async fn again(site: &Site, asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
-    let Asked { run, by, sent, wish, traceparent } = asked;
+    let Asked { run, by, sent, response_mode, traceparent } = asked;
     let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
     let (catalog, traceparent) = (&site.server.catalog, traceparent.as_deref());
     let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
     let (new, forked) = site.engine().fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let accepted = Accepted::new(forked.run.spec(), &warnings).after(&forked.run);
-    answer(site, &new, accepted, wish).await
+    answer(site, &new, accepted, response_mode).await
 }

@@ -14,8 +14,8 @@ use crate::access::Scope;
 use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, get};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
+use crate::response_mode::accepts;
 use crate::sse::{Filter, first, sse};
-use crate::wish::accepts;
 
 /// Frames in one page.
 const LIMIT_MAX: usize = 1_000;

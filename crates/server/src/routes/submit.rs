@@ -28,8 +28,8 @@ use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
 use crate::once::Once;
 use crate::problem::{Code, Problem};
+use crate::response_mode::ResponseMode;
 use crate::sse::{Filter, sse};
-use crate::wish::Wish;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -147,11 +147,11 @@ async fn submit(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (sent, wish) = (sent?, Wish::read(&headers)?);
+    let (sent, response_mode) = (sent?, ResponseMode::read(&headers)?);
     let from = From { once: once.map(|Extension(once)| once), traceparent: trace(&headers) };
     match take(&site, &sent, from).await? {
         Taken::Rehearsal(told) => Ok(Json(told).into_response()),
-        Taken::Run { run, accepted } => answer(&site, &run, accepted, wish).await,
+        Taken::Run { run, accepted } => answer(&site, &run, accepted, response_mode).await,
     }
 }
 
@@ -213,12 +213,12 @@ pub(super) async fn started(
     site: &Site,
     mut compiled: Compiled,
     headers: &HeaderMap,
-    wish: Wish,
+    response_mode: ResponseMode,
 ) -> Result<Response, Problem> {
     compiled.spec.traceparent = trace(headers);
     let accepted = Accepted::new(&compiled.spec, &compiled.warnings);
     let run = site.engine().submit(compiled).await?;
-    answer(site, &run, accepted, wish).await
+    answer(site, &run, accepted, response_mode).await
 }
 
 /// The trace a run belongs to; what is not a whole one is none.
@@ -236,12 +236,17 @@ async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Pro
 }
 
 /// Tells about a run that was taken, as it is wished.
-pub(super) async fn answer(site: &Site, run: &str, accepted: Accepted, wish: Wish) -> Result<Response, Problem> {
+pub(super) async fn answer(
+    site: &Site,
+    run: &str,
+    accepted: Accepted,
+    response_mode: ResponseMode,
+) -> Result<Response, Problem> {
     let location = [(header::LOCATION, format!("/api/runs/{run}"))];
-    let detail = match wish {
-        Wish::Accepted => None,
-        Wish::Ended(within) => ended(site, run, within).await?,
-        Wish::Stream => return streamed(site, run).await,
+    let detail = match response_mode {
+        ResponseMode::Accepted => None,
+        ResponseMode::Ended(within) => ended(site, run, within).await?,
+        ResponseMode::Stream => return streamed(site, run).await,
     };
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),

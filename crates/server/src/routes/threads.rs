@@ -20,10 +20,10 @@ use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag,
 use crate::once::Streamed;
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
+use crate::response_mode::accepts;
 use crate::routes::events::{EventsQuery, Frames, page, page_wanted};
 use crate::routes::submit::trace;
 use crate::sse::{Filter, chat_sse, first};
-use crate::wish::accepts;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -21,7 +21,7 @@ use crate::body::Sent;
 use crate::endpoint::{ETAG, Endpoint, IF_MATCH, LOCATION, NEEDED_IF_MATCH, Tag, delete, get, post, put};
 use crate::problem::{Code, More, Problem};
 use crate::query::{Page, Pairs};
-use crate::wish::Wish;
+use crate::response_mode::ResponseMode;
 
 /// Versions listed at once; each is read whole.
 const VERSIONS_MAX: u64 = 100;
@@ -182,7 +182,7 @@ async fn run(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (sent, wish) = (sent?, Wish::read(&headers)?);
+    let (sent, response_mode) = (sent?, ResponseMode::read(&headers)?);
     let saved = site.workflows().get(&id).await?;
     let request = saved.entry.document.request(&sent.0)?;
     match submit::compiled(&request, || submission::read(&request, &site.server.ensemble, &site.catalog()))? {
@@ -190,7 +190,7 @@ async fn run(
         Submission::Run(mut compiled) => {
             compiled.spec.name.clone_from(&saved.entry.document.name);
             compiled.spec.tags.extend(saved.tags());
-            submit::started(&site, compiled, &headers, wish).await
+            submit::started(&site, compiled, &headers, response_mode).await
         }
     }
 }

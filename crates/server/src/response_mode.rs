@@ -12,7 +12,7 @@ const WAIT_MAX_S: u64 = 300;
 
 /// The time and the form of the response to a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum ResponseMode {
     /// At once.
     Accepted,
     /// Once the run has ended, but no later than after this time.
@@ -21,20 +21,20 @@ pub(crate) enum Wish {
     Stream,
 }
 
-impl Wish {
-    pub(crate) fn read(headers: &HeaderMap) -> Result<Wish, Problem> {
+impl ResponseMode {
+    pub(crate) fn read(headers: &HeaderMap) -> Result<ResponseMode, Problem> {
         if accepts(headers, "text/event-stream") {
-            return Ok(Wish::Stream);
+            return Ok(ResponseMode::Stream);
         }
         let preferences = headers.get_all("prefer").into_iter().filter_map(|value| value.to_str().ok());
         let mut waits = preferences.flat_map(|value| value.split(',')).filter_map(|preference| {
             let (name, seconds) = preference.split(';').next()?.split_once('=')?;
             name.trim().eq_ignore_ascii_case("wait").then_some(seconds.trim())
         });
-        let Some(seconds) = waits.next() else { return Ok(Wish::Accepted) };
+        let Some(seconds) = waits.next() else { return Ok(ResponseMode::Accepted) };
         let wrong = |_not_a_number| Problem::bad_request(format!("Prefer: wait must be in seconds, not '{seconds}'"));
         let seconds: u64 = seconds.trim_matches('"').parse().map_err(wrong)?;
-        Ok(Wish::Ended(Duration::from_secs(seconds.min(WAIT_MAX_S))))
+        Ok(ResponseMode::Ended(Duration::from_secs(seconds.min(WAIT_MAX_S))))
     }
 }
 

@@ -15,14 +15,14 @@ use tokio::time::{Sleep, sleep};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection that reports its end [`PATIENCE`] after its client has stopped sending.
-pub(crate) struct Farewell {
+pub(crate) struct HalfClosed {
     socket: TcpStream,
     ending: Option<Pin<Box<Sleep>>>,
 }
 
-impl Farewell {
-    pub(crate) fn new(socket: TcpStream) -> Farewell {
-        Farewell { socket, ending: None }
+impl HalfClosed {
+    pub(crate) fn new(socket: TcpStream) -> HalfClosed {
+        HalfClosed { socket, ending: None }
     }
 
     fn socket(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
@@ -30,7 +30,7 @@ impl Farewell {
     }
 }
 
-impl AsyncRead for Farewell {
+impl AsyncRead for HalfClosed {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.ending.is_none() {
             let before = buffer.filled().len();
@@ -44,7 +44,7 @@ impl AsyncRead for Farewell {
     }
 }
 
-impl AsyncWrite for Farewell {
+impl AsyncWrite for HalfClosed {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.socket().poll_write(cx, bytes)
     }
