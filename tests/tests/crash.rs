@@ -13,7 +13,7 @@ use consort_core::compile::Catalog;
 use consort_core::decide::Refused;
 use consort_core::draft::Request;
 use consort_core::edit::Edits;
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::fork::Wanted;
 use consort_core::id::Id;
 use consort_log::{Log, MemoryLog, Query};
@@ -177,7 +177,7 @@ impl History {
     }
 
     fn recorded(&self) -> usize {
-        let asks = |event: &&Event| matches!(event.fact, Fact::ModelAsked { .. } | Fact::ModelRetried { .. });
+        let asks = |event: &&Event| matches!(event.kind, EventKind::ModelAsked { .. } | EventKind::ModelRetried { .. });
         self.events.iter().filter(asks).count()
     }
 }

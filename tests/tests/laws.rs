@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use consort_core::answer::Completeness;
 use consort_core::catalog::EffectClass;
-use consort_core::event::{Event, Fact, Timing};
+use consort_core::event::{Event, EventKind, Timing};
 use consort_core::id::Id;
 use consort_core::message::{Message, Outcome, Reply};
 use consort_core::run::Run;
@@ -111,35 +111,41 @@ impl Reader {
         assert!(event.at >= self.at, "time does not go back: {event:?}");
         self.at = event.at;
         self.run.apply(event);
-        match &event.fact {
-            Fact::RunAccepted { belt, .. } => {
+        match &event.kind {
+            EventKind::RunAccepted { belt, .. } => {
                 self.effects = belt.iter().map(|(name, tool)| (name.clone(), tool.effect)).collect();
             }
-            Fact::RunAdopted { epoch } => self.adopted(*epoch),
+            EventKind::RunAdopted { epoch } => self.adopted(*epoch),
             // The owners before belonged to another run.
-            Fact::RunForked { .. } => self.epoch = 0,
-            Fact::ModelAsked { turn, round, .. } => {
+            EventKind::RunForked { .. } => self.epoch = 0,
+            EventKind::ModelAsked { turn, round, .. } => {
                 assert!(!self.answered.contains(&(turn.clone(), *round)), "an answered question is not asked again");
                 self.begins(turn);
                 self.hears(turn);
             }
-            Fact::ModelRetried { turn, .. } => self.begins(turn),
-            Fact::ModelReplied { turn, reply, completeness, .. } => self.replied(turn, reply, *completeness),
-            Fact::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
-            Fact::ChoreBegun { turn, calls, .. } => {
+            EventKind::ModelRetried { turn, .. } => self.begins(turn),
+            EventKind::ModelReplied { turn, reply, completeness, .. } => self.replied(turn, reply, *completeness),
+            EventKind::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
+            EventKind::ChoreBegun { turn, calls, .. } => {
                 self.chores.insert(turn.clone(), calls.iter().map(|call| call.tool.clone()).collect());
             }
-            Fact::ReviewOpened { turn, timing: Timing::DuringExecution, .. } => drop(self.people.insert(turn.clone())),
-            Fact::ToolDispatched { call, .. } => {
+            EventKind::ReviewOpened { turn, timing: Timing::DuringExecution, .. } => {
+                self.people.insert(turn.clone());
+            }
+            EventKind::ToolDispatched { call, .. } => {
                 self.begins(call);
                 self.expect_chore(call);
                 let called = self.calls.get_mut(call).expect("a call somebody asked for");
                 assert_eq!(called.outcome, None, "{call} is over");
                 called.dispatched += 1;
             }
-            Fact::SubtaskStarted { call, .. } => assert!(!self.over.contains(&call.task_index()), "{call} is too late"),
-            Fact::ToolReturned { call, outcome, .. } => self.returned(call, outcome),
-            Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } | Fact::TaskSkipped { turn, .. } => {
+            EventKind::SubtaskStarted { call, .. } => {
+                assert!(!self.over.contains(&call.task_index()), "{call} is too late")
+            }
+            EventKind::ToolReturned { call, outcome, .. } => self.returned(call, outcome),
+            EventKind::TaskCompleted { turn }
+            | EventKind::TaskFailed { turn, .. }
+            | EventKind::TaskSkipped { turn, .. } => {
                 assert!(self.over.insert(turn.task_index()), "task {turn} ends twice");
             }
             _ => {}

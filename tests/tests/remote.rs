@@ -9,7 +9,7 @@ use std::time::Duration;
 use consort_core::catalog::EffectClass;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::message::Outcome;
 use consort_log::{Log, Query};
 use consort_models::{Line, ScriptedModel};
@@ -228,8 +228,8 @@ fn submit(room: &Life, ensemble: &Ensemble) -> impl Future<Output = ()> + Send +
 }
 
 fn outcome(events: &[Event], place: &str) -> Outcome {
-    let found = events.iter().find_map(|event| match &event.fact {
-        Fact::ToolReturned { call, outcome, .. } if call.as_str() == place => Some(outcome.clone()),
+    let found = events.iter().find_map(|event| match &event.kind {
+        EventKind::ToolReturned { call, outcome, .. } if call.as_str() == place => Some(outcome.clone()),
         _ => None,
     });
     found.unwrap_or_else(|| panic!("{place} never ended"))

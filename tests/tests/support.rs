@@ -103,7 +103,7 @@ pub(crate) async fn events(log: &dyn Log, run: &str) -> Vec<Event> {
 
 fn decoded(record: &Record) -> Event {
     let mut event: Event = serde_json::from_str(&record.body).unwrap();
-    assert!(event.fact.texts_mut().into_iter().all(|text| text.attach(&record.attachments)));
+    assert!(event.kind.texts_mut().into_iter().all(|text| text.attach(&record.attachments)));
     event
 }
 

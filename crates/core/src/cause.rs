@@ -1,11 +1,11 @@
 //! Why work failed, as a value. Decisions and views read the cause; the words
 //! beside it are for people and models. Logs of the first edition hold the words
-//! alone, and [`Fact::upgrade`] is the one place that understands those.
+//! alone, and [`EventKind::upgrade`] is the one place that understands those.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::message::Outcome;
 
 /// The words for a task that a cancel stopped.
@@ -131,12 +131,12 @@ impl Cause {
     }
 }
 
-impl Fact {
+impl EventKind {
     /// Adds the cause to a failure that the first edition recorded in words.
     pub fn upgrade(&mut self) {
-        if let Fact::TaskFailed { reason, cancelled, cause: cause @ None, .. } = self {
+        if let EventKind::TaskFailed { reason, cancelled, cause: cause @ None, .. } = self {
             *cause = if *cancelled { Some(Cause::Cancelled) } else { Cause::of_reason(reason) };
-        } else if let Fact::ToolReturned { outcome: Outcome::Failed { text }, cause: cause @ None, .. } = self {
+        } else if let EventKind::ToolReturned { outcome: Outcome::Failed { text }, cause: cause @ None, .. } = self {
             *cause = Cause::of_result(text.as_str());
         }
     }
@@ -199,8 +199,8 @@ mod tests {
     use crate::event::Event;
     use crate::id::Id;
 
-    fn read(event: &str) -> Fact {
-        serde_json::from_str::<Event>(event).unwrap().fact
+    fn read(event: &str) -> EventKind {
+        serde_json::from_str::<Event>(event).unwrap().kind
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             let old = json!({ "at": 1, "fact": { "task_failed": {
                 "turn": "1", "reason": failure.reason(), "cancelled": cancelled } } });
             let cause = Some(failure.cause().clone());
-            let now = Fact::TaskFailed { turn: Id::task(0), reason: failure.reason(), cancelled, cause };
+            let now = EventKind::TaskFailed { turn: Id::task(0), reason: failure.reason(), cancelled, cause };
             assert_eq!(read(&old.to_string()), now);
         }
     }
@@ -227,12 +227,12 @@ mod tests {
     fn words_that_only_look_like_a_cause_are_left_alone() {
         for reason in ["refused: MAX_ITERATIONS: no", "schema_not_satisfied: because", "Cancelled by the weather"] {
             let mut fact =
-                Fact::TaskFailed { turn: Id::task(0), reason: reason.to_owned(), cancelled: false, cause: None };
+                EventKind::TaskFailed { turn: Id::task(0), reason: reason.to_owned(), cancelled: false, cause: None };
             let before = fact.clone();
             fact.upgrade();
             assert_eq!(fact, before);
         }
-        let returned = |text: &str| Fact::returned(&Id::task(0), Outcome::failed(text));
+        let returned = |text: &str| EventKind::returned(&Id::task(0), Outcome::failed(text));
         for text in ["no", "{\"error\":\"not_found\"}", "{\"violations\":[]}"] {
             let mut fact = returned(text);
             fact.upgrade();
@@ -245,7 +245,7 @@ mod tests {
         let told = json!({ "error": "invalid_result", "message": "m", "violations": ["/a: is missing"] }).to_string();
         let old = json!({ "at": 1, "fact": { "tool_returned": {
             "call": "1.0.0", "outcome": { "result": "failed", "text": told }, "duration_ms": 0 } } });
-        let Fact::ToolReturned { cause, .. } = read(&old.to_string()) else { panic!("{old}") };
+        let EventKind::ToolReturned { cause, .. } = read(&old.to_string()) else { panic!("{old}") };
         assert_eq!(cause, Some(Cause::ResultRefused { violations: vec!["/a: is missing".to_owned()] }));
     }
 }

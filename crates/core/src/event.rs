@@ -20,35 +20,37 @@ use crate::state::budget::{Breach, Claim};
 use crate::status::Status;
 use crate::text::Text;
 
-/// A fact and when it was decided. `at` never decreases within a run.
+/// Something that happened in a run, and when it was decided. `at` never decreases within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct Event {
-    /// When.
+    /// The time of the decision.
     pub at: Millis,
-    /// What.
-    pub fact: Fact,
+    /// What happened. Logs call it `fact`.
+    #[serde(rename = "fact")]
+    pub kind: EventKind,
 }
 
 /// An event as any edition stored it.
 #[derive(Deserialize)]
 struct Stored {
     at: Millis,
-    fact: Fact,
+    #[serde(rename = "fact")]
+    kind: EventKind,
 }
 
 impl From<Stored> for Event {
-    fn from(Stored { at, mut fact }: Stored) -> Event {
-        fact.upgrade();
-        Event { at, fact }
+    fn from(Stored { at, mut kind }: Stored) -> Event {
+        kind.upgrade();
+        Event { at, kind }
     }
 }
 
-/// One fact about a run. Each has exactly one frame.
+/// The kinds of events, each with its content. Each has exactly one frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
-pub enum Fact {
+pub enum EventKind {
     /// The run exists. What it may use is stored, so an upgrade does not change it.
     /// `copied` is how many events from this one on are another run's.
     RunAccepted {
@@ -199,7 +201,7 @@ pub enum Fact {
     /// The next step would pass a limit.
     BudgetExceeded { breach: Breach },
     /// Something only turns of a chat have.
-    Chat(chat::Fact),
+    Chat(chat::ChatEventKind),
     /// Nothing of this run happens any more.
     RunEnded { end: End },
 }
@@ -444,77 +446,81 @@ impl End {
     }
 }
 
-impl Fact {
+impl EventKind {
     /// The call ends at once, and nothing more is known than this.
-    pub(crate) fn returned(call: &Id, outcome: Outcome) -> Fact {
-        Fact::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
+    pub(crate) fn returned(call: &Id, outcome: Outcome) -> EventKind {
+        EventKind::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
     }
 
     /// Whether it is about something that waits, or waited, for a person.
     pub fn is_of_review(&self) -> bool {
         matches!(
             self,
-            Fact::ReviewOpened { .. }
-                | Fact::ReviewDecided { .. }
-                | Fact::ReviewTimedOut { .. }
-                | Fact::ReviewClosed { .. }
+            EventKind::ReviewOpened { .. }
+                | EventKind::ReviewDecided { .. }
+                | EventKind::ReviewTimedOut { .. }
+                | EventKind::ReviewClosed { .. }
         )
     }
 
     /// Every text that may be large, for the codec that stores those apart.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {
-            Fact::PromptBuilt { system, user, .. }
-            | Fact::SubtaskStarted { system, user, .. }
-            | Fact::DelegationStarted { system, user, .. } => vec![system, user],
-            Fact::ModelReplied { reply, .. } => Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect(),
-            Fact::ToolReturned { outcome: Outcome::Answer { text, .. } | Outcome::Failed { text }, .. } => vec![text],
-            Fact::ChoreBegun { calls, .. } => calls.iter_mut().map(|call| &mut call.args).collect(),
-            Fact::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
-            Fact::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
-            Fact::DirectiveGiven { directive } => vec![&mut directive.content],
-            Fact::ModelFailed { said, .. } => vec![said],
-            Fact::RunAccepted { spec, .. } if spec.chat.is_some() => {
+            EventKind::PromptBuilt { system, user, .. }
+            | EventKind::SubtaskStarted { system, user, .. }
+            | EventKind::DelegationStarted { system, user, .. } => vec![system, user],
+            EventKind::ModelReplied { reply, .. } => {
+                Arc::make_mut(reply).parts.iter_mut().map(Part::text_mut).collect()
+            }
+            EventKind::ToolReturned { outcome: Outcome::Answer { text, .. } | Outcome::Failed { text }, .. } => {
+                vec![text]
+            }
+            EventKind::ChoreBegun { calls, .. } => calls.iter_mut().map(|call| &mut call.args).collect(),
+            EventKind::ReviewDecided { decision: Decision::Edit { output }, .. } => vec![output],
+            EventKind::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
+            EventKind::DirectiveGiven { directive } => vec![&mut directive.content],
+            EventKind::ModelFailed { said, .. } => vec![said],
+            EventKind::RunAccepted { spec, .. } if spec.chat.is_some() => {
                 Arc::make_mut(spec).chat.iter_mut().flat_map(chat::Turn::texts_mut).collect()
             }
-            Fact::ToolReturned { outcome: Outcome::Unknown { .. } | Outcome::Subtask, .. }
-            | Fact::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
-            | Fact::RunAccepted { .. }
-            | Fact::RunAdopted { .. }
-            | Fact::RunForked { .. }
-            | Fact::RunStarted
-            | Fact::BeltComposed { .. }
-            | Fact::TaskStarted { .. }
-            | Fact::ReflectionBegun { .. }
-            | Fact::ModelAsked { .. }
-            | Fact::ModelRetried { .. }
-            | Fact::AnswerTruncated { .. }
-            | Fact::AnswerEmpty { .. }
-            | Fact::UsageCounted { .. }
-            | Fact::HistoryDropped { .. }
-            | Fact::OutputRejected { .. }
-            | Fact::LastRoundBegun { .. }
-            | Fact::LoopNoticed { .. }
-            | Fact::FinishDemanded { .. }
-            | Fact::ToolDispatched { .. }
-            | Fact::CallCharged { .. }
-            | Fact::DelegationEnded { .. }
-            | Fact::DelegationRefused { .. }
-            | Fact::FileChanged { .. }
-            | Fact::ReviewOpened { .. }
-            | Fact::ReviewTimedOut { .. }
-            | Fact::ReviewClosed { .. }
-            | Fact::TaskCompleted { .. }
-            | Fact::TaskFailed { .. }
-            | Fact::TaskSkipped { .. }
-            | Fact::DirectiveDelivered { .. }
-            | Fact::ModelSwitched { .. }
-            | Fact::CancelRequested { .. }
-            | Fact::RunPaused { .. }
-            | Fact::RunResumed { .. }
-            | Fact::BudgetExceeded { .. }
-            | Fact::Chat(_)
-            | Fact::RunEnded { .. } => Vec::new(),
+            EventKind::ToolReturned { outcome: Outcome::Unknown { .. } | Outcome::Subtask, .. }
+            | EventKind::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
+            | EventKind::RunAccepted { .. }
+            | EventKind::RunAdopted { .. }
+            | EventKind::RunForked { .. }
+            | EventKind::RunStarted
+            | EventKind::BeltComposed { .. }
+            | EventKind::TaskStarted { .. }
+            | EventKind::ReflectionBegun { .. }
+            | EventKind::ModelAsked { .. }
+            | EventKind::ModelRetried { .. }
+            | EventKind::AnswerTruncated { .. }
+            | EventKind::AnswerEmpty { .. }
+            | EventKind::UsageCounted { .. }
+            | EventKind::HistoryDropped { .. }
+            | EventKind::OutputRejected { .. }
+            | EventKind::LastRoundBegun { .. }
+            | EventKind::LoopNoticed { .. }
+            | EventKind::FinishDemanded { .. }
+            | EventKind::ToolDispatched { .. }
+            | EventKind::CallCharged { .. }
+            | EventKind::DelegationEnded { .. }
+            | EventKind::DelegationRefused { .. }
+            | EventKind::FileChanged { .. }
+            | EventKind::ReviewOpened { .. }
+            | EventKind::ReviewTimedOut { .. }
+            | EventKind::ReviewClosed { .. }
+            | EventKind::TaskCompleted { .. }
+            | EventKind::TaskFailed { .. }
+            | EventKind::TaskSkipped { .. }
+            | EventKind::DirectiveDelivered { .. }
+            | EventKind::ModelSwitched { .. }
+            | EventKind::CancelRequested { .. }
+            | EventKind::RunPaused { .. }
+            | EventKind::RunResumed { .. }
+            | EventKind::BudgetExceeded { .. }
+            | EventKind::Chat(_)
+            | EventKind::RunEnded { .. } => Vec::new(),
         }
     }
 
@@ -522,51 +528,51 @@ impl Fact {
     /// and for what is known by a number of its own.
     pub fn place(&self) -> Option<&Id> {
         match self {
-            Fact::TaskStarted { turn }
-            | Fact::PromptBuilt { turn, .. }
-            | Fact::ChoreBegun { turn, .. }
-            | Fact::ReflectionBegun { turn }
-            | Fact::ModelAsked { turn, .. }
-            | Fact::ModelRetried { turn, .. }
-            | Fact::ModelReplied { turn, .. }
-            | Fact::AnswerTruncated { turn, .. }
-            | Fact::AnswerEmpty { turn, .. }
-            | Fact::UsageCounted { turn, .. }
-            | Fact::ModelFailed { turn, .. }
-            | Fact::HistoryDropped { turn, .. }
-            | Fact::OutputRejected { turn, .. }
-            | Fact::LastRoundBegun { turn }
-            | Fact::LoopNoticed { turn, .. }
-            | Fact::FinishDemanded { turn }
-            | Fact::ReviewOpened { turn, .. }
-            | Fact::TaskCompleted { turn }
-            | Fact::TaskFailed { turn, .. }
-            | Fact::TaskSkipped { turn, .. }
-            | Fact::DirectiveDelivered { turn, .. } => Some(turn),
-            Fact::ToolDispatched { call, .. }
-            | Fact::CallCharged { call, .. }
-            | Fact::SubtaskStarted { call, .. }
-            | Fact::DelegationStarted { call, .. }
-            | Fact::DelegationEnded { call, .. }
-            | Fact::DelegationRefused { call, .. }
-            | Fact::ToolReturned { call, .. }
-            | Fact::FileChanged { call, .. } => Some(call),
-            Fact::RunAccepted { .. }
-            | Fact::RunAdopted { .. }
-            | Fact::RunForked { .. }
-            | Fact::RunStarted
-            | Fact::BeltComposed { .. }
-            | Fact::ReviewDecided { .. }
-            | Fact::ReviewTimedOut { .. }
-            | Fact::ReviewClosed { .. }
-            | Fact::DirectiveGiven { .. }
-            | Fact::ModelSwitched { .. }
-            | Fact::CancelRequested { .. }
-            | Fact::RunPaused { .. }
-            | Fact::RunResumed { .. }
-            | Fact::BudgetExceeded { .. }
-            | Fact::Chat(_)
-            | Fact::RunEnded { .. } => None,
+            EventKind::TaskStarted { turn }
+            | EventKind::PromptBuilt { turn, .. }
+            | EventKind::ChoreBegun { turn, .. }
+            | EventKind::ReflectionBegun { turn }
+            | EventKind::ModelAsked { turn, .. }
+            | EventKind::ModelRetried { turn, .. }
+            | EventKind::ModelReplied { turn, .. }
+            | EventKind::AnswerTruncated { turn, .. }
+            | EventKind::AnswerEmpty { turn, .. }
+            | EventKind::UsageCounted { turn, .. }
+            | EventKind::ModelFailed { turn, .. }
+            | EventKind::HistoryDropped { turn, .. }
+            | EventKind::OutputRejected { turn, .. }
+            | EventKind::LastRoundBegun { turn }
+            | EventKind::LoopNoticed { turn, .. }
+            | EventKind::FinishDemanded { turn }
+            | EventKind::ReviewOpened { turn, .. }
+            | EventKind::TaskCompleted { turn }
+            | EventKind::TaskFailed { turn, .. }
+            | EventKind::TaskSkipped { turn, .. }
+            | EventKind::DirectiveDelivered { turn, .. } => Some(turn),
+            EventKind::ToolDispatched { call, .. }
+            | EventKind::CallCharged { call, .. }
+            | EventKind::SubtaskStarted { call, .. }
+            | EventKind::DelegationStarted { call, .. }
+            | EventKind::DelegationEnded { call, .. }
+            | EventKind::DelegationRefused { call, .. }
+            | EventKind::ToolReturned { call, .. }
+            | EventKind::FileChanged { call, .. } => Some(call),
+            EventKind::RunAccepted { .. }
+            | EventKind::RunAdopted { .. }
+            | EventKind::RunForked { .. }
+            | EventKind::RunStarted
+            | EventKind::BeltComposed { .. }
+            | EventKind::ReviewDecided { .. }
+            | EventKind::ReviewTimedOut { .. }
+            | EventKind::ReviewClosed { .. }
+            | EventKind::DirectiveGiven { .. }
+            | EventKind::ModelSwitched { .. }
+            | EventKind::CancelRequested { .. }
+            | EventKind::RunPaused { .. }
+            | EventKind::RunResumed { .. }
+            | EventKind::BudgetExceeded { .. }
+            | EventKind::Chat(_)
+            | EventKind::RunEnded { .. } => None,
         }
     }
 }

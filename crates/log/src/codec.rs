@@ -14,7 +14,7 @@ pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
         return Ok(Record { body: body.into(), attachments: Vec::new() });
     }
     let (mut event, mut attachments) = (event.clone(), Vec::new());
-    for text in event.fact.texts_mut() {
+    for text in event.kind.texts_mut() {
         text.detach(INLINE_MAX, &mut attachments);
     }
     Ok(Record { body: serde_json::to_string(&event)?.into(), attachments })
@@ -25,24 +25,24 @@ pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
     let (stream, seq) = place;
     let damaged = |reason: String| Error::Damaged { stream: stream.to_owned(), seq, reason };
     let mut event: Event = serde_json::from_str(&record.body).map_err(|error| damaged(error.to_string()))?;
-    let whole = event.fact.texts_mut().into_iter().all(|text| text.attach(&record.attachments));
+    let whole = event.kind.texts_mut().into_iter().all(|text| text.attach(&record.attachments));
     if !record.attachments.is_empty() {
         // What the first edition recorded in words is complete only now.
-        event.fact.upgrade();
+        event.kind.upgrade();
     }
     if whole { Ok(event) } else { Err(damaged("an attachment is missing".to_owned())) }
 }
 
 #[cfg(test)]
 mod tests {
-    use consort_core::event::Fact;
+    use consort_core::event::EventKind;
     use consort_core::id::Id;
 
     use super::*;
 
     fn prompt(user: &str) -> Event {
-        let fact = Fact::PromptBuilt { turn: Id::task(0), system: "be brief".into(), user: user.into() };
-        Event { at: 1, fact }
+        let fact = EventKind::PromptBuilt { turn: Id::task(0), system: "be brief".into(), user: user.into() };
+        Event { at: 1, kind: fact }
     }
 
     #[test]

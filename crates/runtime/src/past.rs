@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consort_core::chat::{self, Role, Stored};
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::message::{Message, Outcome};
 use consort_core::result;
 use consort_core::run::Run;
@@ -141,7 +141,7 @@ pub fn claim(thread: &str, base: u64) -> String {
 /// Restores the earlier conversation in the first event of a turn, so that it can be
 /// resumed.
 pub(crate) async fn put_back(log: &dyn Log, event: &mut Event) -> Result<(), Error> {
-    let Fact::RunAccepted { spec, .. } = &mut event.fact else { return Ok(()) };
+    let EventKind::RunAccepted { spec, .. } = &mut event.kind else { return Ok(()) };
     let Some(turn) = spec.chat.as_ref().filter(|turn| turn.base > 0) else { return Ok(()) };
     let mut before = read(log, &turn.thread).await?.ended.turns;
     before.retain(|earlier| earlier.base < turn.base);

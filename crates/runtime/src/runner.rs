@@ -355,7 +355,7 @@ impl Runner {
         let watched = self.window.ring.is_watched();
         let seq = self.len + self.batch.records.len() as Seq;
         self.batch.rendered = watched && (self.batch.rendered || self.batch.records.is_empty());
-        let asks = event.fact.is_of_review() && self.window.ring.asks();
+        let asks = event.kind.is_of_review() && self.window.ring.asks();
         if self.batch.rendered || asks {
             let frame = Frame::event(seq, self.run.frame(&self.id, seq, event));
             self.batch.questions.extend(asks.then(|| frame.clone()));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::id::Id;
 use consort_log::{Log, Query, Seq, SqliteLog};
 
@@ -50,19 +50,19 @@ impl Positions {
     fn count(&mut self, events: &[Event]) {
         let (mut calls, mut models, mut reviews) = (BTreeSet::<&Id>::new(), BTreeSet::<&Id>::new(), BTreeSet::new());
         for event in events {
-            match &event.fact {
-                Fact::RunAdopted { .. } => {
+            match &event.kind {
+                EventKind::RunAdopted { .. } => {
                     calls.clear();
                     models.clear();
                 }
-                Fact::ToolDispatched { call, .. } => drop(calls.insert(call)),
-                Fact::ToolReturned { call, .. } => drop(calls.remove(call)),
-                Fact::ModelAsked { turn, .. } | Fact::ModelRetried { turn, .. } => drop(models.insert(turn)),
-                Fact::ModelReplied { turn, .. } | Fact::ModelFailed { turn, .. } => drop(models.remove(turn)),
-                Fact::ReviewOpened { review, .. } => drop(reviews.insert(*review)),
-                Fact::ReviewDecided { review, .. }
-                | Fact::ReviewTimedOut { review, .. }
-                | Fact::ReviewClosed { review } => drop(reviews.remove(review)),
+                EventKind::ToolDispatched { call, .. } => drop(calls.insert(call)),
+                EventKind::ToolReturned { call, .. } => drop(calls.remove(call)),
+                EventKind::ModelAsked { turn, .. } | EventKind::ModelRetried { turn, .. } => drop(models.insert(turn)),
+                EventKind::ModelReplied { turn, .. } | EventKind::ModelFailed { turn, .. } => drop(models.remove(turn)),
+                EventKind::ReviewOpened { review, .. } => drop(reviews.insert(*review)),
+                EventKind::ReviewDecided { review, .. }
+                | EventKind::ReviewTimedOut { review, .. }
+                | EventKind::ReviewClosed { review } => drop(reviews.remove(review)),
                 _ => {}
             }
         }

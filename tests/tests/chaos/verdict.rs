@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use consort_core::draft::{Ensemble, Request};
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::id::Id;
 use consort_core::run::Run;
 use consort_log::{Log, MemoryLog, Query, SqliteLog};
@@ -95,7 +95,7 @@ impl Verdict {
             }
             "CANCELLED" => {
                 assert!(outputs.iter().all(|(task, output)| expected.get(task) == Some(output)), "{outputs:?}");
-                assert!(events.iter().any(|event| matches!(event.fact, Fact::CancelRequested { .. })));
+                assert!(events.iter().any(|event| matches!(event.kind, EventKind::CancelRequested { .. })));
                 self.cancelled += 1;
             }
             other => panic!("{other}: {:?}", run.error()),

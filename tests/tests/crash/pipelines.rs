@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use consort_core::catalog::EffectClass;
 use consort_core::draft::Request;
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 use consort_core::message::Outcome;
 use consort_log::{Log, MemoryLog, Query};
 use consort_models::ScriptedModel;
@@ -66,8 +66,8 @@ impl Chain {
 }
 
 fn outcome(events: &[Event]) -> &Outcome {
-    let returned = events.iter().find_map(|event| match &event.fact {
-        Fact::ToolReturned { outcome, .. } => Some(outcome),
+    let returned = events.iter().find_map(|event| match &event.kind {
+        EventKind::ToolReturned { outcome, .. } => Some(outcome),
         _ => None,
     });
     returned.expect("the chain has an outcome")

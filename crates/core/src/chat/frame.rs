@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::permission::category;
-use super::{Fact, PendingApproval, Turn};
+use super::{ChatEventKind, PendingApproval, Turn};
 use crate::cause::Cause;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, Fact as Any};
+use crate::event::{Event, EventKind};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome};
 use crate::shown::frame::chat::{
@@ -36,75 +36,77 @@ impl Run {
     /// The frame of `event`, which was just applied to this turn.
     #[expect(clippy::wildcard_enum_match_arm, reason = "every other fact has the frame it has in a run")]
     pub(crate) fn chat_body(&self, run: &str, event: &Event) -> ChatFrame {
-        match &event.fact {
-            Any::RunAccepted { .. } => self.row_frame(run, 0),
-            Any::RunAdopted { epoch } => ChatFrame::TurnAdopted { epoch: *epoch },
-            Any::RunStarted => {
+        match &event.kind {
+            EventKind::RunAccepted { .. } => self.row_frame(run, 0),
+            EventKind::RunAdopted { epoch } => ChatFrame::TurnAdopted { epoch: *epoch },
+            EventKind::RunStarted => {
                 ChatFrame::TurnStarted { model: self.spec().model.clone(), permission_mode: self.chat().mode }
             }
-            Any::ModelAsked { turn, round, model, .. } => ChatFrame::LlmStarted {
+            EventKind::ModelAsked { turn, round, model, .. } => ChatFrame::LlmStarted {
                 level: self.level(turn),
                 call_id: self.model_call(turn),
                 model: model.clone(),
                 iteration: *round,
             },
-            Any::ModelReplied { turn, .. } if self.converses(turn) && self.calls(turn) => {
+            EventKind::ModelReplied { turn, .. } if self.converses(turn) && self.calls(turn) => {
                 let row = self.message_row(run, self.rows().len().saturating_sub(1));
                 ChatFrame::Message(Box::new(MessageRow { call_id: Some(self.model_call(turn)), ..row }))
             }
-            Any::ModelReplied { turn, reply, .. } => ChatFrame::LlmCompleted {
+            EventKind::ModelReplied { turn, reply, .. } => ChatFrame::LlmCompleted {
                 level: self.level(turn),
                 call_id: self.model_call(turn),
                 content: reply.text(),
             },
-            Any::AnswerTruncated { turn, then, in_call } => ChatFrame::AnswerTruncated {
+            EventKind::AnswerTruncated { turn, then, in_call } => ChatFrame::AnswerTruncated {
                 level: self.level(turn),
                 call_id: self.model_call(turn),
                 then: *then,
                 in_call: *in_call,
             },
-            Any::AnswerEmpty { turn, then } => {
+            EventKind::AnswerEmpty { turn, then } => {
                 ChatFrame::AnswerEmpty { level: self.level(turn), call_id: self.model_call(turn), then: *then }
             }
-            Any::ModelFailed { turn, failure, then, .. } => ChatFrame::LlmVoided {
+            EventKind::ModelFailed { turn, failure, then, .. } => ChatFrame::LlmVoided {
                 level: self.level(turn),
                 call_id: self.model_call(turn),
                 message: failure.to_string(),
                 then: then.into(),
             },
-            Any::ToolReturned { call, outcome, duration_ms, .. } => self.ended_call(call, outcome, *duration_ms),
-            Any::SubtaskStarted { call, user, .. } if self.builds(call) => ChatFrame::PlanningUpdate {
+            EventKind::ToolReturned { call, outcome, duration_ms, .. } => self.ended_call(call, outcome, *duration_ms),
+            EventKind::SubtaskStarted { call, user, .. } if self.builds(call) => ChatFrame::PlanningUpdate {
                 level: self.level(call),
                 phase: PlanningPhase::Planning,
                 status: PlanningStatus::Start,
                 content: user.to_string(),
             },
-            Any::TaskStarted { turn } if self.is_step(turn) => self.step_frame(turn, TaskEvent::Started, json!({})),
-            Any::TaskCompleted { turn } if self.is_step(turn) => {
+            EventKind::TaskStarted { turn } if self.is_step(turn) => {
+                self.step_frame(turn, TaskEvent::Started, json!({}))
+            }
+            EventKind::TaskCompleted { turn } if self.is_step(turn) => {
                 self.step_frame(turn, TaskEvent::Completed, json!({ "output": self.last_output() }))
             }
-            Any::TaskSkipped { turn, reason } if self.is_step(turn) => {
+            EventKind::TaskSkipped { turn, reason } if self.is_step(turn) => {
                 self.step_frame(turn, TaskEvent::Skipped, json!({ "reason": reason }))
             }
             // The turn has one error: that of the first task that failed.
-            Any::TaskFailed { turn, reason, cancelled, .. }
+            EventKind::TaskFailed { turn, reason, cancelled, .. }
                 if self.is_step(turn) && (*cancelled || self.failed() > 1) =>
             {
                 self.step_frame(turn, TaskEvent::Failed, json!({ "reason": reason }))
             }
-            Any::TaskFailed { cancelled: true, .. } => ChatFrame::TurnStopped {},
-            Any::TaskFailed { reason, cause, .. } => self.error_frame(reason, cause.as_ref()),
-            Any::RunEnded { end } => {
+            EventKind::TaskFailed { cancelled: true, .. } => ChatFrame::TurnStopped {},
+            EventKind::TaskFailed { reason, cause, .. } => self.error_frame(reason, cause.as_ref()),
+            EventKind::RunEnded { end } => {
                 ChatFrame::Chunk { content: String::new(), done: true, level: Level::default(), status: end.into() }
             }
-            Any::Chat(fact) => self.own_frame(run, fact),
+            EventKind::Chat(fact) => self.own_frame(run, fact),
             _ => ChatFrame::Run(Box::new(self.body(run, event))),
         }
     }
 
-    fn own_frame(&self, run: &str, fact: &Fact) -> ChatFrame {
+    fn own_frame(&self, run: &str, fact: &ChatEventKind) -> ChatFrame {
         match fact {
-            Fact::CallAnnounced { call } => {
+            ChatEventKind::CallAnnounced { call } => {
                 let (name, args) = self.asked_call(call);
                 let title = self.chat().node(call).and_then(|node| node.title.clone());
                 ChatFrame::ToolCallUpdate(Box::new(ToolCallUpdate {
@@ -117,7 +119,7 @@ impl Run {
                     ..ToolCallUpdate::default()
                 }))
             }
-            Fact::ClientCalled { call, due } => {
+            ChatEventKind::ClientCalled { call, due } => {
                 let (name, args) = self.asked_call(call);
                 ChatFrame::ToolCall {
                     level: self.call_level(call),
@@ -127,30 +129,32 @@ impl Run {
                     expires_at: Iso(*due),
                 }
             }
-            Fact::ApprovalAsked { approval, .. } => match self.approval(run, *approval) {
+            ChatEventKind::ApprovalAsked { approval, .. } => match self.approval(run, *approval) {
                 Some(approval) => ChatFrame::ToolApprovalRequest(Box::new(approval)),
                 None => ChatFrame::Run(Box::new(run::Frame::Unknown)),
             },
-            Fact::ApprovalAnswered { approval, answer, by } => ChatFrame::ToolApprovalResolved {
+            ChatEventKind::ApprovalAnswered { approval, answer, by } => ChatFrame::ToolApprovalResolved {
                 approval_id: approval_id(run, *approval),
                 decision: *answer,
                 by: by.clone(),
             },
-            Fact::ModeSet { mode, by } => ChatFrame::PermissionModeChanged { permission_mode: *mode, by: by.clone() },
-            Fact::PlanChecked { call, mistakes } => {
+            ChatEventKind::ModeSet { mode, by } => {
+                ChatFrame::PermissionModeChanged { permission_mode: *mode, by: by.clone() }
+            }
+            ChatEventKind::PlanChecked { call, mistakes } => {
                 let (status, content) = match mistakes.as_slice() {
                     [] => (PlanningStatus::End, "the workflow has no mistakes".to_owned()),
                     mistakes => (PlanningStatus::Failed, mistakes.join("; ")),
                 };
                 ChatFrame::PlanningUpdate { level: self.level(call), phase: PlanningPhase::Validation, status, content }
             }
-            Fact::TaskPlanned { call, task } => ChatFrame::TaskUpdate {
+            ChatEventKind::TaskPlanned { call, task } => ChatFrame::TaskUpdate {
                 level: self.level(call),
                 event: TaskEvent::Planned,
                 task: self.planned(call, *task),
             },
-            Fact::AnswerStored => self.row_frame(run, self.rows().len().saturating_sub(1)),
-            Fact::CostSummed => ChatFrame::CostSummary(Box::new(self.cost_summary())),
+            ChatEventKind::AnswerStored => self.row_frame(run, self.rows().len().saturating_sub(1)),
+            ChatEventKind::CostSummed => ChatFrame::CostSummary(Box::new(self.cost_summary())),
         }
     }
 

@@ -251,7 +251,7 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
-pub enum Fact {
+pub enum ChatEventKind {
     /// The model asked for this call.
     CallAnnounced { call: Id },
     /// The client is asked to make a call.

@@ -1,8 +1,8 @@
 //! What a client may ask of a turn that runs, and what comes of it.
 
-use super::{Answer, Command, Fact, Mode};
+use super::{Answer, ChatEventKind, Command, Mode};
 use crate::decisions::decide::Refused;
-use crate::event::Fact as Any;
+use crate::event::EventKind;
 use crate::id::Millis;
 use crate::message::Outcome;
 use crate::state::calls::Slot;
@@ -10,7 +10,7 @@ use crate::state::run::Run;
 use crate::text::Text;
 
 impl Run {
-    pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<Any>, Refused> {
+    pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<EventKind>, Refused> {
         if self.spec().chat.is_none() {
             return Err(Refused::Stale);
         }
@@ -21,17 +21,18 @@ impl Run {
                 return self.client_returned(&call, (result, is_error), now);
             }
         };
-        Ok(facts.into_iter().map(Any::Chat).collect())
+        Ok(facts.into_iter().map(EventKind::Chat).collect())
     }
 
-    fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<Fact>, Refused> {
+    fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<ChatEventKind>, Refused> {
         let asked = self.chat().approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
         if let Some(answer) = asked.answer {
             return Err(Refused::Answered { answer });
         }
         let tool = self.asks_about(approval).filter(|_| answer == Answer::AllowForChat);
         let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;
-        let answered = |approval: u32, answer: Answer| Fact::ApprovalAnswered { approval, answer, by: by.to_owned() };
+        let answered =
+            |approval: u32, answer: Answer| ChatEventKind::ApprovalAnswered { approval, answer, by: by.to_owned() };
         // Whoever allows a tool has answered every question about it that is open.
         let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
         Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
@@ -44,21 +45,29 @@ impl Run {
     }
 
     /// Whoever allows everything has answered every question that is open.
-    fn set_mode(&self, mode: Mode, by: &str) -> Vec<Fact> {
+    fn set_mode(&self, mode: Mode, by: &str) -> Vec<ChatEventKind> {
         let open = self.chat().open.iter().filter(|_| mode == Mode::Auto);
-        let allow =
-            |approval: &u32| Fact::ApprovalAnswered { approval: *approval, answer: Answer::Allow, by: by.to_owned() };
-        std::iter::once(Fact::ModeSet { mode, by: by.to_owned() }).chain(open.map(allow)).collect()
+        let allow = |approval: &u32| ChatEventKind::ApprovalAnswered {
+            approval: *approval,
+            answer: Answer::Allow,
+            by: by.to_owned(),
+        };
+        std::iter::once(ChatEventKind::ModeSet { mode, by: by.to_owned() }).chain(open.map(allow)).collect()
     }
 
-    fn client_returned(&self, name: &str, (result, is_error): (Text, bool), now: Millis) -> Result<Vec<Any>, Refused> {
+    fn client_returned(
+        &self,
+        name: &str,
+        (result, is_error): (Text, bool),
+        now: Millis,
+    ) -> Result<Vec<EventKind>, Refused> {
         let call = self.chat().named(name).ok_or(Refused::Stale)?;
         match self.slot(call) {
             Some((_, Slot::AtClient { .. })) => {
                 let outcome =
                     if is_error { Outcome::failed(result.shared()) } else { Outcome::answer(result.shared()) };
                 let duration_ms = self.chat().took(call, now);
-                Ok(vec![Any::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None }])
+                Ok(vec![EventKind::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None }])
             }
             Some(_) | None => Err(Refused::Stale),
         }

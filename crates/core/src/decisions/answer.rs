@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::TaskFailure;
 use crate::decisions::next::Plan;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Reply, Stop};
 use crate::requests::spec::OnTruncated;
@@ -106,9 +106,9 @@ impl Run {
         }
         let turn = id.clone();
         plan.record(match completeness {
-            Completeness::Blank => Fact::AnswerEmpty { turn, then },
-            Completeness::CutInCall => Fact::AnswerTruncated { turn, then, in_call: true },
-            Completeness::Whole | Completeness::Cut => Fact::AnswerTruncated { turn, then, in_call: false },
+            Completeness::Blank => EventKind::AnswerEmpty { turn, then },
+            Completeness::CutInCall => EventKind::AnswerTruncated { turn, then, in_call: true },
+            Completeness::Whole | Completeness::Cut => EventKind::AnswerTruncated { turn, then, in_call: false },
         });
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cause::{Cause, TaskFailure, UnfitReason};
 use crate::decisions::next::{Effect, Grants, Plan, Question};
-use crate::event::{CancelMode, Directive, Fact, Priority};
+use crate::event::{CancelMode, Directive, EventKind, Priority};
 use crate::id::{Id, Millis};
 use crate::message::Usage;
 use crate::requests::catalog::ModelInfo;
@@ -60,7 +60,7 @@ impl Run {
     /// A task that only reflects has its output already.
     fn stop_asking(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         match turn.reflecting() {
-            Some(_) => plan.record(Fact::TaskCompleted { turn: id.clone() }),
+            Some(_) => plan.record(EventKind::TaskCompleted { turn: id.clone() }),
             None => self.fail(id, &TaskFailure::cancelled(), plan),
         }
     }
@@ -94,7 +94,7 @@ impl Run {
         plan.budget = budget;
         let question = self.question(id, turn, (alias, max_output));
         let (turn, round, model) = (id.clone(), turn.round(), alias.to_owned());
-        plan.act(Fact::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
+        plan.act(EventKind::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
     }
 
@@ -111,23 +111,23 @@ impl Run {
     fn tell(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> bool {
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
-            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
+            plan.record(EventKind::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
         }
         if !directives.is_empty() {
             return true;
         }
         let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting().is_none();
         if last && !turn.last() && !turn.tools().is_empty() {
-            plan.record(Fact::LastRoundBegun { turn: id.clone() });
+            plan.record(EventKind::LastRoundBegun { turn: id.clone() });
             return true;
         }
         if let Some((tool, times)) = turn.notice() {
-            plan.record(Fact::LoopNoticed { turn: id.clone(), tool: tool.clone(), times: *times });
+            plan.record(EventKind::LoopNoticed { turn: id.clone(), tool: tool.clone(), times: *times });
             return true;
         }
         let exchanges = self.context_max(alias).map_or(0, |max| turn.excess(max));
         if exchanges > 0 {
-            plan.record(Fact::HistoryDropped { turn: id.clone(), exchanges });
+            plan.record(EventKind::HistoryDropped { turn: id.clone(), exchanges });
         }
         exchanges > 0
     }
@@ -175,7 +175,7 @@ impl Run {
         plan.budget = budget;
         let attempt = turn.attempt() + 1;
         let question = Question { attempt, ..self.question(id, turn, (alias, max_output)) };
-        let fact = Fact::ModelRetried { turn: id.clone(), attempt, claim, max_output };
+        let fact = EventKind::ModelRetried { turn: id.clone(), attempt, claim, max_output };
         plan.act(fact, Effect::Ask(Box::new(question)));
         Ok(())
     }

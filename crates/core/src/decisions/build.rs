@@ -13,7 +13,7 @@ use crate::decisions::finish;
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::requests::catalog::{ModelInfo, Permission, ToolInfo};
@@ -114,11 +114,11 @@ impl Run {
         let (Some(objective), Some(registry)) = (objective, self.registry()) else {
             let message = json!({ "message": "`objective` must say what the workflow is to achieve" });
             let outcome = Outcome::failed(subtask::error("invalid_arguments", message));
-            plan.record(Fact::returned(id, outcome));
+            plan.record(EventKind::returned(id, outcome));
             return Ok(());
         };
         plan.budget.claim_subtask()?;
-        plan.record(Fact::SubtaskStarted {
+        plan.record(EventKind::SubtaskStarted {
             call: id.clone(),
             title: TITLE.to_owned(),
             system: registry.prompt().into(),
@@ -140,7 +140,7 @@ impl Run {
 
     /// Says what came of checking a graph.
     pub(crate) fn note_plan(&self, turn: &Id, mistakes: Vec<String>, plan: &mut Plan) {
-        plan.record(Fact::Chat(chat::Fact::PlanChecked { call: turn.clone(), mistakes }));
+        plan.record(EventKind::Chat(chat::ChatEventKind::PlanChecked { call: turn.clone(), mistakes }));
     }
 
     /// The graph stands: its tasks are told, then the call ends with a reference to it.
@@ -148,14 +148,14 @@ impl Run {
         let read = self.registry().map(|registry| read(registry, graph));
         let Some(Ok((document, warnings))) = read else { return };
         for task in 0..document.tasks.len() {
-            plan.record(Fact::Chat(chat::Fact::TaskPlanned { call: id.clone(), task }));
+            plan.record(EventKind::Chat(chat::ChatEventKind::TaskPlanned { call: id.clone(), task }));
         }
         let summary = document.description.as_ref().unwrap_or(&document.name);
         let told = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
             "summary": summary, "warnings": warnings });
         let outcome = Outcome::Answer { text: told.to_string().into(), data: serde_json::to_value(&document).ok() };
         let duration_ms = plan.at.saturating_sub(turn.used().started_at);
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
+        plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }
 
     /// A task of the graph a turn has drawn.

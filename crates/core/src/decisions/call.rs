@@ -9,7 +9,7 @@ use crate::decisions::finish;
 use crate::decisions::next::{Effect, Grants, Plan};
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
-use crate::event::{Fact, Timing};
+use crate::event::{EventKind, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Outcome};
 use crate::requests::catalog::{CancelClass, EffectClass, ToolInfo};
@@ -83,7 +83,7 @@ impl Run {
             return Ok(());
         }
         if let Slot::Heard(outcome) = slot {
-            plan.record(Fact::returned(id, outcome.clone()));
+            plan.record(EventKind::returned(id, outcome.clone()));
             return Ok(());
         }
         match own {
@@ -120,7 +120,7 @@ impl Run {
             | OwnTool::SearchCollections => None,
         };
         let Some(outcome) = answer else { return self.dispatch(pending, plan) };
-        plan.record(Fact::returned(id, outcome));
+        plan.record(EventKind::returned(id, outcome));
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Run {
             self.note_plan(&turn_id, violations.clone(), plan);
         }
         let cause = (!violations.is_empty()).then_some(Cause::ResultRefused { violations });
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms: 0, cause });
+        plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms: 0, cause });
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl Run {
                 };
                 let again = *slot == Slot::Orphaned;
                 let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again };
-                plan.act(Fact::ToolDispatched { call: id.clone(), lent }, effect);
+                plan.act(EventKind::ToolDispatched { call: id.clone(), lent }, effect);
             }
         }
         Ok(())
@@ -205,7 +205,7 @@ impl Run {
     /// Says which calls a reply asks for, before any of them is made.
     fn announce(&self, id: &Id, turn: &Conversation, calls: &Calls, plan: &mut Plan) {
         for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
-            plan.record(Fact::Chat(chat::Fact::CallAnnounced { call: turn.call_id(id, index) }));
+            plan.record(EventKind::Chat(chat::ChatEventKind::CallAnnounced { call: turn.call_id(id, index) }));
         }
     }
 
@@ -221,10 +221,11 @@ impl Run {
                 true
             }
             chat::Verdict::Ask => {
-                let asked = plan.recorded(|fact| matches!(fact, Fact::Chat(chat::Fact::ApprovalAsked { .. })));
+                let asked =
+                    plan.recorded(|fact| matches!(fact, EventKind::Chat(chat::ChatEventKind::ApprovalAsked { .. })));
                 let approval = u32::try_from(self.chat().approvals.len() + asked).unwrap_or(u32::MAX);
                 let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
-                plan.record(Fact::Chat(chat::Fact::ApprovalAsked { approval, call: id.clone(), due }));
+                plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAsked { approval, call: id.clone(), due }));
                 true
             }
         }
@@ -235,7 +236,7 @@ impl Run {
         let turn_due =
             Some(self.spec().limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock().due(limit));
         let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS).min(turn_due.unwrap_or(Millis::MAX));
-        plan.record(Fact::Chat(chat::Fact::ClientCalled { call: id.clone(), due }));
+        plan.record(EventKind::Chat(chat::ChatEventKind::ClientCalled { call: id.clone(), due }));
     }
 
     /// Every call of a chat that was announced ends, also when the turn is
@@ -255,7 +256,7 @@ impl Run {
                 let message = json!({ "message": "the turn was stopped before this call was made; it had no effect" });
                 Outcome::failed(subtask::error("cancelled", message))
             };
-            plan.record(Fact::returned(&call, outcome));
+            plan.record(EventKind::returned(&call, outcome));
         }
     }
 
@@ -269,7 +270,7 @@ impl Run {
                 Ok((tool, args)) if tool.remembered => {
                     let lent = self.lent().get(&id).copied();
                     let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again: true };
-                    plan.act(Fact::ToolDispatched { call: id, lent }, effect);
+                    plan.act(EventKind::ToolDispatched { call: id, lent }, effect);
                 }
                 Ok(_) | Err(_) => plan.record(self.given_up(&id)),
             }
@@ -283,7 +284,7 @@ impl Run {
 
     /// How a call ends that nobody waits for any more: a read has certainly
     /// done no harm, anything else may or may not have happened.
-    pub(crate) fn given_up(&self, call: &Id) -> Fact {
+    pub(crate) fn given_up(&self, call: &Id) -> EventKind {
         let tool = self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool));
         let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
         let outcome = match self.class(call) {
@@ -292,7 +293,7 @@ impl Run {
             Some(EffectClass::Idempotent | EffectClass::Once) | None if told => Outcome::unknown(UNHEARD),
             Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
         };
-        Fact::returned(call, outcome)
+        EventKind::returned(call, outcome)
     }
 }
 
@@ -330,6 +331,6 @@ fn unknown(turn: &Conversation, name: &str) -> String {
     format!("there is no tool called `{name}`; you have: {}", names.join(", "))
 }
 
-fn not_made(call: &Id, reason: String) -> Fact {
-    Fact::returned(call, Outcome::failed(reason))
+fn not_made(call: &Id, reason: String) -> EventKind {
+    EventKind::returned(call, Outcome::failed(reason))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::Call;
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
@@ -91,7 +91,7 @@ impl Run {
         let begun =
             pending.map(|chore| (*chore, self.chore_calls(*chore, task, turn))).find(|(_, calls)| !calls.is_empty());
         let Some((chore, calls)) = begun else { return false };
-        plan.record(Fact::ChoreBegun { turn: id.clone(), chore, calls });
+        plan.record(EventKind::ChoreBegun { turn: id.clone(), chore, calls });
         true
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decisions::next::{Grants, Plan};
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::requests::catalog::ToolInfo;
 use crate::state::run::Run;
 
@@ -23,7 +23,7 @@ impl Run {
         }
         let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
         let tools: BTreeMap<&str, Arc<ToolInfo>> = found.map(|tool| (tool.name.as_str(), tool.clone())).collect();
-        plan.record(Fact::BeltComposed { task, tools: tools.into_values().collect() });
+        plan.record(EventKind::BeltComposed { task, tools: tools.into_values().collect() });
         true
     }
 }

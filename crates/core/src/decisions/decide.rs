@@ -7,7 +7,7 @@ use crate::chat;
 use crate::chat::Answer;
 use crate::decisions::next::Grants;
 use crate::decisions::output;
-use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, Fact, FileChange, Timing};
+use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, EventKind, FileChange, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::requests::catalog::ModelInfo;
@@ -130,11 +130,11 @@ impl Run {
         }
         let at = now.max(self.at());
         let facts = match command {
-            Command::Adopt => vec![Fact::RunAdopted { epoch: self.epoch() + 1 }],
+            Command::Adopt => vec![EventKind::RunAdopted { epoch: self.epoch() + 1 }],
             Command::Poison => self.poison(at),
             Command::Cancel { mode, by } => self.cancel(mode, by),
-            Command::Pause { by } if !self.paused() => vec![Fact::RunPaused { by }],
-            Command::Resume { by } if self.paused() => vec![Fact::RunResumed { by }],
+            Command::Pause { by } if !self.paused() => vec![EventKind::RunPaused { by }],
+            Command::Resume { by } if self.paused() => vec![EventKind::RunResumed { by }],
             Command::Pause { .. } | Command::Resume { .. } => Vec::new(),
             Command::SwitchModel { models, by } => self.switch(models, by)?,
             Command::Direct { directive } => self.direct(directive)?,
@@ -142,52 +142,52 @@ impl Run {
             Command::Chat(command) => self.chat_decided(command, at)?,
             Command::Report(report) => self.report(report, at)?,
         };
-        Ok(facts.into_iter().map(|fact| Event { at, fact }).collect())
+        Ok(facts.into_iter().map(|fact| Event { at, kind: fact }).collect())
     }
 
     /// Everything that ends a run whose validation killed its process: what a
     /// run does that is to stop at once and has nothing under way.
-    fn poison(&self, at: Millis) -> Vec<Fact> {
+    fn poison(&self, at: Millis) -> Vec<EventKind> {
         let mut run = self.clone();
-        let mut facts = vec![Fact::RunAdopted { epoch: self.epoch() + 1 }];
-        facts.iter().cloned().for_each(|fact| run.apply(&Event { at, fact }));
+        let mut facts = vec![EventKind::RunAdopted { epoch: self.epoch() + 1 }];
+        facts.iter().cloned().for_each(|fact| run.apply(&Event { at, kind: fact }));
         run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
         while !run.ended() {
             let steps = run.next(at, &Grants::default()).steps;
             if steps.is_empty() {
                 // Nothing more can be ended in order.
-                facts.push(Fact::RunEnded { end: End::Failed { error: POISONED.to_owned() } });
+                facts.push(EventKind::RunEnded { end: End::Failed { error: POISONED.to_owned() } });
                 return facts;
             }
             for step in steps {
                 run.apply(&step.event);
-                facts.push(step.event.fact);
+                facts.push(step.event.kind);
             }
         }
         facts
     }
 
     /// A run that is paused or has not begun has nothing to finish first.
-    fn cancel(&self, mode: CancelMode, by: String) -> Vec<Fact> {
+    fn cancel(&self, mode: CancelMode, by: String) -> Vec<EventKind> {
         let mode =
             if self.paused() || self.epoch() == 0 || self.started_at().is_none() { CancelMode::Now } else { mode };
         if self.cancel_mode().is_some_and(|held| held >= mode) {
             return Vec::new();
         }
-        vec![Fact::CancelRequested { mode, by }]
+        vec![EventKind::CancelRequested { mode, by }]
     }
 
-    fn switch(&self, models: Vec<Arc<ModelInfo>>, by: String) -> Result<Vec<Fact>, Refused> {
+    fn switch(&self, models: Vec<Arc<ModelInfo>>, by: String) -> Result<Vec<EventKind>, Refused> {
         if self.spec().limits.cost > 0
             && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
         {
             return Err(Refused::Unpriced(unpriced.alias.clone()));
         }
         let previous = self.switched().unwrap_or(&self.spec().model).clone();
-        Ok(vec![Fact::ModelSwitched { models, previous, by }])
+        Ok(vec![EventKind::ModelSwitched { models, previous, by }])
     }
 
-    fn direct(&self, directive: Directive) -> Result<Vec<Fact>, Refused> {
+    fn direct(&self, directive: Directive) -> Result<Vec<EventKind>, Refused> {
         if let Some(target) = &directive.target {
             let names = || self.spec().tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
             if !names().any(|name| name.eq_ignore_ascii_case(target)) {
@@ -197,10 +197,10 @@ impl Run {
                 return Err(Refused::NoTarget { target: target.clone(), choices: listed(choices) });
             }
         }
-        Ok(vec![Fact::DirectiveGiven { directive }])
+        Ok(vec![EventKind::DirectiveGiven { directive }])
     }
 
-    fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<Fact>, Refused> {
+    fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<EventKind>, Refused> {
         let state = self.reviews().get(review as usize).ok_or(Refused::NoReview)?;
         if let Some(verdict) = state.verdict {
             return Err(Refused::Decided { verdict });
@@ -216,7 +216,7 @@ impl Run {
             }
             Decision::Continue | Decision::Edit { .. } | Decision::ExitEarly | Decision::Reject { .. } => {}
         }
-        Ok(vec![Fact::ReviewDecided { review, decision, by }])
+        Ok(vec![EventKind::ReviewDecided { review, decision, by }])
     }
 
     fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
@@ -225,13 +225,13 @@ impl Run {
         parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))
     }
 
-    fn report(&self, report: Report, now: Millis) -> Result<Vec<Fact>, Refused> {
+    fn report(&self, report: Report, now: Millis) -> Result<Vec<EventKind>, Refused> {
         match report {
             Report::Replied { turn, reply, usage, latency_ms } if self.is_asked(&turn) => {
                 let used = self.used(&turn, usage.as_ref());
-                let counted = Fact::UsageCounted { turn: turn.clone(), used };
+                let counted = EventKind::UsageCounted { turn: turn.clone(), used };
                 let completeness = self.completeness(&turn, &reply);
-                Ok(vec![Fact::ModelReplied { turn, reply, usage, latency_ms, completeness }, counted])
+                Ok(vec![EventKind::ModelReplied { turn, reply, usage, latency_ms, completeness }, counted])
             }
             Report::Unanswered { turn, failure, dice, said } if self.is_asked(&turn) => {
                 Ok(self.unanswered(turn, (failure, said), now, dice))
@@ -244,13 +244,13 @@ impl Run {
                     status: None,
                     charged: true,
                 };
-                Ok(vec![Fact::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
+                Ok(vec![EventKind::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
             }
             Report::Returned { call, outcome, duration_ms, spent, changes } if self.is_dispatched(&call) => {
-                let charged = spent.map(|spent| Fact::CallCharged { call: call.clone(), spent });
-                let changed = |change| Fact::FileChanged { call: call.clone(), change };
-                let changes: Vec<Fact> = changes.into_iter().map(changed).collect();
-                let returned = Fact::ToolReturned { call, outcome, duration_ms, cause: None };
+                let charged = spent.map(|spent| EventKind::CallCharged { call: call.clone(), spent });
+                let changed = |change| EventKind::FileChanged { call: call.clone(), change };
+                let changes: Vec<EventKind> = changes.into_iter().map(changed).collect();
+                let returned = EventKind::ToolReturned { call, outcome, duration_ms, cause: None };
                 Ok(charged.into_iter().chain([returned]).chain(changes).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
@@ -271,17 +271,17 @@ impl Run {
     }
 
     /// Words already said are kept only when the turn ends with them.
-    fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<Fact> {
+    fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<EventKind> {
         let Some(turn) = self.conversations().get(&id) else { return Vec::new() };
         if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
-            let dropped = Fact::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
+            let dropped = EventKind::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
             let (then, said) = (AfterFailure::Shorten, Text::default());
-            return vec![Fact::ModelFailed { turn: id, failure, then, said }, dropped];
+            return vec![EventKind::ModelFailed { turn: id, failure, then, said }, dropped];
         }
         let earliest = now + backoff_ms(turn.attempt(), dice);
         let then = self.after(&id, turn, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
         let said = if then == AfterFailure::GiveUp { said } else { Text::default() };
-        vec![Fact::ModelFailed { turn: id, failure, then, said }]
+        vec![EventKind::ModelFailed { turn: id, failure, then, said }]
     }
 
     /// Again later, somebody else, or not at all. Whoever was switched away

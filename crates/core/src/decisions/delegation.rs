@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::decisions::next::{Grants, Plan};
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::requests::agent::Agent;
@@ -101,8 +101,8 @@ impl Run {
         plan: &mut Plan,
     ) -> Result<(), Breach> {
         let refuse = |role: String, reason: String, plan: &mut Plan| {
-            plan.record(Fact::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
-            plan.record(Fact::returned(id, Outcome::failed(reason)));
+            plan.record(EventKind::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
+            plan.record(EventKind::returned(id, Outcome::failed(reason)));
         };
         let errand = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
         let Errand { agent_role, task_description } = match errand {
@@ -126,7 +126,7 @@ impl Run {
         plan.budget.claim_subtask()?;
         let Some(task) = self.spec().tasks.get(worker) else { return Ok(()) };
         let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());
-        plan.record(Fact::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
+        plan.record(EventKind::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
         Ok(())
     }
 

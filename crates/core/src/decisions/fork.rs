@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
-use crate::event::{Event, Fact, Origin};
+use crate::event::{Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::requests::catalog::EffectClass;
@@ -98,11 +98,11 @@ pub fn fork(
     let mut new = New::begin(kept, (ensemble_id, wanted.traceparent), now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
     let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
-    new.take(Fact::RunForked { origin, edited });
+    new.take(EventKind::RunForked { origin, edited });
     if let Some(alias) = &wanted.edits.model {
         let models = wanted.catalog.model(alias).map_err(|mistake| Refused::Mistakes(vec![mistake]))?;
         let switched = new.run.decide(Command::SwitchModel { models, by: wanted.by.to_owned() }, new.at)?;
-        switched.into_iter().for_each(|event| new.take(event.fact));
+        switched.into_iter().for_each(|event| new.take(event.kind));
     }
     Ok(Forked { events: new.events, run: new.run, warnings })
 }
@@ -118,7 +118,8 @@ impl New {
     /// The record under a name of its own, in a trace of its own.
     fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
         let count = events.len() as u64;
-        if let Some(Event { fact: Fact::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) = events.first_mut()
+        if let Some(Event { kind: EventKind::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) =
+            events.first_mut()
         {
             (*name, *copied) = (ensemble_id, count);
             if spec.traceparent.as_deref() != traceparent {
@@ -129,15 +130,16 @@ impl New {
         New { run: Run::replay(&events), events, at }
     }
 
-    fn take(&mut self, fact: Fact) {
-        let event = Event { at: self.at, fact };
+    fn take(&mut self, fact: EventKind) {
+        let event = Event { at: self.at, kind: fact };
         self.run.apply(&event);
         self.events.push(event);
     }
 }
 
 fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin), Refused> {
-    if !matches!(events.first(), Some(Event { fact: Fact::RunAccepted { spec, .. }, .. }) if spec.kind == Kind::Run) {
+    if !matches!(events.first(), Some(Event { kind: EventKind::RunAccepted { spec, .. }, .. }) if spec.kind == Kind::Run)
+    {
         return Err(Refused::NoRun);
     }
     let seq = match keep {
@@ -145,7 +147,8 @@ fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin)
         Keep::Before(seq) => *seq,
         Keep::BeforeTask(name) => Some(beginning_of(events, name).map_err(|mistake| Refused::Mistakes(vec![mistake]))?),
     };
-    let done = events.len() - usize::from(matches!(events.last(), Some(Event { fact: Fact::RunEnded { .. }, .. })));
+    let done =
+        events.len() - usize::from(matches!(events.last(), Some(Event { kind: EventKind::RunEnded { .. }, .. })));
     let most = done as u64;
     let seq = seq.unwrap_or(most);
     let too_far = Refused::TooFar { given: seq, most };
@@ -165,7 +168,7 @@ fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
         let known = listed(known.map(|(_, task)| task.name.as_str()));
         return Err(wrong(format!("Unknown task '{name}'. Available: {known}")));
     };
-    let first = events.iter().position(|event| task_of(&event.fact) == Some(task));
+    let first = events.iter().position(|event| task_of(&event.kind) == Some(task));
     let first = first.ok_or_else(|| wrong(format!("'{name}' has not begun in that run")))?;
     Ok(first as u64)
 }
@@ -184,27 +187,27 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
         return Err(Refused::Complete);
     }
     let mut reviews = BTreeMap::new();
-    let copy = |event: &Event| Some(Event { at: event.at, fact: copied(&event.fact, &done, &mut reviews)? });
+    let copy = |event: &Event| Some(Event { at: event.at, kind: copied(&event.kind, &done, &mut reviews)? });
     Ok(events.iter().filter_map(copy).collect())
 }
 
 /// The task a fact is about, if it is about one.
-fn task_of(fact: &Fact) -> Option<usize> {
-    if let Fact::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
+fn task_of(fact: &EventKind) -> Option<usize> {
+    if let EventKind::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
 }
 
 /// A fact as it stands in the copy, where reviews are numbered anew.
-fn copied(fact: &Fact, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<Fact> {
+fn copied(fact: &EventKind, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
     if task_of(fact).is_some_and(|task| !done.contains(&task)) {
         return None;
     }
     let mut fact = fact.clone();
-    if let Fact::ReviewOpened { review, .. } = &mut fact {
+    if let EventKind::ReviewOpened { review, .. } = &mut fact {
         let number = u32::try_from(reviews.len()).unwrap_or(u32::MAX);
         reviews.insert(std::mem::replace(review, number), number);
-    } else if let Fact::ReviewDecided { review, .. }
-    | Fact::ReviewTimedOut { review, .. }
-    | Fact::ReviewClosed { review } = &mut fact
+    } else if let EventKind::ReviewDecided { review, .. }
+    | EventKind::ReviewTimedOut { review, .. }
+    | EventKind::ReviewClosed { review } = &mut fact
     {
         *review = *reviews.get(review)?;
     } else if stops_or_owns(&fact) {
@@ -215,15 +218,15 @@ fn copied(fact: &Fact, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>)
 
 /// Whether a fact is about who worked on the run and when it was to stop: the
 /// new run has its own.
-fn stops_or_owns(fact: &Fact) -> bool {
+fn stops_or_owns(fact: &EventKind) -> bool {
     matches!(
         fact,
-        Fact::RunAdopted { .. }
-            | Fact::CancelRequested { .. }
-            | Fact::RunPaused { .. }
-            | Fact::RunResumed { .. }
-            | Fact::BudgetExceeded { .. }
-            | Fact::RunEnded { .. }
+        EventKind::RunAdopted { .. }
+            | EventKind::CancelRequested { .. }
+            | EventKind::RunPaused { .. }
+            | EventKind::RunResumed { .. }
+            | EventKind::BudgetExceeded { .. }
+            | EventKind::RunEnded { .. }
     )
 }
 
@@ -235,10 +238,10 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
     let mut under_way: BTreeSet<Id> = run.under_way().collect();
     let (mut kept, mut over) = (first.to_vec(), BTreeSet::new());
     for event in rest {
-        let ends = if let Fact::ToolReturned { call, .. } = &event.fact {
+        let ends = if let EventKind::ToolReturned { call, .. } = &event.kind {
             under_way.remove(call) && over.insert(call.clone())
         } else {
-            matches!(&event.fact, Fact::FileChanged { call, .. } if over.contains(call))
+            matches!(&event.kind, EventKind::FileChanged { call, .. } if over.contains(call))
         };
         if ends {
             kept.push(event.clone());
@@ -247,7 +250,7 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
     let at = kept.last().map_or(0, |event| event.at);
     for call in under_way.into_iter().filter(|call| run.class(call) != Some(EffectClass::Read)) {
         let outcome = Outcome::unknown("it was under way where the run was forked");
-        kept.push(Event { at, fact: Fact::returned(&call, outcome) });
+        kept.push(Event { at, kind: EventKind::returned(&call, outcome) });
     }
     kept
 }

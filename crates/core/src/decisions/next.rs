@@ -15,7 +15,7 @@ use crate::decisions::finish;
 use crate::decisions::output;
 use crate::decisions::prompt::{self, Input, Opening, Revision};
 use crate::decisions::subtask;
-use crate::event::{CancelMode, End, Event, Exit, Fact, Timing};
+use crate::event::{CancelMode, End, Event, EventKind, Exit, Timing};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome};
 use crate::requests::catalog::ToolInfo;
@@ -136,15 +136,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn record(&mut self, fact: Fact) {
-        self.steps.push(Step { event: Event { at: self.at, fact }, then: None });
+    pub(crate) fn record(&mut self, fact: EventKind) {
+        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: None });
     }
 
-    pub(crate) fn act(&mut self, fact: Fact, effect: Effect) {
+    pub(crate) fn act(&mut self, fact: EventKind, effect: Effect) {
         if let Effect::Ask(question) = &effect {
             *self.asked.entry(question.model.clone()).or_default() += 1;
         }
-        self.steps.push(Step { event: Event { at: self.at, fact }, then: Some(effect) });
+        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: Some(effect) });
     }
 }
 
@@ -169,13 +169,13 @@ impl Plan {
     /// Who was handed work in this pass.
     pub(crate) fn errands(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().filter_map(|step| {
-            let Fact::DelegationStarted { worker, .. } = &step.event.fact else { return None };
+            let EventKind::DelegationStarted { worker, .. } = &step.event.kind else { return None };
             Some(*worker)
         })
     }
 
-    pub(crate) fn recorded(&self, is: fn(&Fact) -> bool) -> usize {
-        self.steps.iter().filter(|step| is(&step.event.fact)).count()
+    pub(crate) fn recorded(&self, is: fn(&EventKind) -> bool) -> usize {
+        self.steps.iter().filter(|step| is(&step.event.kind)).count()
     }
 }
 
@@ -183,7 +183,7 @@ impl Next {
     /// Keeps what can be recorded without a slot; for the rest one is needed.
     fn without_slot(self) -> Next {
         let (work, steps): (Vec<Step>, Vec<Step>) =
-            self.steps.into_iter().partition(|step| step.event.fact.needs_slot());
+            self.steps.into_iter().partition(|step| step.event.kind.needs_slot());
         let slot = !work.is_empty() || self.needs != Needs::default();
         Next { steps, timer: self.timer, needs: Needs { slot, ..Needs::default() } }
     }
@@ -212,7 +212,7 @@ impl Run {
         };
         if let Err(breach) = advanced {
             plan.steps.clear();
-            plan.record(Fact::BudgetExceeded { breach });
+            plan.record(EventKind::BudgetExceeded { breach });
         }
         let next = Next { steps: plan.steps, timer: self.timer(plan.at), needs: plan.needs };
         if self.parked() && !grants.slot { next.without_slot() } else { next }
@@ -267,10 +267,10 @@ impl Run {
 
     /// Nobody needs to answer any more.
     fn close_questions(&self, plan: &mut Plan) {
-        self.open_reviews().iter().for_each(|review| plan.record(Fact::ReviewClosed { review: *review }));
+        self.open_reviews().iter().for_each(|review| plan.record(EventKind::ReviewClosed { review: *review }));
         for approval in &self.chat().open {
             let (approval, answer, by) = (*approval, chat::Answer::Closed, "stop".to_owned());
-            plan.record(Fact::Chat(chat::Fact::ApprovalAnswered { approval, answer, by }));
+            plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAnswered { approval, answer, by }));
         }
     }
 
@@ -283,16 +283,18 @@ impl Run {
             match timer {
                 Timer::Review(review) => {
                     let action = self.reviews().get(*review as usize).and_then(ReviewState::action);
-                    action.into_iter().for_each(|action| plan.record(Fact::ReviewTimedOut { review: *review, action }));
+                    action
+                        .into_iter()
+                        .for_each(|action| plan.record(EventKind::ReviewTimedOut { review: *review, action }));
                 }
                 Timer::Approval(approval) => {
                     let (approval, answer, by) = (*approval, chat::Answer::Expired, "timeout".to_owned());
-                    plan.record(Fact::Chat(chat::Fact::ApprovalAnswered { approval, answer, by }));
+                    plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAnswered { approval, answer, by }));
                 }
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
                     let duration_ms = self.chat().took(call, now);
-                    plan.record(Fact::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None });
+                    plan.record(EventKind::ToolReturned { call: call.clone(), outcome, duration_ms, cause: None });
                 }
                 Timer::Retry(_) => {}
             }
@@ -308,14 +310,14 @@ impl Run {
                 Workflow::Sequential => "a task before it failed",
                 Workflow::Parallel | Workflow::Hierarchical => "a task it reads from failed",
             };
-            plan.record(Fact::TaskSkipped { turn: Id::task(task), reason: reason.to_owned() });
+            plan.record(EventKind::TaskSkipped { turn: Id::task(task), reason: reason.to_owned() });
         }
         if self.stop().is_some() || self.paused() {
             return;
         }
         for task in self.graph().ready() {
             if self.started_at().is_none() && plan.steps.is_empty() {
-                plan.record(Fact::RunStarted);
+                plan.record(EventKind::RunStarted);
             }
             let turn = Id::task(task);
             match self.spec().tasks.get(task) {
@@ -328,25 +330,28 @@ impl Run {
     /// Begins a task, once it is known what it may call.
     fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
         if self.compose(turn.task_index(), grants, plan) {
-            plan.record(Fact::TaskStarted { turn });
+            plan.record(EventKind::TaskStarted { turn });
         }
     }
 
     pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
-        let opened = plan.recorded(|fact| matches!(fact, Fact::ReviewOpened { .. }));
+        let opened = plan.recorded(|fact| matches!(fact, EventKind::ReviewOpened { .. }));
         let review = u32::try_from(self.reviews().len() + opened).unwrap_or(u32::MAX);
         let (due, on_timeout) = match gate::deadline(&self.spec().review, task, timing) {
             Some((timeout, then)) => (Some(plan.at.saturating_add(timeout)), Some(then)),
             None => (None, None),
         };
-        plan.record(Fact::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
+        plan.record(EventKind::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
     }
 
     /// What a turn wants that needs nothing from outside.
     fn attend(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         match turn.phase() {
             Phase::Start if self.stop().is_some() => {
-                plan.record(Fact::TaskSkipped { turn: id.clone(), reason: "the run was ended before it".to_owned() });
+                plan.record(EventKind::TaskSkipped {
+                    turn: id.clone(),
+                    reason: "the run was ended before it".to_owned(),
+                });
             }
             Phase::Start if !self.paused() => self.start(id.clone(), grants, plan),
             Phase::Prompt if !self.paused() => {
@@ -358,7 +363,7 @@ impl Run {
             Phase::Calling(_) => return self.call(id, turn, grants, plan),
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
             Phase::Approved(_) => self.approved(id, turn, plan),
-            Phase::Skipping(reason) => plan.record(Fact::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
+            Phase::Skipping(reason) => plan.record(EventKind::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
             Phase::Failing(failure) => self.fail(id, failure, plan),
             Phase::Start
             | Phase::Prompt
@@ -374,12 +379,12 @@ impl Run {
     fn open(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         if let Some(chat) = self.spec().chat.as_ref().filter(|_| self.converses(id)) {
             let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
-            return plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
+            return plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
         }
         let Some(task) = self.spec().tasks.get(id.task_index()) else { return };
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
-            plan.record(Fact::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
+            plan.record(EventKind::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
         }
         let input = |position: &usize| match &self.tasks().get(position)?.how {
             How::Completed { output, .. } => {
@@ -401,7 +406,7 @@ impl Run {
             notes: turn.notes(),
         };
         let (system, user) = (prompt::system(task).into(), prompt::user(&opening).into());
-        plan.record(Fact::PromptBuilt { turn: id.clone(), system, user });
+        plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
     }
 
     /// A task's answer is checked, reviewed and taken; a subtask's goes back to
@@ -430,9 +435,9 @@ impl Run {
         let task = self.spec().tasks.get(id.task_index());
         let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique().is_none();
         if reflects && self.stop().is_none() {
-            plan.record(Fact::ReflectionBegun { turn: id.clone() });
+            plan.record(EventKind::ReflectionBegun { turn: id.clone() });
         } else if self.stop().is_some() || !self.begin_chore(id, turn, &[Chore::Remember], plan) {
-            plan.record(Fact::TaskCompleted { turn: id.clone() });
+            plan.record(EventKind::TaskCompleted { turn: id.clone() });
         }
     }
 
@@ -443,7 +448,7 @@ impl Run {
                 format!("the output does not fit its schema after {retries} corrections: {}", violations.join("; "));
             return self.fail(id, &TaskFailure::new(Cause::OutputUnfit, message), plan);
         }
-        plan.record(Fact::OutputRejected { turn: id.clone(), violations });
+        plan.record(EventKind::OutputRejected { turn: id.clone(), violations });
     }
 
     fn answer_call(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
@@ -458,13 +463,13 @@ impl Run {
         }
         let duration_ms = plan.at.saturating_sub(turn.used().started_at);
         self.end_delegation(id, turn, None, plan);
-        plan.record(Fact::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
+        plan.record(EventKind::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
     }
 
     /// Prose does not end a subtask that owes a structured result.
     fn demand(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         if turn.nudges() < finish::NUDGES_MAX && self.stop().is_none() {
-            return plan.record(Fact::FinishDemanded { turn: id.clone() });
+            return plan.record(EventKind::FinishDemanded { turn: id.clone() });
         }
         self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit(), turn.violations()), plan);
     }
@@ -477,7 +482,7 @@ impl Run {
             (Some(ReviewRule::Required), _) | (None, ReviewPolicy::AfterEveryTask) => true,
             (Some(ReviewRule::Skip), _) | (None, ReviewPolicy::Never) => false,
             (None, ReviewPolicy::AfterLastTask) => {
-                self.graph().left() == 1 + plan.recorded(|fact| matches!(fact, Fact::TaskCompleted { .. }))
+                self.graph().left() == 1 + plan.recorded(|fact| matches!(fact, EventKind::TaskCompleted { .. }))
             }
         }
     }
@@ -490,11 +495,11 @@ impl Run {
                 let duration_ms = plan.at.saturating_sub(turn.used().started_at);
                 let outcome = Outcome::failed(subtask::failure(turn, failure));
                 self.end_delegation(id, turn, Some(failure.reason()), plan);
-                plan.record(Fact::ToolReturned { call: id.clone(), outcome, duration_ms, cause });
+                plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause });
             }
             (Some(_) | None, _) => {
                 let cancelled = *failure.cause() == Cause::Cancelled;
-                plan.record(Fact::TaskFailed { turn: id.clone(), reason: failure.reason(), cancelled, cause });
+                plan.record(EventKind::TaskFailed { turn: id.clone(), reason: failure.reason(), cancelled, cause });
             }
         }
     }
@@ -503,7 +508,7 @@ impl Run {
     fn end_delegation(&self, id: &Id, turn: &Conversation, error: Option<String>, plan: &mut Plan) {
         let caller = id.parent().and_then(|(parent, _)| self.conversations().get(&parent));
         if caller.is_some_and(|caller| caller.worker() != turn.worker()) {
-            plan.record(Fact::DelegationEnded { call: id.clone(), error });
+            plan.record(EventKind::DelegationEnded { call: id.clone(), error });
         }
     }
 
@@ -521,10 +526,10 @@ impl Run {
     /// The last facts of a run; a chat is told what is left of the turn first.
     fn conclude(&self, end: End, plan: &mut Plan) {
         if self.spec().chat.is_some() {
-            plan.record(Fact::Chat(chat::Fact::AnswerStored));
-            plan.record(Fact::Chat(chat::Fact::CostSummed));
+            plan.record(EventKind::Chat(chat::ChatEventKind::AnswerStored));
+            plan.record(EventKind::Chat(chat::ChatEventKind::CostSummed));
         }
-        plan.record(Fact::RunEnded { end });
+        plan.record(EventKind::RunEnded { end });
     }
 
     /// Ends a run that is to stop at once, but only when nothing of it is under
@@ -547,7 +552,7 @@ impl Run {
             self.give_up_calls(id, turn, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {
-                    plan.record(Fact::TaskSkipped { turn: id.clone(), reason: failure.reason() });
+                    plan.record(EventKind::TaskSkipped { turn: id.clone(), reason: failure.reason() });
                 }
                 (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, &failure, plan),
             }

@@ -8,7 +8,7 @@ use crate::cause::{Cause, TaskFailure};
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
@@ -72,7 +72,7 @@ impl Run {
             }
             Err(Refusal(code, fields)) => {
                 let outcome = Outcome::failed(error(code, fields));
-                plan.record(Fact::returned(id, outcome));
+                plan.record(EventKind::returned(id, outcome));
             }
         }
         Ok(())
@@ -113,7 +113,7 @@ impl Run {
         let tools: Vec<String> = turn.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect();
         let means = prompt::Means { tools: &tools, owes: schema.is_some() };
         let system = prompt::subtask_system(task, &order.title, &means);
-        plan.record(Fact::SubtaskStarted {
+        plan.record(EventKind::SubtaskStarted {
             call: id.clone(),
             title: order.title,
             system: system.into(),

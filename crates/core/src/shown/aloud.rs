@@ -1,7 +1,7 @@
 //! What a verbose run says in the process's own log: prompts, replies, and
 //! calls, whose results are cut to the length the run asked for.
 
-use crate::event::{Event, Fact};
+use crate::event::{Event, EventKind};
 use crate::id::Id;
 use crate::state::run::Run;
 
@@ -20,12 +20,12 @@ impl Run {
     /// What is said about an event, which was just applied to this run; nothing
     /// unless the run is verbose.
     pub fn aloud(&self, event: &Event) -> Option<Line> {
-        let fact = Some(&event.fact).filter(|_| self.spec().options.verbose)?;
+        let fact = Some(&event.kind).filter(|_| self.spec().options.verbose)?;
         prompt(fact).or_else(|| reply(fact)).or_else(|| self.tool(fact))
     }
 
-    fn tool(&self, fact: &Fact) -> Option<Line> {
-        let Fact::ToolReturned { call, outcome, .. } = fact else { return None };
+    fn tool(&self, fact: &EventKind) -> Option<Line> {
+        let EventKind::ToolReturned { call, outcome, .. } = fact else { return None };
         let (name, args) = self.asked_call(call);
         let (_, result, _) = self.result_words(call, outcome);
         let result = cut(result, self.spec().options.tool_log_truncate);
@@ -33,18 +33,18 @@ impl Run {
     }
 }
 
-fn prompt(fact: &Fact) -> Option<Line> {
-    let (Fact::PromptBuilt { turn, system, user }
-    | Fact::SubtaskStarted { call: turn, system, user, .. }
-    | Fact::DelegationStarted { call: turn, system, user, .. }) = fact
+fn prompt(fact: &EventKind) -> Option<Line> {
+    let (EventKind::PromptBuilt { turn, system, user }
+    | EventKind::SubtaskStarted { call: turn, system, user, .. }
+    | EventKind::DelegationStarted { call: turn, system, user, .. }) = fact
     else {
         return None;
     };
     Some(Line { what: "prompt", place: turn.clone(), text: format!("{}\n\n{}", system.as_str(), user.as_str()) })
 }
 
-fn reply(fact: &Fact) -> Option<Line> {
-    let Fact::ModelReplied { turn, reply, .. } = fact else { return None };
+fn reply(fact: &EventKind) -> Option<Line> {
+    let EventKind::ModelReplied { turn, reply, .. } = fact else { return None };
     let calls = reply.calls().map(|call| format!("{} {}", call.tool, call.args.as_str()));
     let words = Some(reply.text()).filter(|text| !text.is_empty());
     let text = words.into_iter().chain(calls).collect::<Vec<_>>().join("\n");

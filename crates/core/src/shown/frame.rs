@@ -15,12 +15,12 @@ use serde_json::Value;
 use crate::decisions::answer::Sequel;
 use crate::decisions::human::Question;
 use crate::decisions::output;
-use crate::event::{Decision, Directive, Event, Fact, Origin, Timing};
+use crate::event::{Decision, Directive, Event, EventKind, Origin, Timing};
 use crate::id::Id;
 use crate::message::{Call, Message, Outcome, Reply, Stop, Usage};
 use crate::shown::frame::field::{
     Amount, CallOutcome, DeclaredTask, Delegation, Exceeded, ForkedFrom, Iso, ModelCall, Nullable, Quoted, QuotedRole,
-    ResponseType, Review, TaskPlace, ToolRequest, TurnPlace,
+    ResponseType, Review, TaskPlace, ToolRequest, TurnPlace, shortened,
 };
 use crate::shown::frame::numbered::{EventFrame, RunFrame, TurnFrame};
 use crate::shown::frame::run::Frame;
@@ -33,8 +33,6 @@ use crate::text::Text;
 
 /// Messages quoted in the frame of a model call.
 const QUOTED_MAX: usize = 20;
-/// Characters of a prompt quoted in the frame of a task's input.
-const PROMPT_CHARS_MAX: usize = 8000;
 
 impl Run {
     /// The frame of `event`, which was just applied to this run as its `seq`th.
@@ -61,67 +59,67 @@ impl Run {
     #[expect(clippy::too_many_lines, reason = "the one place that lists every frame")]
     pub(crate) fn body(&self, run: &str, event: &Event) -> Frame {
         let at = Iso(event.at);
-        match &event.fact {
-            Fact::RunAccepted { .. } => self.accepted_frame(),
-            Fact::RunAdopted { epoch } => Frame::RunAdopted { epoch: *epoch },
-            Fact::RunForked { .. } => self.forked_frame(),
-            Fact::RunStarted => Frame::EnsembleStarted {
+        match &event.kind {
+            EventKind::RunAccepted { .. } => self.accepted_frame(),
+            EventKind::RunAdopted { epoch } => Frame::RunAdopted { epoch: *epoch },
+            EventKind::RunForked { .. } => self.forked_frame(),
+            EventKind::RunStarted => Frame::EnsembleStarted {
                 ensemble_id: self.ensemble_id().to_owned(),
                 started_at: at,
                 total_tasks: self.spec().team().len(),
                 workflow: self.spec().workflow,
             },
-            Fact::BeltComposed { task, tools } => {
+            EventKind::BeltComposed { task, tools } => {
                 let tool_names = tools.iter().map(|tool| tool.name.clone()).collect();
                 Frame::BeltComposed { task: self.task_place(&Id::task(*task)), tool_names }
             }
-            Fact::TaskStarted { turn } => {
+            EventKind::TaskStarted { turn } => {
                 Frame::TaskStarted { task: self.task_place(turn), total_tasks: self.total_shown(), started_at: at }
             }
-            Fact::PromptBuilt { turn, user, .. } => self.input_frame(turn, user.as_str(), at),
-            Fact::ChoreBegun { turn, chore, calls } => {
+            EventKind::PromptBuilt { turn, user, .. } => self.input_frame(turn, user.as_str(), at),
+            EventKind::ChoreBegun { turn, chore, calls } => {
                 let tool_names = calls.iter().map(|call| call.tool.clone()).collect();
                 Frame::ChoreStarted { task: self.task_place(turn), chore: *chore, tool_names }
             }
-            Fact::ReflectionBegun { turn } => Frame::ReflectionStarted { task: self.task_place(turn) },
-            Fact::ModelAsked { turn, round, model, .. } => self.asked_frame(turn, *round, model),
-            Fact::ModelRetried { turn, attempt, .. } => {
+            EventKind::ReflectionBegun { turn } => Frame::ReflectionStarted { task: self.task_place(turn) },
+            EventKind::ModelAsked { turn, round, model, .. } => self.asked_frame(turn, *round, model),
+            EventKind::ModelRetried { turn, attempt, .. } => {
                 Frame::ModelRetried { call: self.model_call_place(turn), attempt: *attempt }
             }
-            Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
+            EventKind::ModelReplied { turn, reply, usage, latency_ms, .. } => {
                 self.replied_frame(turn, reply, usage.unwrap_or_default(), *latency_ms)
             }
-            Fact::AnswerTruncated { turn, then, in_call } => self.truncated_frame(turn, *then, *in_call),
-            Fact::AnswerEmpty { turn, then } => {
+            EventKind::AnswerTruncated { turn, then, in_call } => self.truncated_frame(turn, *then, *in_call),
+            EventKind::AnswerEmpty { turn, then } => {
                 Frame::AnswerEmpty { call: self.answered_call_place(turn), then: *then }
             }
-            Fact::UsageCounted { turn, .. } => self.metrics_frame(turn),
-            Fact::ModelFailed { turn, failure, then, .. } => {
+            EventKind::UsageCounted { turn, .. } => self.metrics_frame(turn),
+            EventKind::ModelFailed { turn, failure, then, .. } => {
                 let (error, message) = (failure.kind, failure.message.clone());
                 Frame::ModelFailed { call: self.model_call_place(turn), error, message, then: then.into() }
             }
-            Fact::HistoryDropped { turn, exchanges } => {
+            EventKind::HistoryDropped { turn, exchanges } => {
                 Frame::HistoryDropped { call: self.model_call_place(turn), exchanges: *exchanges }
             }
-            Fact::OutputRejected { turn, violations } => {
+            EventKind::OutputRejected { turn, violations } => {
                 Frame::OutputRejected { call: self.model_call_place(turn), violations: violations.clone() }
             }
-            Fact::LastRoundBegun { turn } => Frame::LastRound { call: self.model_call_place(turn) },
-            Fact::LoopNoticed { turn, tool, times } => {
+            EventKind::LastRoundBegun { turn } => Frame::LastRound { call: self.model_call_place(turn) },
+            EventKind::LoopNoticed { turn, tool, times } => {
                 Frame::LoopNoticed { call: self.model_call_place(turn), tool_name: tool.clone(), times: *times }
             }
-            Fact::CallCharged { call, spent } => Frame::CallCharged {
+            EventKind::CallCharged { call, spent } => Frame::CallCharged {
                 turn: self.caller(call),
                 call_id: call.to_string(),
                 tokens: spent.usage.total(),
                 cost: usd(spent.claim().cost),
             },
-            Fact::ToolDispatched { call, .. } => {
+            EventKind::ToolDispatched { call, .. } => {
                 let (tool_name, tool_arguments) = self.asked_call(call);
                 Frame::ToolDispatched { turn: self.caller(call), call_id: call.to_string(), tool_name, tool_arguments }
             }
-            Fact::FinishDemanded { turn } => Frame::FinishDemanded { call: self.model_call_place(turn) },
-            Fact::SubtaskStarted { call, title, user, tools, .. } => Frame::SubtaskStarted {
+            EventKind::FinishDemanded { turn } => Frame::FinishDemanded { call: self.model_call_place(turn) },
+            EventKind::SubtaskStarted { call, title, user, tools, .. } => Frame::SubtaskStarted {
                 turn: self.caller(call),
                 call_id: call.to_string(),
                 title: title.clone(),
@@ -129,16 +127,18 @@ impl Run {
                 tool_names: tools.clone(),
                 depth: call.depth(),
             },
-            Fact::DelegationStarted { call, task, .. } => {
+            EventKind::DelegationStarted { call, task, .. } => {
                 let delegation = self.delegation(call, self.worker_role(call));
                 Frame::DelegationStarted { delegation, task_description: task.clone() }
             }
-            Fact::DelegationEnded { call, error } => self.delegation_ended_frame(call, error.as_deref(), event.at),
-            Fact::DelegationRefused { call, role, reason } => {
+            EventKind::DelegationEnded { call, error } => self.delegation_ended_frame(call, error.as_deref(), event.at),
+            EventKind::DelegationRefused { call, role, reason } => {
                 Frame::DelegationFailed { delegation: self.delegation(call, role), reason: reason.clone() }
             }
-            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.called_frame(call, outcome, *duration_ms),
-            Fact::FileChanged { call, change } => Frame::FileChanged {
+            EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
+                self.called_frame(call, outcome, *duration_ms)
+            }
+            EventKind::FileChanged { call, change } => Frame::FileChanged {
                 turn: self.caller(call),
                 file_path: change.file_path.clone(),
                 change_type: change.change_type,
@@ -147,43 +147,43 @@ impl Run {
                 call_id: call.to_string(),
                 timestamp: at,
             },
-            Fact::ReviewOpened { review, .. } => {
+            EventKind::ReviewOpened { review, .. } => {
                 self.review_view(run, *review).map_or(Frame::Unknown, Frame::ReviewRequested)
             }
-            Fact::ReviewDecided { review, decision, by } => {
+            EventKind::ReviewDecided { review, decision, by } => {
                 let (revised_output, feedback) = said(decision);
                 let (review_id, decision) = (review_id(run, *review), decision.into());
                 Frame::ReviewDecided { review_id, decision, by: by.clone(), revised_output, feedback }
             }
-            Fact::ReviewTimedOut { review, action } => {
+            EventKind::ReviewTimedOut { review, action } => {
                 Frame::ReviewTimedOut { review_id: review_id(run, *review), action: *action }
             }
-            Fact::ReviewClosed { review } => Frame::ReviewClosed { review_id: review_id(run, *review) },
-            Fact::TaskCompleted { turn } => self.completed_frame(turn, at),
-            Fact::TaskFailed { turn, reason, cancelled, .. } => Frame::TaskFailed {
+            EventKind::ReviewClosed { review } => Frame::ReviewClosed { review_id: review_id(run, *review) },
+            EventKind::TaskCompleted { turn } => self.completed_frame(turn, at),
+            EventKind::TaskFailed { turn, reason, cancelled, .. } => Frame::TaskFailed {
                 task: self.task_place(turn),
                 failed_at: at,
                 reason: reason.clone(),
                 cancelled: cancelled.then_some(true),
                 partial_output: self.tasks().get(&turn.task_index()).and_then(|ended| ended.partial.clone()),
             },
-            Fact::TaskSkipped { turn, reason } => {
+            EventKind::TaskSkipped { turn, reason } => {
                 Frame::TaskSkipped { task: self.task_place(turn), reason: reason.clone() }
             }
-            Fact::DirectiveGiven { directive } => self.directive_frame(run, directive),
-            Fact::DirectiveDelivered { directive, turn, round } => Frame::DirectiveDelivered {
+            EventKind::DirectiveGiven { directive } => self.directive_frame(run, directive),
+            EventKind::DirectiveDelivered { directive, turn, round } => Frame::DirectiveDelivered {
                 directive_id: directive_id(run, *directive),
                 task_index: self.shown(turn),
                 iteration_index: *round,
             },
-            Fact::ModelSwitched { previous, by, .. } => self.switched_frame(previous, by),
-            Fact::CancelRequested { mode, by } => Frame::CancelRequested { mode: *mode, by: by.clone() },
-            Fact::RunPaused { by } => Frame::RunPaused { by: by.clone() },
-            Fact::RunResumed { by } => Frame::RunResumed { by: by.clone() },
-            Fact::BudgetExceeded { breach } => Frame::BudgetExceeded(exceeded(breach)),
+            EventKind::ModelSwitched { previous, by, .. } => self.switched_frame(previous, by),
+            EventKind::CancelRequested { mode, by } => Frame::CancelRequested { mode: *mode, by: by.clone() },
+            EventKind::RunPaused { by } => Frame::RunPaused { by: by.clone() },
+            EventKind::RunResumed { by } => Frame::RunResumed { by: by.clone() },
+            EventKind::BudgetExceeded { breach } => Frame::BudgetExceeded(exceeded(breach)),
             // Runs that are no chat have no such facts.
-            Fact::Chat(_) => Frame::Unknown,
-            Fact::RunEnded { end } => Frame::EnsembleCompleted {
+            EventKind::Chat(_) => Frame::Unknown,
+            EventKind::RunEnded { end } => Frame::EnsembleCompleted {
                 ensemble_id: self.ensemble_id().to_owned(),
                 completed_at: at,
                 duration_ms: self.duration_ms(event.at),
@@ -561,12 +561,5 @@ pub(crate) fn quote(message: &Message) -> Quoted {
             let content = Some(text).filter(|text| tool_calls.is_none() || !text.is_empty()).map(Text::from);
             Quoted { role: QuotedRole::Assistant, content, tool_calls, tool_name: None }
         }
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(PROMPT_CHARS_MAX) {
-        Some((at, _)) => format!("{}... [truncated]", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

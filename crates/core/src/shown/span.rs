@@ -5,7 +5,7 @@
 //! asked and answered is `span_content`, and told only on request.
 
 use crate::decisions::next::Effect;
-use crate::event::{End, Event, Fact};
+use crate::event::{End, Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
 use crate::state::conversation::Conversation;
@@ -75,21 +75,23 @@ impl Run {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a new event happens within a span unless it is listed here")]
     pub fn span(&self, run: &str, event: &Event) -> Option<Span> {
         let at = event.at;
-        let mut span = match &event.fact {
-            Fact::ModelReplied { turn, reply, usage, .. } => self.reply_span(turn, at, reply, usage.as_ref()),
-            Fact::ModelFailed { turn, failure, .. } => self.failure_span(turn, at, failure),
-            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.call_span(call, at, outcome, *duration_ms),
-            Fact::TaskCompleted { turn } => self.agent_span(turn, at),
-            Fact::TaskFailed { turn, cancelled: true, .. } => {
+        let mut span = match &event.kind {
+            EventKind::ModelReplied { turn, reply, usage, .. } => self.reply_span(turn, at, reply, usage.as_ref()),
+            EventKind::ModelFailed { turn, failure, .. } => self.failure_span(turn, at, failure),
+            EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
+                self.call_span(call, at, outcome, *duration_ms)
+            }
+            EventKind::TaskCompleted { turn } => self.agent_span(turn, at),
+            EventKind::TaskFailed { turn, cancelled: true, .. } => {
                 self.agent_span(turn, at).map(|span| span.with("consort.cancelled", "true"))
             }
-            Fact::TaskSkipped { turn, .. } => {
+            EventKind::TaskSkipped { turn, .. } => {
                 self.agent_span(turn, at).map(|span| span.with("consort.skipped", "true"))
             }
-            Fact::TaskFailed { turn, reason, cancelled: false, .. } => {
+            EventKind::TaskFailed { turn, reason, cancelled: false, .. } => {
                 self.agent_span(turn, at).map(|span| span.failed("task_failed", reason))
             }
-            Fact::RunEnded { end } => Some(self.run_span(at, end)),
+            EventKind::RunEnded { end } => Some(self.run_span(at, end)),
             _ => None,
         }?;
         // What a forked run has from its origin began before it did.

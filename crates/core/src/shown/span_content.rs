@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, Fact};
+use crate::event::{Event, EventKind};
 use crate::id::Id;
 use crate::message::{Call, Message, Outcome, Part, Reply};
 use crate::shown::span::{Attribute, finish_reason};
@@ -19,13 +19,13 @@ impl Run {
     /// What was said in the span that ends with `event`, which is about to be
     /// applied to this run; nothing when no such span ends with it.
     pub fn span_content(&self, event: &Event) -> Vec<(&'static str, Attribute)> {
-        let told = if let Fact::ModelReplied { turn, reply, .. } = &event.fact {
+        let told = if let EventKind::ModelReplied { turn, reply, .. } = &event.kind {
             let mut told = self.asked_content(turn);
             told.push(("gen_ai.output.messages", json!([answer(reply)])));
             told
-        } else if let Fact::ModelFailed { turn, .. } = &event.fact {
+        } else if let EventKind::ModelFailed { turn, .. } = &event.kind {
             self.asked_content(turn)
-        } else if let Fact::ToolReturned { call, outcome, .. } = &event.fact {
+        } else if let EventKind::ToolReturned { call, outcome, .. } = &event.kind {
             self.call_content(call, outcome)
         } else {
             Vec::new()

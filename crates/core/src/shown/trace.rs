@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, Fact};
+use crate::event::{Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply, Usage};
 use crate::state::conversation::Used;
@@ -95,36 +95,39 @@ impl Tracer {
     fn take(&mut self, event: &Event) {
         self.run.apply(event);
         let at = event.at;
-        event.fact.place().into_iter().for_each(|place| self.keep_count(place));
-        match &event.fact {
-            Fact::TaskStarted { turn } => self.begin(turn, at),
-            Fact::SubtaskStarted { call, system, user, .. } | Fact::DelegationStarted { call, system, user, .. } => {
+        event.kind.place().into_iter().for_each(|place| self.keep_count(place));
+        match &event.kind {
+            EventKind::TaskStarted { turn } => self.begin(turn, at),
+            EventKind::SubtaskStarted { call, system, user, .. }
+            | EventKind::DelegationStarted { call, system, user, .. } => {
                 self.begin(call, at);
                 self.change(call, |talk| talk.prompts = Some((system.clone(), user.clone())));
                 self.change(&turn_of(call), |talk| talk.children.push(call.clone()));
             }
-            Fact::PromptBuilt { turn, system, user } => {
+            EventKind::PromptBuilt { turn, system, user } => {
                 self.change(turn, |talk| talk.prompts = Some((system.clone(), user.clone())));
             }
-            Fact::ModelAsked { turn, round, .. } => {
+            EventKind::ModelAsked { turn, round, .. } => {
                 let messages =
                     self.run.conversations().get(turn).map(|turn| turn.messages().to_vec()).unwrap_or_default();
                 let round =
                     Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
                 self.change(turn, |talk| talk.rounds.push(round));
             }
-            Fact::ModelReplied { turn, reply, usage, latency_ms, .. } => {
+            EventKind::ModelReplied { turn, reply, usage, latency_ms, .. } => {
                 let answer = Answered { at, reply: (**reply).clone(), usage: *usage, latency_ms: *latency_ms };
                 self.replied(turn, answer);
             }
-            Fact::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
-            Fact::ToolReturned { call, outcome, duration_ms, .. } => self.returned(call, outcome, (at, *duration_ms)),
-            Fact::TaskCompleted { turn } => self.end(turn, at),
-            Fact::TaskFailed { turn, reason, .. } => {
+            EventKind::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
+            EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
+                self.returned(call, outcome, (at, *duration_ms))
+            }
+            EventKind::TaskCompleted { turn } => self.end(turn, at),
+            EventKind::TaskFailed { turn, reason, .. } => {
                 self.fail(turn, at, reason);
                 self.change(turn, |talk| talk.ended_at = Some(at));
             }
-            Fact::RunForked { .. } => self.inherit(at),
+            EventKind::RunForked { .. } => self.inherit(at),
             _ => {}
         }
     }

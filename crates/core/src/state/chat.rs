@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::chat::frame::failure_code;
 use crate::chat::record::{Answered, Node, Role, Row, tree};
 use crate::chat::redact::preview;
-use crate::chat::{Answer, Fact, Mode, Turn};
+use crate::chat::{Answer, ChatEventKind, Mode, Turn};
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
@@ -122,11 +122,11 @@ impl Run {
         let Some(turn) = &spec.chat else { return };
         self.chat.events += 1;
         if turn.workflow.is_some() {
-            self.note_step(&event.fact);
+            self.note_step(&event.kind);
         }
-        match &event.fact {
-            event::Fact::RunAccepted { .. } => self.begin_chat(turn),
-            event::Fact::ModelReplied { turn, reply, usage, .. } => {
+        match &event.kind {
+            event::EventKind::RunAccepted { .. } => self.begin_chat(turn),
+            event::EventKind::ModelReplied { turn, reply, usage, .. } => {
                 self.note_reply(turn, reply);
                 let model = self.conversations.get(turn).map(|turn| turn.asking.model.clone()).unwrap_or_default();
                 let price = self.models.get(&model).and_then(|model| model.price);
@@ -137,30 +137,32 @@ impl Run {
                     None => used.unknown = true,
                 }
             }
-            event::Fact::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
+            event::EventKind::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
                 self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
                 self.chat.error = Some((failure_code(failure), failure.status));
             }
-            event::Fact::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
-            event::Fact::TaskFailed { reason, cancelled: false, .. } => {
+            event::EventKind::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
+            event::EventKind::TaskFailed { reason, cancelled: false, .. } => {
                 let words = self.failure_words(reason);
                 self.chat.failure.get_or_insert(words);
             }
-            event::Fact::ToolReturned { call, outcome, duration_ms, .. } => self.note_end(call, outcome, *duration_ms),
+            event::EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
+                self.note_end(call, outcome, *duration_ms)
+            }
             _ => {}
         }
     }
 
     /// A task of the workflow begins or ends in the tree.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
-    fn note_step(&mut self, fact: &event::Fact) {
+    fn note_step(&mut self, fact: &event::EventKind) {
         match fact {
-            event::Fact::TaskStarted { turn } => {
+            event::EventKind::TaskStarted { turn } => {
                 let Some(task) = self.spec.tasks.get(turn.task_index()) else { return };
                 let (id, args) = (task.name.clone(), preview(&task.description));
                 self.chat.nodes.push(Node::begun(id, "task", args, turn));
             }
-            event::Fact::TaskCompleted { turn } | event::Fact::TaskFailed { turn, .. } => {
+            event::EventKind::TaskCompleted { turn } | event::EventKind::TaskFailed { turn, .. } => {
                 let Some(ended) = self.tasks.get(&turn.task_index()) else { return };
                 let (result, is_error) = match &ended.how {
                     How::Completed { output, .. } => (preview(output.as_str()), false),
@@ -228,16 +230,16 @@ impl Run {
     }
 
     /// Moves a turn past a fact that only turns have.
-    pub(crate) fn chat_applied(&mut self, fact: &Fact) {
+    pub(crate) fn chat_applied(&mut self, fact: &ChatEventKind) {
         match fact {
-            Fact::CallAnnounced { call } => self.announced(call),
-            Fact::ClientCalled { call, due } => {
+            ChatEventKind::CallAnnounced { call } => self.announced(call),
+            ChatEventKind::ClientCalled { call, due } => {
                 self.claim_calls(call);
                 self.chat.begin_node(call, self.at);
                 self.timers.insert((*due, Timer::Client(call.clone())));
                 self.set(call, Slot::AtClient { due: *due });
             }
-            Fact::ApprovalAsked { approval, call, due } => {
+            ChatEventKind::ApprovalAsked { approval, call, due } => {
                 self.claim_calls(call);
                 self.timers.extend(due.map(|due| (due, Timer::Approval(*approval))));
                 let asked = Approval { call: call.clone(), asked_at: self.at, due: *due, answer: None };
@@ -245,10 +247,10 @@ impl Run {
                 self.chat.open.insert(*approval);
                 self.set(call, Slot::Asking);
             }
-            Fact::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
-            Fact::ModeSet { mode, .. } => self.chat.mode = *mode,
-            Fact::AnswerStored => self.store_answer(),
-            Fact::CostSummed | Fact::PlanChecked { .. } | Fact::TaskPlanned { .. } => {}
+            ChatEventKind::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
+            ChatEventKind::ModeSet { mode, .. } => self.chat.mode = *mode,
+            ChatEventKind::AnswerStored => self.store_answer(),
+            ChatEventKind::CostSummed | ChatEventKind::PlanChecked { .. } | ChatEventKind::TaskPlanned { .. } => {}
         }
     }
 

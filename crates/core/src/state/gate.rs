@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::cause::{Cause, TaskFailure};
 use crate::decisions::human;
-use crate::event::{CancelMode, Decision, End, Exit, Fact, Timing};
+use crate::event::{CancelMode, Decision, End, EventKind, Exit, Timing};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::requests::spec::{OnTimeout, Review, ReviewRule, Task};
@@ -118,56 +118,56 @@ impl From<&Decision> for ReviewOutcome {
     }
 }
 
-impl Fact {
+impl EventKind {
     /// Whether work begins or goes on with it, which takes a slot. Everything
     /// else settles what has happened and can be recorded without one.
     pub(crate) fn needs_slot(&self) -> bool {
         match self {
-            Fact::RunStarted
-            | Fact::BeltComposed { .. }
-            | Fact::TaskStarted { .. }
-            | Fact::PromptBuilt { .. }
-            | Fact::ChoreBegun { .. }
-            | Fact::ReflectionBegun { .. }
-            | Fact::ModelAsked { .. }
-            | Fact::ModelRetried { .. }
-            | Fact::AnswerTruncated { .. }
-            | Fact::AnswerEmpty { .. }
-            | Fact::HistoryDropped { .. }
-            | Fact::OutputRejected { .. }
-            | Fact::LastRoundBegun { .. }
-            | Fact::LoopNoticed { .. }
-            | Fact::ToolDispatched { .. }
-            | Fact::SubtaskStarted { .. }
-            | Fact::FinishDemanded { .. }
-            | Fact::DelegationStarted { .. }
-            | Fact::DirectiveDelivered { .. }
-            | Fact::Chat(_) => true,
-            Fact::RunAccepted { .. }
-            | Fact::RunAdopted { .. }
-            | Fact::RunForked { .. }
-            | Fact::ModelReplied { .. }
-            | Fact::UsageCounted { .. }
-            | Fact::ModelFailed { .. }
-            | Fact::CallCharged { .. }
-            | Fact::DelegationEnded { .. }
-            | Fact::DelegationRefused { .. }
-            | Fact::ToolReturned { .. }
-            | Fact::FileChanged { .. }
-            | Fact::ReviewOpened { .. }
-            | Fact::ReviewDecided { .. }
-            | Fact::ReviewTimedOut { .. }
-            | Fact::ReviewClosed { .. }
-            | Fact::TaskCompleted { .. }
-            | Fact::TaskFailed { .. }
-            | Fact::TaskSkipped { .. }
-            | Fact::DirectiveGiven { .. }
-            | Fact::ModelSwitched { .. }
-            | Fact::CancelRequested { .. }
-            | Fact::RunPaused { .. }
-            | Fact::RunResumed { .. }
-            | Fact::BudgetExceeded { .. }
-            | Fact::RunEnded { .. } => false,
+            EventKind::RunStarted
+            | EventKind::BeltComposed { .. }
+            | EventKind::TaskStarted { .. }
+            | EventKind::PromptBuilt { .. }
+            | EventKind::ChoreBegun { .. }
+            | EventKind::ReflectionBegun { .. }
+            | EventKind::ModelAsked { .. }
+            | EventKind::ModelRetried { .. }
+            | EventKind::AnswerTruncated { .. }
+            | EventKind::AnswerEmpty { .. }
+            | EventKind::HistoryDropped { .. }
+            | EventKind::OutputRejected { .. }
+            | EventKind::LastRoundBegun { .. }
+            | EventKind::LoopNoticed { .. }
+            | EventKind::ToolDispatched { .. }
+            | EventKind::SubtaskStarted { .. }
+            | EventKind::FinishDemanded { .. }
+            | EventKind::DelegationStarted { .. }
+            | EventKind::DirectiveDelivered { .. }
+            | EventKind::Chat(_) => true,
+            EventKind::RunAccepted { .. }
+            | EventKind::RunAdopted { .. }
+            | EventKind::RunForked { .. }
+            | EventKind::ModelReplied { .. }
+            | EventKind::UsageCounted { .. }
+            | EventKind::ModelFailed { .. }
+            | EventKind::CallCharged { .. }
+            | EventKind::DelegationEnded { .. }
+            | EventKind::DelegationRefused { .. }
+            | EventKind::ToolReturned { .. }
+            | EventKind::FileChanged { .. }
+            | EventKind::ReviewOpened { .. }
+            | EventKind::ReviewDecided { .. }
+            | EventKind::ReviewTimedOut { .. }
+            | EventKind::ReviewClosed { .. }
+            | EventKind::TaskCompleted { .. }
+            | EventKind::TaskFailed { .. }
+            | EventKind::TaskSkipped { .. }
+            | EventKind::DirectiveGiven { .. }
+            | EventKind::ModelSwitched { .. }
+            | EventKind::CancelRequested { .. }
+            | EventKind::RunPaused { .. }
+            | EventKind::RunResumed { .. }
+            | EventKind::BudgetExceeded { .. }
+            | EventKind::RunEnded { .. } => false,
         }
     }
 }
@@ -186,7 +186,7 @@ impl Run {
     }
 
     /// Notes after each fact whether the run is parked.
-    pub(crate) fn park(&mut self, fact: &Fact) {
+    pub(crate) fn park(&mut self, fact: &EventKind) {
         let stays = self.parked && !fact.needs_slot();
         self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }

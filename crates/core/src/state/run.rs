@@ -10,7 +10,7 @@ use crate::chat;
 use crate::decisions::answer::Completeness;
 use crate::decisions::output;
 use crate::decisions::prompt;
-use crate::event::{AfterFailure, CancelMode, Directive, End, Event, Fact, Origin};
+use crate::event::{AfterFailure, CancelMode, Directive, End, Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::{Reply, Spent, Usage};
 use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
@@ -122,70 +122,77 @@ impl Run {
         let before = self.at;
         self.at = event.at;
         self.events += 1;
-        match &event.fact {
-            Fact::RunAccepted { .. } => self.accepted(&event.fact),
-            Fact::RunAdopted { epoch } => self.adopted(*epoch, before),
-            Fact::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
-            Fact::RunStarted => self.started_at = Some(event.at),
-            Fact::BeltComposed { task, tools } => self.belt_composed(*task, tools),
-            Fact::TaskStarted { turn } => self.started(turn),
-            Fact::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
-            Fact::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
-            Fact::ReflectionBegun { turn } => self.change(turn, Conversation::reflect),
-            Fact::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
-            Fact::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
-            Fact::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
+        match &event.kind {
+            EventKind::RunAccepted { .. } => self.accepted(&event.kind),
+            EventKind::RunAdopted { epoch } => self.adopted(*epoch, before),
+            EventKind::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
+            EventKind::RunStarted => self.started_at = Some(event.at),
+            EventKind::BeltComposed { task, tools } => self.belt_composed(*task, tools),
+            EventKind::TaskStarted { turn } => self.started(turn),
+            EventKind::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
+            EventKind::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
+            EventKind::ReflectionBegun { turn } => self.change(turn, Conversation::reflect),
+            EventKind::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
+            EventKind::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
+            EventKind::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
                 self.replied(turn, (reply, *completeness), usage.as_ref(), *latency_ms);
             }
-            Fact::AnswerTruncated { turn, then, in_call } => self.change(turn, |turn| turn.truncated(*then, *in_call)),
-            Fact::AnswerEmpty { turn, then } => self.change(turn, |turn| turn.said_nothing(*then)),
-            Fact::UsageCounted { turn, used } => self.settle(turn, used),
-            Fact::ModelFailed { turn, failure, then, .. } => {
+            EventKind::AnswerTruncated { turn, then, in_call } => {
+                self.change(turn, |turn| turn.truncated(*then, *in_call))
+            }
+            EventKind::AnswerEmpty { turn, then } => self.change(turn, |turn| turn.said_nothing(*then)),
+            EventKind::UsageCounted { turn, used } => self.settle(turn, used),
+            EventKind::ModelFailed { turn, failure, then, .. } => {
                 self.model_failed(turn, failure.charged, then, &failure.to_string())
             }
-            Fact::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
-            Fact::OutputRejected { turn, violations } => self.sent_back(turn, violations),
-            Fact::LastRoundBegun { turn } => self.change(turn, Conversation::last_round),
-            Fact::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
-            Fact::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
-            Fact::SubtaskStarted { call, title, system, user, tools, schema } => {
+            EventKind::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
+            EventKind::OutputRejected { turn, violations } => self.sent_back(turn, violations),
+            EventKind::LastRoundBegun { turn } => self.change(turn, Conversation::last_round),
+            EventKind::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
+            EventKind::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
+            EventKind::SubtaskStarted { call, title, system, user, tools, schema } => {
                 self.subtask(call, title, tools);
                 schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
                 self.opened_with(call, system, user);
             }
-            Fact::FinishDemanded { turn } => self.change(turn, Conversation::nudge),
-            Fact::DelegationStarted { call, worker, task, system, user } => {
+            EventKind::FinishDemanded { turn } => self.change(turn, Conversation::nudge),
+            EventKind::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
                 self.opened_with(call, system, user);
             }
-            Fact::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
-            Fact::DelegationRefused { call, .. } => self.claim_calls(call),
-            Fact::CallCharged { call, spent } => self.charged(call, spent),
-            Fact::ToolReturned { call, outcome, duration_ms, cause } => {
+            EventKind::DelegationEnded { call, error } => self.delegation_ended(call, error.as_deref()),
+            EventKind::DelegationRefused { call, .. } => self.claim_calls(call),
+            EventKind::CallCharged { call, spent } => self.charged(call, spent),
+            EventKind::ToolReturned { call, outcome, duration_ms, cause } => {
                 self.returned(call, (outcome, cause), *duration_ms)
             }
-            Fact::FileChanged { .. } => {}
-            Fact::ReviewOpened { review, turn, timing, due, on_timeout } => {
+            EventKind::FileChanged { .. } => {}
+            EventKind::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
             }
-            Fact::ReviewDecided { review, decision, .. } => self.decided(*review, decision),
-            Fact::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
-            Fact::ReviewClosed { review } => self.closed(*review),
-            Fact::TaskCompleted { turn } => self.completed(turn),
-            Fact::TaskFailed { turn, reason, cancelled, .. } => self.task_failed(turn, reason, *cancelled),
-            Fact::TaskSkipped { turn, reason } => self.skipped(turn, reason),
-            Fact::DirectiveGiven { directive } => self.directives.push(directive.clone()),
-            Fact::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
-            Fact::ModelSwitched { models, .. } => self.model_switched(models),
-            Fact::CancelRequested { mode, .. } => self.cancelled(*mode),
-            Fact::RunPaused { .. } => self.paused = true,
-            Fact::RunResumed { .. } => self.paused = false,
-            Fact::BudgetExceeded { .. } => self.over_budget(),
-            Fact::Chat(fact) => self.chat_applied(fact),
-            Fact::RunEnded { end } => self.end = Some(end.clone()),
+            EventKind::ReviewDecided { review, decision, .. } => self.decided(*review, decision),
+            EventKind::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
+            EventKind::ReviewClosed { review } => self.closed(*review),
+            EventKind::TaskCompleted { turn } => self.completed(turn),
+            EventKind::TaskFailed { turn, reason, cancelled, .. } => self.task_failed(turn, reason, *cancelled),
+            EventKind::TaskSkipped { turn, reason } => self.skipped(turn, reason),
+            EventKind::DirectiveGiven { directive } => self.directives.push(directive.clone()),
+            EventKind::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
+            EventKind::ModelSwitched { models, .. } => self.model_switched(models),
+            EventKind::CancelRequested { mode, .. } => self.cancelled(*mode),
+            EventKind::RunPaused { .. } => self.paused = true,
+            EventKind::RunResumed { .. } => self.paused = false,
+            EventKind::BudgetExceeded { .. } => self.over_budget(),
+            EventKind::Chat(fact) => self.chat_applied(fact),
+            EventKind::RunEnded { end } => self.end = Some(end.clone()),
         }
+        self.derive(event);
+    }
+
+    /// Brings everything up to date that follows from the rest of the state.
+    fn derive(&mut self, event: &Event) {
         self.note(event);
-        self.park(&event.fact);
+        self.park(&event.kind);
         self.set_clock();
     }
 
@@ -205,8 +212,8 @@ impl Run {
         self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
     }
 
-    fn accepted(&mut self, fact: &Fact) {
-        let Fact::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
+    fn accepted(&mut self, fact: &EventKind) {
+        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
         self.copied = *copied;
         ensemble_id.clone_into(&mut self.ensemble_id);
         self.spec = spec.clone();

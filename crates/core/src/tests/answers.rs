@@ -7,7 +7,7 @@ use super::world::{World, ensemble, reply, task};
 use crate::chat::{self, LIMITS, Mode, Role};
 use crate::decisions::decide::Command;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, Decision, Event, Fact};
+use crate::event::{CancelMode, Decision, Event, EventKind};
 use crate::message::{Message, Part, Reply, Stop};
 use crate::requests::draft::{Draft, Ensemble};
 use crate::requests::spec::{OnTruncated, ReviewRule};
@@ -216,7 +216,7 @@ fn logs_of_earlier_versions_took_every_reply_and_read_as_they_did() {
         replied.map(|fields| fields.remove("completeness"));
         serde_json::from_value::<Event>(stored).unwrap()
     };
-    let kept = world.log.iter().filter(|event| !matches!(event.fact, Fact::AnswerTruncated { .. }));
+    let kept = world.log.iter().filter(|event| !matches!(event.kind, EventKind::AnswerTruncated { .. }));
     let run = Run::replay(&kept.map(old).collect::<Vec<_>>());
     let task = json!(run.detail("run-1"))["tasks"][0].clone();
     assert_eq!((run.status().word(), &task["output"], &task["truncated"]), ("COMPLETED", &json!("half"), &Value::Null));

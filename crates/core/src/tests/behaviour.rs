@@ -8,7 +8,7 @@ use serde_json::json;
 use super::world::{World, compiled, ensemble, reply, task};
 use crate::decisions::decide::{Command, Report};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{End, Exit, Fact};
+use crate::event::{End, EventKind, Exit};
 use crate::id::Id;
 use crate::message::{FailureKind, Outcome};
 use crate::requests::catalog::ToolInfo;
@@ -160,8 +160,8 @@ fn long_tool_output_is_cut_for_the_model_and_whole_in_the_event() {
     world.calls("1", &[("look", "{}")]);
     world.returns("1.0.0", &"x".repeat(100));
     assert!(world.results("1")[0].starts_with("xxxxxxxxxx\n[cut: 10 of 100 bytes"));
-    let returned = world.log.iter().find_map(|event| match &event.fact {
-        Fact::ToolReturned { outcome: Outcome::Answer { text, .. }, .. } => Some(text.len()),
+    let returned = world.log.iter().find_map(|event| match &event.kind {
+        EventKind::ToolReturned { outcome: Outcome::Answer { text, .. }, .. } => Some(text.len()),
         _ => None,
     });
     assert_eq!(returned, Some(100));
@@ -342,11 +342,9 @@ fn limits_hold_for_the_whole_tree() {
     for (limits, reason, limit, observed) in cases {
         let mut world = limited(limits);
         world.calls("1", &[(OwnTool::RunSubtask.name(), order), (OwnTool::RunSubtask.name(), order)]);
-        let breach = world
-            .log
-            .iter()
-            .rev()
-            .find_map(|event| if let Fact::BudgetExceeded { breach } = &event.fact { Some(*breach) } else { None });
+        let breach = world.log.iter().rev().find_map(|event| {
+            if let EventKind::BudgetExceeded { breach } = &event.kind { Some(*breach) } else { None }
+        });
         let breach = serde_json::to_value(breach.unwrap()).unwrap();
         assert_eq!(breach, json!({ "reason": reason, "limit": limit, "observed": observed }));
         assert_eq!((world.status(), world.run.error()), ("FAILED", Some("BUDGET_EXCEEDED")));
@@ -422,14 +420,14 @@ fn fan(n: usize) -> Duration {
     let began = Instant::now();
     let mut run = crate::state::run::Run::default();
     let grants = crate::decisions::next::Grants { models: [("big".to_owned(), 64)].into(), ..Default::default() };
-    let fact = Fact::RunAccepted {
+    let fact = EventKind::RunAccepted {
         ensemble_id: String::new(),
         spec: compiled.spec.into(),
         models: compiled.models,
         belt: compiled.belt,
         copied: 0,
     };
-    run.apply(&crate::event::Event { at: 0, fact });
+    run.apply(&crate::event::Event { at: 0, kind: fact });
     let mut waiting = Vec::new();
     let mut command = Command::Adopt;
     loop {

@@ -12,7 +12,7 @@ use super::world::{World, catalog};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decisions::decide::{Command, Refused};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, Fact};
+use crate::event::{CancelMode, EventKind};
 use crate::id::Id;
 use crate::message::{FailureKind, Message};
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
@@ -367,8 +367,8 @@ fn a_client_has_no_longer_to_answer_than_its_turn_has_left() {
         let mut world = in_editor(limits);
         world.pass(1_000);
         world.calls("1", &[("ui_add", r#"{"input":"node"}"#)]);
-        let due = world.log.iter().find_map(|event| match &event.fact {
-            Fact::Chat(chat::Fact::ClientCalled { due, .. }) => Some(due - event.at),
+        let due = world.log.iter().find_map(|event| match &event.kind {
+            EventKind::Chat(chat::ChatEventKind::ClientCalled { due, .. }) => Some(due - event.at),
             _ => None,
         });
         due.unwrap()

@@ -7,7 +7,7 @@ use super::world::{World, catalog, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::event::{Event, Fact, Origin};
+use crate::event::{Event, EventKind, Origin};
 use crate::id::Millis;
 use crate::shown::trace::trace;
 use crate::state::run::Run;
@@ -127,7 +127,7 @@ fn a_fork_can_begin_where_a_task_began() {
     let events = forked(&world, Keep::BeforeTask("B".to_owned()));
     let run = Run::replay(&events);
     assert_eq!((run.outputs().len(), run.conversations().len()), (1, 0), "nothing of b is kept");
-    let Some(Fact::RunForked { origin, .. }) = events.last().map(|event| &event.fact) else {
+    let Some(EventKind::RunForked { origin, .. }) = events.last().map(|event| &event.kind) else {
         panic!("it ends the copy")
     };
     assert_eq!(origin, &Origin::Fork { run: "run-0".to_owned(), seq: events.len() as u64 - 1 });
@@ -145,7 +145,7 @@ fn a_fork_can_begin_where_a_task_began() {
 fn forks_of_earlier_versions_are_told_apart_from_where_they_began() {
     let before = begun();
     let mut events = forked(&before, Keep::Before(None));
-    let Fact::RunAccepted { copied, .. } = &mut events[0].fact else { panic!("the first event") };
+    let EventKind::RunAccepted { copied, .. } = &mut events[0].kind else { panic!("the first event") };
     *copied = 0;
     assert!(!serde_json::to_string(&events[0]).unwrap().contains("copied"), "as it was stored");
     let world = done(before, events);

@@ -13,7 +13,7 @@ use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, ChangeType, Decision, Directive, Fact, FileChange, Priority};
+use crate::event::{CancelMode, ChangeType, Decision, Directive, EventKind, FileChange, Priority};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
 use crate::requests::agent::Agent;
@@ -90,7 +90,7 @@ const FACTS: &[&str] = &[
 ];
 
 /// A fact's name, as it is stored; one that is not on the list must be added.
-fn name(fact: &Fact) -> String {
+fn name(fact: &EventKind) -> String {
     let json = serde_json::to_value(fact).unwrap();
     let name = json.as_str().map(str::to_owned).or_else(|| json.as_object()?.keys().next().cloned()).unwrap();
     assert!(FACTS.contains(&name.as_str()), "{name} is a new fact: the generator must reach it");
@@ -165,9 +165,9 @@ impl World {
         let forked = fork::fork(("run-1", &self.log), &wanted, "f".to_owned(), self.now).unwrap();
         self.start_over(forked.events);
         assert_eq!(self.run, forked.run);
-        let count = |fact: fn(&Fact) -> bool| self.log.iter().filter(|event| fact(&event.fact)).count();
+        let count = |fact: fn(&EventKind) -> bool| self.log.iter().filter(|event| fact(&event.kind)).count();
         assert_eq!(self.run.budget(), &Budget::new(&LIMITS), "what is kept is not paid for again");
-        assert!(count(|fact| matches!(fact, Fact::RunAccepted { .. })) == 1);
+        assert!(count(|fact| matches!(fact, EventKind::RunAccepted { .. })) == 1);
         self.command(Command::Adopt).unwrap();
     }
 
@@ -313,10 +313,10 @@ pub(super) fn check(world: &World) {
     for event in &world.log {
         assert!(event.at >= last, "time never goes back");
         last = event.at;
-        match &event.fact {
-            Fact::ToolDispatched { call, .. } => drop(open.insert(call.clone())),
-            Fact::SubtaskStarted { call, .. } => assert!(open.insert(call.clone()), "{call} started twice"),
-            Fact::ToolReturned { call, .. } => drop(open.remove(call)),
+        match &event.kind {
+            EventKind::ToolDispatched { call, .. } => drop(open.insert(call.clone())),
+            EventKind::SubtaskStarted { call, .. } => assert!(open.insert(call.clone()), "{call} started twice"),
+            EventKind::ToolReturned { call, .. } => drop(open.remove(call)),
             _ => {}
         }
     }
@@ -339,8 +339,9 @@ fn spans_nest(world: &World) {
 fn ended_once(world: &World) {
     let mut ended: BTreeMap<Id, usize> = BTreeMap::new();
     for event in &world.log {
-        if let Fact::TaskCompleted { turn } | Fact::TaskFailed { turn, .. } | Fact::TaskSkipped { turn, .. } =
-            &event.fact
+        if let EventKind::TaskCompleted { turn }
+        | EventKind::TaskFailed { turn, .. }
+        | EventKind::TaskSkipped { turn, .. } = &event.kind
         {
             *ended.entry(turn.clone()).or_default() += 1;
         }
@@ -397,7 +398,7 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
     let result = runner.run(&choices, |(choices, fast)| {
         let on_error = if fast { OnError::FailFast } else { OnError::ContinueOnError };
         let world = history(&choices, on_error);
-        seen.borrow_mut().extend(world.log.iter().map(|event| name(&event.fact)));
+        seen.borrow_mut().extend(world.log.iter().map(|event| name(&event.kind)));
         retried(world);
         Ok(())
     });

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::world::{World, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::next::Needs;
-use crate::event::{CancelMode, Decision, End, Event, Exit, Fact};
+use crate::event::{CancelMode, Decision, End, Event, EventKind, Exit};
 use crate::requests::draft::{Draft, Ensemble, Request, RequestOptions};
 use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
 use crate::shown::view::WaitingFor;
@@ -117,7 +117,7 @@ fn runs_of_earlier_versions_do_what_they_recorded() {
     assert_eq!(world.places(), ["2"], "it was promised to go on by itself");
     let opened = r#"{"at":5,"fact":{"review_opened":{"review":0,"turn":"1","timing":"AFTER_EXECUTION","due":null,"on_timeout":"FAIL"}}}"#;
     let opened: Event = serde_json::from_str(opened).unwrap();
-    assert!(matches!(opened.fact, Fact::ReviewOpened { due: None, on_timeout: Some(OnTimeout::Fail), .. }));
+    assert!(matches!(opened.kind, EventKind::ReviewOpened { due: None, on_timeout: Some(OnTimeout::Fail), .. }));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::world::{World, catalog, ensemble, reply, task};
 use crate::decisions::answer::Completeness;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, Fact};
+use crate::event::{Event, EventKind};
 use crate::message::{FailureKind, Outcome};
 use crate::requests::catalog::ModelInfo;
 use crate::requests::compile::{Catalog, compile};
@@ -98,15 +98,15 @@ fn a_model_call_says_who_was_asked_and_what_it_took() {
 fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
     let mut world = World::new(&ensemble(vec![task("a", &[])]));
     world.calls("1", &[("look", r#"{"n":1}"#)]);
-    let content = |world: &World, fact: Fact| -> BTreeMap<&'static str, Value> {
-        let told = world.run.span_content(&Event { at: world.now, fact });
+    let content = |world: &World, fact: EventKind| -> BTreeMap<&'static str, Value> {
+        let told = world.run.span_content(&Event { at: world.now, kind: fact });
         let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
         let value =
             |value: Attribute| if let Attribute::Content(text) = value { json(&text) } else { panic!("{value:?}") };
         told.into_iter().map(|(name, told)| (name, value(told))).collect()
     };
     let outcome = Outcome::Answer { text: "a wall".into(), data: None };
-    let returned = Fact::ToolReturned { call: "1.0.0".into(), outcome, duration_ms: 1, cause: None };
+    let returned = EventKind::ToolReturned { call: "1.0.0".into(), outcome, duration_ms: 1, cause: None };
     let called = content(&world, returned);
     assert_eq!(called["gen_ai.tool.call.arguments"], json!({ "n": 1 }));
     assert_eq!(called["gen_ai.tool.call.result"], "a wall");
@@ -114,7 +114,7 @@ fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
     world.returns("1.0.0", &"x".repeat(100_000));
     let answer = Arc::new(reply("done", &[]));
     let completeness = Completeness::Whole;
-    let replied = Fact::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1, completeness };
+    let replied = EventKind::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1, completeness };
     let asked = content(&world, replied);
     let roles = |messages: &Value| -> Vec<String> {
         let role = |message: &Value| message["role"].as_str().unwrap().to_owned();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, ensemble, task};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Fact;
+use crate::event::EventKind;
 use crate::requests::draft::Draft;
 use crate::state::budget::Limits;
 
@@ -68,7 +68,7 @@ fn prose_does_not_end_a_subtask_that_owes_a_result_and_two_reminders_are_enough(
     }
     let told = error(&world.results("1")[0]);
     assert_eq!((&told["error"], &told["reason"]), (&json!("schema_not_satisfied"), &json!("no_finish_call")));
-    let reminders = world.log.iter().filter(|event| matches!(event.fact, Fact::FinishDemanded { .. })).count();
+    let reminders = world.log.iter().filter(|event| matches!(event.kind, EventKind::FinishDemanded { .. })).count();
     assert_eq!(reminders, 2);
 }
 
@@ -102,8 +102,8 @@ fn what_cannot_become_a_subtask_is_refused_with_a_code() {
     world.answers("1.0.3", " ");
     let codes: Vec<Value> = world.results("1").iter().map(|text| error(text)["error"].clone()).collect();
     assert_eq!(codes, ["invalid_arguments", "missing_instructions", "invalid_output_schema", "empty_answer"]);
-    let inherited = world.log.iter().find_map(|event| match &event.fact {
-        Fact::SubtaskStarted { tools, .. } => Some(tools.len()),
+    let inherited = world.log.iter().find_map(|event| match &event.kind {
+        EventKind::SubtaskStarted { tools, .. } => Some(tools.len()),
         _ => None,
     });
     assert!(inherited.unwrap() > 5, "an empty list of tools means all of them");

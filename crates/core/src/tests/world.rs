@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::decisions::decide::{Command, Refused, Report};
 use crate::decisions::next::{Effect, Grants};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, Fact};
+use crate::event::{Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
 use crate::requests::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
@@ -76,7 +76,8 @@ pub(super) fn catalog() -> Catalog {
 /// What was said before a turn is not stored with it: whoever goes on with it
 /// puts it back.
 fn put_back(stored: &mut Event, event: &Event) {
-    if let (Fact::RunAccepted { spec: stored, .. }, Fact::RunAccepted { spec, .. }) = (&mut stored.fact, &event.fact)
+    if let (EventKind::RunAccepted { spec: stored, .. }, EventKind::RunAccepted { spec, .. }) =
+        (&mut stored.kind, &event.kind)
         && let (Some(stored), Some(turn)) = (&mut Arc::make_mut(stored).chat, &spec.chat)
     {
         stored.history = turn.history.clone();
@@ -140,8 +141,9 @@ impl World {
             grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared(), slot: true },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
-        let fact = Fact::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt, copied: 0 };
-        world.take(Event { at: world.now, fact });
+        let fact =
+            EventKind::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt, copied: 0 };
+        world.take(Event { at: world.now, kind: fact });
         world.command(Command::Adopt).unwrap();
         world
     }
@@ -176,7 +178,7 @@ impl World {
             }
             for step in steps {
                 let may_work = self.grants.slot || !self.run.is_parked();
-                assert!(may_work || !step.event.fact.needs_slot(), "without a slot nothing begins: {step:?}");
+                assert!(may_work || !step.event.kind.needs_slot(), "without a slot nothing begins: {step:?}");
                 self.take(step.event);
                 if let Some(Effect::Call { id, tool, .. }) = &step.then {
                     let times = self.dispatched.entry(id.clone()).or_default();
@@ -206,7 +208,7 @@ impl World {
         self.waiting.clear();
         self.dispatched.clear();
         for event in events {
-            if let Fact::ToolDispatched { call, .. } = &event.fact {
+            if let EventKind::ToolDispatched { call, .. } = &event.kind {
                 *self.dispatched.entry(call.clone()).or_default() += 1;
             }
             self.take(event);

@@ -7,7 +7,7 @@ use consort_core::catalog::{EffectClass, ModelInfo};
 use consort_core::compile::{Catalog, compile};
 use consort_core::decide::Command;
 use consort_core::draft::{Draft, Ensemble, Request};
-use consort_core::event::{CancelMode, Event, Fact};
+use consort_core::event::{CancelMode, Event, EventKind};
 use consort_core::id::Id;
 use consort_core::message::Outcome;
 use consort_log::MemoryLog;
@@ -142,7 +142,7 @@ impl Running {
         let engine = self.serve.engine();
         engine.finished(run).await;
         let outcome = |event: Event| {
-            if let Fact::ToolReturned { outcome, .. } = event.fact { Some(outcome) } else { None }
+            if let EventKind::ToolReturned { outcome, .. } = event.kind { Some(outcome) } else { None }
         };
         let outcomes = engine.history(run).await.unwrap().into_iter().filter_map(outcome).collect();
         (engine.run(run).await.unwrap().status().to_string(), outcomes)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consort_core::compile::Compiled;
-use consort_core::event::{Event, Fact};
+use consort_core::event::{Event, EventKind};
 
 use super::{Engine, Error, New, ensemble_id, fresh_id};
 use crate::ring::Ring;
@@ -61,8 +61,8 @@ impl Engine {
         let id = id.unwrap_or_else(|| fresh_id(kind));
         let ring = ring.unwrap_or_else(|| self.ring(&id, kind));
         let new = New { id: &id, kind, priority: spec.priority(), ring };
-        let fact = Fact::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt, copied: 0 };
-        self.accept(new, vec![Event { at: self.seams().clock.now(), fact }], claims).await?;
+        let fact = EventKind::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt, copied: 0 };
+        self.accept(new, vec![Event { at: self.seams().clock.now(), kind: fact }], claims).await?;
         Ok(id)
     }
 }

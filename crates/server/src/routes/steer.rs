@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use consort_core::choice::AnyCase;
 use consort_core::decide::{Command, Refused};
-use consort_core::event::{CancelMode, Directive, Event, Fact, Priority};
+use consort_core::event::{CancelMode, Directive, Event, EventKind, Priority};
 use consort_core::id::Millis;
 use consort_core::run::Run;
 use consort_runtime::engine;
@@ -215,7 +215,7 @@ pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Calle
     let by = caller.0.clone();
     let events = asked(site, run, Command::SwitchModel { models, by }).await?;
     let previous = events.iter().find_map(|event| {
-        if let Fact::ModelSwitched { previous, .. } = &event.fact { Some(previous.clone()) } else { None }
+        if let EventKind::ModelSwitched { previous, .. } = &event.kind { Some(previous.clone()) } else { None }
     });
     let (run_id, model) = (run.to_owned(), alias.to_owned());
     Ok(Switched { run_id, model, previous_model: previous, status: Applied::Applied })

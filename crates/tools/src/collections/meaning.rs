@@ -10,7 +10,7 @@ use consort_models::{BATCH_MAX, Embedder, Vector};
 use tokio::time::Instant;
 
 use super::index::Bare;
-use super::{Collections, Error, Fact};
+use super::{CollectionEvent, Collections, Error};
 
 /// The maximum time that adding a document waits for its
 /// vectors; the rest of a long document gets them later.
@@ -76,7 +76,7 @@ impl Collections {
             }
         };
         let model = embedder.model().to_owned();
-        self.append(name, &Fact::Embedded { document, from, model, vectors }, now).await?;
+        self.append(name, &CollectionEvent::Embedded { document, from, model, vectors }, now).await?;
         Ok(Got::Batch)
     }
 }

@@ -73,7 +73,7 @@ pub struct Collection {
 /// An event of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Fact {
+enum CollectionEvent {
     Created,
     Added {
         title: String,
@@ -140,7 +140,7 @@ impl Collections {
     pub async fn create(&self, name: &str, now: Millis) -> Result<Collection, Error> {
         check_name(name)?;
         let summary = Summary { length: 1, documents: 0, updated_at: now };
-        match self.log.append(append(name, (now, summary), &Fact::Created)?).await {
+        match self.log.append(append(name, (now, summary), &CollectionEvent::Created)?).await {
             Ok(()) => Ok(Collection { documents: 0, updated_at: now, ..Collection::unread(name, now, None) }),
             Err(log::Error::Fenced) => Err(Error::Exists(name.to_owned())),
             Err(error) => Err(error.into()),
@@ -166,16 +166,16 @@ impl Collections {
             return Err(Error::Invalid(format!("a document has between 1 and {DOCUMENT_MAX} bytes")));
         }
         let text = passages::plain(content).await.map_err(Error::Invalid)?;
-        let fact = Fact::Added { title: title.trim().to_owned(), text };
+        let fact = CollectionEvent::Added { title: title.trim().to_owned(), text };
         let document = self.append(name, &fact, now).await?;
         Ok(Added { document, embedded: self.embed_all(name, now).await? })
     }
 
     /// Appends an event; returns the new number of documents.
-    async fn append(&self, name: &str, fact: &Fact, now: Millis) -> Result<u64, Error> {
+    async fn append(&self, name: &str, fact: &CollectionEvent, now: Millis) -> Result<u64, Error> {
         for _attempt in 0..TRIES_MAX {
             let Found { collection, length } = self.find(name).await?;
-            let adds = u64::from(matches!(fact, Fact::Added { .. }));
+            let adds = u64::from(matches!(fact, CollectionEvent::Added { .. }));
             if collection.documents + adds > DOCUMENTS_MAX {
                 return Err(Error::Invalid(format!("a collection has at most {DOCUMENTS_MAX} documents")));
             }
@@ -265,23 +265,23 @@ impl Collections {
                 return Ok(());
             }
             let facts = (from..).zip(&records).map(|(seq, record)| fact(&stream, seq, record));
-            let facts: Vec<Fact> = self.damage.note(facts.collect::<Result<_, log::Error>>())?;
+            let facts: Vec<CollectionEvent> = self.damage.note(facts.collect::<Result<_, log::Error>>())?;
             let entries = facts.iter().map(|fact| self.entry(fact)).collect();
             self.index().add(name, from, entries)?;
         }
     }
 
     /// Returns what an event adds to the search index; vectors of other models add nothing.
-    fn entry<'a>(&self, fact: &'a Fact) -> Entry<'a> {
+    fn entry<'a>(&self, fact: &'a CollectionEvent) -> Entry<'a> {
         match fact {
-            Fact::Added { title, text } => Entry::Document(title, passages::cut(text)),
-            Fact::Embedded { document, from, model, vectors }
+            CollectionEvent::Added { title, text } => Entry::Document(title, passages::cut(text)),
+            CollectionEvent::Embedded { document, from, model, vectors }
                 if self.embedder.as_ref().is_some_and(|embedder| embedder.model() == model) =>
             {
                 let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
                 Entry::Vectors { document: *document, from: *from, vectors }
             }
-            Fact::Created | Fact::Embedded { .. } => Entry::Nothing,
+            CollectionEvent::Created | CollectionEvent::Embedded { .. } => Entry::Nothing,
         }
     }
 
@@ -307,7 +307,7 @@ fn stream(name: &str) -> String {
     format!("{KIND}/{name}")
 }
 
-fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Fact) -> Result<Append, log::Error> {
+fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &CollectionEvent) -> Result<Append, log::Error> {
     let json = |error: serde_json::Error| log::Error::Unavailable(error.to_string());
     let row = Row {
         kind: KIND.into(),
@@ -337,7 +337,7 @@ impl Found {
     }
 }
 
-fn fact(stream: &str, seq: Seq, record: &Record) -> Result<Fact, log::Error> {
+fn fact(stream: &str, seq: Seq, record: &Record) -> Result<CollectionEvent, log::Error> {
     let damaged =
         |error: serde_json::Error| log::Error::Damaged { stream: stream.to_owned(), seq, reason: error.to_string() };
     serde_json::from_str(&record.body).map_err(damaged)

@@ -38,7 +38,7 @@ pub struct Entry {
 /// A record of a stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Fact {
+enum MemoryEvent {
     Remembered(Entry),
     /// The entry with this key was forgotten.
     Forgotten {
@@ -47,17 +47,17 @@ enum Fact {
     },
 }
 
-impl Fact {
+impl MemoryEvent {
     fn key(&self) -> &str {
         match self {
-            Fact::Remembered(entry) => &entry.key,
-            Fact::Forgotten { forgotten, .. } => forgotten,
+            MemoryEvent::Remembered(entry) => &entry.key,
+            MemoryEvent::Forgotten { forgotten, .. } => forgotten,
         }
     }
 
     fn at(&self) -> Millis {
         match self {
-            Fact::Remembered(Entry { at, .. }) | Fact::Forgotten { at, .. } => *at,
+            MemoryEvent::Remembered(Entry { at, .. }) | MemoryEvent::Forgotten { at, .. } => *at,
         }
     }
 }
@@ -70,10 +70,10 @@ struct Size {
 }
 
 impl Size {
-    fn with(self, fact: &Fact) -> Size {
+    fn with(self, fact: &MemoryEvent) -> Size {
         let entries = match fact {
-            Fact::Remembered(_) => self.entries + 1,
-            Fact::Forgotten { .. } => self.entries.saturating_sub(1),
+            MemoryEvent::Remembered(_) => self.entries + 1,
+            MemoryEvent::Forgotten { .. } => self.entries.saturating_sub(1),
         };
         Size { records: self.records + 1, entries }
     }
@@ -105,18 +105,23 @@ impl Memory {
     /// Stores a text under a name, unless its key was stored before,
     /// forgotten or not: a run that continues after a crash stores it again.
     pub async fn store(&self, scope: &str, entry: &Entry) -> Result<(), Error> {
-        let is_new = |facts: &[Fact]| facts.iter().all(|known| known.key() != entry.key);
-        self.add(scope, &Fact::Remembered(entry.clone()), is_new).await.map(drop)
+        let is_new = |facts: &[MemoryEvent]| facts.iter().all(|known| known.key() != entry.key);
+        self.add(scope, &MemoryEvent::Remembered(entry.clone()), is_new).await.map(drop)
     }
 
     /// Forgets one entry; returns whether there was one.
     pub async fn forget_one(&self, scope: &str, key: &str, at: Millis) -> Result<bool, Error> {
-        let is_there = |facts: &[Fact]| left(facts).any(|entry| entry.key == key);
-        self.add(scope, &Fact::Forgotten { forgotten: key.to_owned(), at }, is_there).await
+        let is_there = |facts: &[MemoryEvent]| left(facts).any(|entry| entry.key == key);
+        self.add(scope, &MemoryEvent::Forgotten { forgotten: key.to_owned(), at }, is_there).await
     }
 
     /// Appends a record if `is_due` says so; returns whether it was appended.
-    async fn add(&self, scope: &str, fact: &Fact, is_due: impl Fn(&[Fact]) -> bool) -> Result<bool, Error> {
+    async fn add(
+        &self,
+        scope: &str,
+        fact: &MemoryEvent,
+        is_due: impl Fn(&[MemoryEvent]) -> bool,
+    ) -> Result<bool, Error> {
         for _attempt in 0..TRIES_MAX {
             let size = self.size(scope).await?.unwrap_or_default();
             if !is_due(&self.facts(scope, size).await?) {
@@ -141,7 +146,7 @@ impl Memory {
         Ok(left(&facts).cloned().collect())
     }
 
-    async fn facts(&self, scope: &str, size: Size) -> Result<Vec<Fact>, Error> {
+    async fn facts(&self, scope: &str, size: Size) -> Result<Vec<MemoryEvent>, Error> {
         let stream = stream(scope);
         let from = size.records.saturating_sub(ENTRIES_MAX as Seq);
         let records = self.log.read(&stream, from, ENTRIES_MAX).await?;
@@ -197,12 +202,12 @@ fn damage<T>(read: Result<T, Error>) -> Result<Option<String>, Error> {
 }
 
 /// Returns the entries that were not forgotten.
-fn left(facts: &[Fact]) -> impl Iterator<Item = &Entry> {
+fn left(facts: &[MemoryEvent]) -> impl Iterator<Item = &Entry> {
     let forgotten: HashSet<&str> =
-        facts.iter().filter(|fact| matches!(fact, Fact::Forgotten { .. })).map(Fact::key).collect();
+        facts.iter().filter(|fact| matches!(fact, MemoryEvent::Forgotten { .. })).map(MemoryEvent::key).collect();
     facts.iter().filter_map(move |fact| match fact {
-        Fact::Remembered(entry) if !forgotten.contains(&*entry.key) => Some(entry),
-        Fact::Remembered(_) | Fact::Forgotten { .. } => None,
+        MemoryEvent::Remembered(entry) if !forgotten.contains(&*entry.key) => Some(entry),
+        MemoryEvent::Remembered(_) | MemoryEvent::Forgotten { .. } => None,
     })
 }
 
@@ -218,7 +223,7 @@ fn stream(scope: &str) -> String {
     format!("{KIND}/{scope}")
 }
 
-fn append(scope: &str, before: Size, fact: &Fact) -> Result<Append, Error> {
+fn append(scope: &str, before: Size, fact: &MemoryEvent) -> Result<Append, Error> {
     let after = before.with(fact);
     let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
     let row = Row {

@@ -371,3 +371,14 @@ impl From<&End> for ExitReason {
         }
     }
 }
+
+/// Characters of a prompt quoted in the frame of a task's input.
+const PROMPT_CHARS_MAX: usize = 8000;
+
+/// Returns a prompt as frames quote it.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(PROMPT_CHARS_MAX) {
+        Some((at, _)) => format!("{}... [truncated]", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
