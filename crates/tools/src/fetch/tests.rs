@@ -41,7 +41,8 @@ impl Site {
             .route("/feed", typed("application/atom+xml", b"<feed/>"))
             .route("/plain", typed("text/plain", b"just <b>text</b>"))
             .route("/image", typed("image/png", b"\x89PNG"))
-            .route("/japanese", typed("text/plain; charset=shift_jis", b"x"))
+            .route("/japanese", typed("text/plain; charset=shift_jis", b"\x82\xa0"))
+            .route("/klingon", typed("text/plain; charset=klingon", b"x"))
             .route("/broken", get(|| async { (StatusCode::INTERNAL_SERVER_ERROR, "out of tea") }))
             .route("/endless", get(endless));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -79,7 +80,8 @@ async fn pages_become_markdown_and_data_stays_as_it_is() {
 async fn what_is_not_text_or_not_there_is_said() {
     let site = Site::new().await;
     assert_eq!(site.fetch("/image").await.unwrap_err(), "it is `image/png` (4 bytes), which is not text");
-    assert!(site.fetch("/japanese").await.unwrap_err().contains("`shift_jis`"));
+    assert_eq!(site.fetch("/japanese").await.unwrap(), "あ");
+    assert!(site.fetch("/klingon").await.unwrap_err().contains("`klingon`"));
     assert_eq!(site.fetch("/broken").await.unwrap_err(), "500 Internal Server Error: out of tea");
     assert!(site.fetch("/nowhere").await.unwrap_err().starts_with("404 Not Found"));
 }
