@@ -1,6 +1,5 @@
-//! What happened: the only thing that is ever stored. An event's number is its
-//! position in the run's stream, from 0, so it is not part of the event. No
-//! event repeats what an earlier one holds.
+//! The events of a run, which are the only thing that is stored. An event's number is its position in the
+//! run's stream, from 0, so it is not part of the event. No event repeats data that an earlier one holds.
 
 use std::sync::Arc;
 
@@ -51,8 +50,8 @@ impl From<Stored> for Event {
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum EventKind {
-    /// The run exists. What it may use is stored, so an upgrade does not change it.
-    /// `copied` is how many events from this one on are another run's.
+    /// The run was accepted. The models and tools it may use are stored with it, so an upgrade does not change
+    /// them. `copied` is the number of events, from this one on, that were copied from another run.
     RunAccepted {
         ensemble_id: String,
         spec: Arc<Spec>,
@@ -61,28 +60,28 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "is_zero")]
         copied: u64,
     },
-    /// Somebody took the run; whatever the owner before had under way is orphaned.
+    /// A process took ownership of the run; calls that the previous owner had under way are orphaned.
     RunAdopted { epoch: u64 },
-    /// What stands before this is the record of another run; from here on it is
-    /// this run's own work, with a budget of its own.
+    /// The events before this one are the record of another run; from here on the run does work of its own,
+    /// with a budget of its own.
     RunForked { origin: Origin, edited: Option<Box<Edited>> },
-    /// Its first task is about to begin.
+    /// The run's first task is about to begin.
     RunStarted,
-    /// What the names of a task that stand for tools of others stand for just now.
+    /// The tools that a task's names for other providers' tools resolve to at this moment.
     BeltComposed { task: usize, tools: Vec<Arc<ToolInfo>> },
     /// A task began.
     TaskStarted { turn: Id },
-    /// What the model will be told first.
+    /// The opening messages of the conversation with the model were written.
     PromptBuilt { turn: Id, system: Text, user: Text },
     /// The run itself makes calls for a task.
     ChoreBegun { turn: Id, chore: Chore, calls: Vec<Call> },
-    /// The model is about to be asked what could be better next time.
+    /// The model is about to be asked for suggestions for the next run.
     ReflectionBegun { turn: Id },
     /// The model is about to be asked; `claim` is taken out of the budget.
     ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64 },
     /// The same question is about to be asked once more.
     ModelRetried { turn: Id, attempt: u32, claim: Claim, max_output: u64 },
-    /// The model replied, and whether that is an answer or calls to make.
+    /// The model replied, with an answer or with calls to make.
     ModelReplied {
         turn: Id,
         reply: Arc<Reply>,
@@ -91,21 +90,20 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Completeness::is_whole")]
         completeness: Completeness,
     },
-    /// The reply ended at the output limit, in its text or in a call, and what
-    /// follows from that.
+    /// The reply ended at the output limit, in its text or in a call; holds the step that follows.
     AnswerTruncated {
         turn: Id,
         then: Sequel,
         #[serde(default)]
         in_call: bool,
     },
-    /// The reply says nothing, and what follows from that.
+    /// The reply is empty; holds the step that follows.
     AnswerEmpty { turn: Id, then: Sequel },
-    /// What the answer took out of the budget: as the provider says, or else
-    /// all that was set aside.
+    /// The amount that the answer took out of the budget: the provider's count, or else the whole amount set
+    /// aside.
     UsageCounted { turn: Id, used: Claim },
-    /// The model did not answer, and what follows from that. Words it had
-    /// already said are void, unless the turn ends with them.
+    /// The model did not answer; holds the step that follows. Text it had already sent is discarded, unless the
+    /// conversation ends with it.
     ModelFailed {
         turn: Id,
         failure: Failure,
@@ -117,20 +115,19 @@ pub enum EventKind {
     HistoryDropped { turn: Id, exchanges: usize },
     /// The answer breaks its schema and is sent back.
     OutputRejected { turn: Id, violations: Vec<String> },
-    /// One more round is permitted: tools are not offered any more, and the
-    /// model is told to answer.
+    /// One more round is permitted: tools are not offered any more, and the model is asked to answer.
     LastRoundBegun { turn: Id },
-    /// The model made the same failing call again and again, and is told so.
+    /// The model repeated the same failing call several times, and is notified of that.
     LoopNoticed { turn: Id, tool: String, times: u32 },
-    /// A tool is about to be called; `lent` is what it may take out of the budget.
+    /// A tool is about to be called; `lent` is the amount it may take out of the budget.
     ToolDispatched {
         call: Id,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lent: Option<Claim>,
     },
-    /// What another ensemble used for a call.
+    /// The usage that another ensemble reported for a call.
     CallCharged { call: Id, spent: Spent },
-    /// A call became a turn of its own.
+    /// A call became a subtask with a conversation of its own.
     SubtaskStarted {
         call: Id,
         title: String,
@@ -142,13 +139,13 @@ pub enum EventKind {
     },
     /// A subtask that owes a structured result answered in prose, and is reminded.
     FinishDemanded { turn: Id },
-    /// A call became a turn of another agent, the one of the task at `worker`.
+    /// A call became work for another agent, the one of the task at position `worker`.
     DelegationStarted { call: Id, worker: usize, task: String, system: Text, user: Text },
-    /// That agent is done, or failed.
+    /// The agent that the work was delegated to completed it or failed.
     DelegationEnded { call: Id, error: Option<String> },
-    /// Nobody was handed anything.
+    /// The delegation was refused; no agent got the work.
     DelegationRefused { call: Id, role: String, reason: String },
-    /// The call is over, whether a tool, a subtask or nobody did it.
+    /// The call is over, whether a tool did it, a subtask did it, or it was not made.
     ToolReturned {
         call: Id,
         outcome: Outcome,
@@ -158,8 +155,8 @@ pub enum EventKind {
     },
     /// A call changed a file.
     FileChanged { call: Id, change: FileChange },
-    /// Something waits for a person: until `due`, when `on_timeout` happens, or
-    /// for as long as it takes.
+    /// A review was opened. It waits until `due`, when `on_timeout` happens; without `due` it waits without
+    /// limit.
     ReviewOpened {
         review: u32,
         turn: Id,
@@ -168,11 +165,11 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on_timeout: Option<OnTimeout>,
     },
-    /// A person's decision: the first one holds.
+    /// A person decided a review; only the first decision counts.
     ReviewDecided { review: u32, decision: Decision, by: String },
-    /// Nobody decided in time.
+    /// A review was not decided in time.
     ReviewTimedOut { review: u32, action: OnTimeout },
-    /// There is nothing to decide any more.
+    /// A review was closed because there is nothing left to decide.
     ReviewClosed { review: u32 },
     /// The task has its output.
     TaskCompleted { turn: Id },
@@ -186,13 +183,13 @@ pub enum EventKind {
     },
     /// The task will not run.
     TaskSkipped { turn: Id, reason: String },
-    /// Somebody has something to say to the agents.
+    /// A person or program sent a message to the agents.
     DirectiveGiven { directive: Directive },
-    /// An agent reads it with its next model call.
+    /// A directive is part of an agent's next model call.
     DirectiveDelivered { directive: u32, turn: Id, round: u32 },
     /// Every later model call of the run goes to this model.
     ModelSwitched { models: Vec<Arc<ModelInfo>>, previous: String, by: String },
-    /// Somebody wants the run to stop.
+    /// A person or program asked for the run to stop.
     CancelRequested { mode: CancelMode, by: String },
     /// Nothing new is begun until the run is resumed.
     RunPaused { by: String },
@@ -200,9 +197,9 @@ pub enum EventKind {
     RunResumed { by: String },
     /// The next step would pass a limit.
     BudgetExceeded { breach: Breach },
-    /// Something only turns of a chat have.
+    /// An event that only a chat's turns have.
     Chat(chat::ChatEventKind),
-    /// Nothing of this run happens any more.
+    /// The run ended; no event follows.
     RunEnded { end: End },
 }
 
@@ -211,43 +208,42 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Where a run's first events were taken from.
+/// The source of a run's first events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// What belonged to the completed tasks of an ended run; the others are
-    /// done again.
+    /// The events of the completed tasks of an ended run; the other tasks are done again.
     Retry {
-        /// That run.
+        /// The id of that run.
         run: String,
     },
-    /// Everything a run had recorded before `seq`.
+    /// All events of another run before `seq`.
     Fork {
-        /// That run.
+        /// The id of that run.
         run: String,
-        /// The first of its events that was not taken.
+        /// The number of the first event that was not copied.
         seq: u64,
     },
 }
 
-/// What holds from a fork on, where that is not what held before.
+/// The settings that a fork changes, as they hold from the fork on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edited {
-    /// What is to be done; tasks that had begun are unchanged.
+    /// The edited spec; tasks that had begun are unchanged.
     pub spec: Arc<Spec>,
-    /// The models that may be asked, besides those before.
+    /// Models that may be asked, in addition to those before.
     pub models: Models,
-    /// The tools that may be called, besides those before.
+    /// Tools that may be called, in addition to those before.
     pub belt: Belt,
 }
 
-/// What follows a model's failure.
+/// The step that follows a model's failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
-    /// It is asked again at this time.
+    /// The same model is asked again at this time.
     Retry {
-        /// When.
+        /// The time, in Unix milliseconds.
         at: Millis,
     },
     /// Another model is asked.
@@ -255,23 +251,23 @@ pub enum AfterFailure {
         /// Its alias.
         model: String,
     },
-    /// It is asked again with a shorter history.
+    /// The same model is asked again with a shorter history.
     Shorten,
-    /// The turn fails.
+    /// The conversation fails.
     GiveUp,
 }
 
-/// What a call did to a file.
+/// A change that a call made to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
-    /// Which file, as the tool names it.
+    /// The path of the file, as the tool names it.
     pub file_path: String,
-    /// What happened to it.
+    /// The kind of change.
     pub change_type: ChangeType,
-    /// Lines it has now and did not have.
+    /// The number of lines that were added.
     pub lines_added: u64,
-    /// Lines it had and does not have now.
+    /// The number of lines that were removed.
     pub lines_removed: u64,
 }
 
@@ -299,28 +295,28 @@ pub enum Timing {
     AfterExecution,
 }
 
-/// What a reviewer said.
+/// A reviewer's decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
-    /// Go on.
+    /// The task goes on with the output as it is.
     Continue,
-    /// Go on with this output instead.
+    /// The task goes on with this output instead.
     Edit {
-        /// The output that counts.
+        /// The output that replaces the agent's.
         output: Text,
     },
-    /// Stop here; what there is stands.
+    /// The run ends here with the outputs it has.
     ExitEarly,
-    /// Do it again.
+    /// The task is done again.
     Reject {
-        /// What should be better.
+        /// The reviewer's feedback for the next attempt.
         feedback: Text,
     },
 }
 
 impl Decision {
-    /// Bytes of the text it brings.
+    /// Returns the number of bytes of the text it holds.
     pub fn bytes(&self) -> usize {
         match self {
             Decision::Edit { output: text } | Decision::Reject { feedback: text } => text.len(),
@@ -330,7 +326,7 @@ impl Decision {
 }
 
 impl Decision {
-    /// The word on the wire.
+    /// Returns the word for the decision on the wire.
     pub fn word(&self) -> &'static str {
         match self {
             Decision::Continue => "CONTINUE",
@@ -341,29 +337,28 @@ impl Decision {
     }
 }
 
-/// Something said to the agents of a run while they work.
+/// A message to the agents of a run while they work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directive {
-    /// A task's name or an agent's role; everybody when absent.
+    /// The name of a task or the role of an agent; all agents when absent.
     pub target: Option<String>,
-    /// The words.
+    /// The text of the message.
     pub content: Text,
-    /// More important ones are read first.
+    /// The priority; directives of higher priority are read first.
     pub priority: Priority,
-    /// Who says so.
+    /// The name of the sender.
     pub from: String,
-    /// The name of the person or program in whose name it is said, by the word
-    /// of `from` alone.
+    /// The name of the person or program that the sender speaks for, as claimed by `from` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<String>,
-    /// When it was given.
+    /// The time at which it was given.
     pub created_at: Millis,
-    /// When it stops mattering.
+    /// The time after which it is no longer delivered.
     pub expires_at: Option<Millis>,
 }
 
 impl Directive {
-    /// The author as agents are told: the sender and in whose name it speaks.
+    /// Returns the author as agents see it: the sender and the name it speaks for.
     pub fn author(&self) -> String {
         match &self.on_behalf_of {
             Some(other) => format!("{} on behalf of {other}", self.from),
@@ -398,43 +393,43 @@ pub enum CancelMode {
     Now,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum End {
-    /// It did what it could.
+    /// The run completed all that it could do.
     Completed {
-        /// Why no more was done.
+        /// The reason why no more was done.
         exit: Exit,
     },
     /// A task failed or a limit was reached.
     Failed {
-        /// Why.
+        /// The error message.
         error: String,
     },
-    /// Somebody stopped it.
+    /// The run was cancelled.
     Cancelled,
 }
 
-/// Why a completed run did no more.
+/// The reason why a completed run did no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Exit {
-    /// Everything was done.
+    /// All tasks were done.
     Completed,
-    /// A reviewer said it was enough.
+    /// A reviewer ended the run early.
     UserExitEarly,
     /// A review timed out.
     Timeout,
 }
 
 impl End {
-    /// The run's status.
+    /// Returns the run's status word.
     pub fn status(&self) -> Status {
         self.into()
     }
 
-    /// Why it ended, in the words of `ensemble_completed`.
+    /// Returns the reason for the end, as `ensemble_completed` names it.
     pub fn exit_reason(&self) -> &'static str {
         match self {
             End::Completed { exit: Exit::Completed } => "COMPLETED",
@@ -452,7 +447,7 @@ impl EventKind {
         EventKind::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
     }
 
-    /// Whether it is about something that waits, or waited, for a person.
+    /// Whether the event belongs to something that waits, or waited, for a person.
     pub fn is_of_review(&self) -> bool {
         matches!(
             self,
@@ -463,7 +458,7 @@ impl EventKind {
         )
     }
 
-    /// Every text that may be large, for the codec that stores those apart.
+    /// Returns every text that may be large, for the codec that stores those apart.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {
             EventKind::PromptBuilt { system, user, .. }
@@ -524,8 +519,8 @@ impl EventKind {
         }
     }
 
-    /// The turn or call this is about; none for what concerns the whole run,
-    /// and for what is known by a number of its own.
+    /// Returns the id of the task, subtask or call that the event belongs to; none for an event of the whole
+    /// run, and for one whose subject has a number of its own.
     pub fn place(&self) -> Option<&Id> {
         match self {
             EventKind::TaskStarted { turn }

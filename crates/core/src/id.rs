@@ -1,32 +1,32 @@
-//! Ids say where a thing is, so nobody has to make them up: task `2`, the
-//! second call of its first round `2.0.1`, and the subtask which that call
-//! started, also `2.0.1`. Replaying a log meets the same ids again.
+//! Ids derived from the position in the run, so they need not be generated: task `2`, the second call of
+//! its first round `2.0.1`, and the subtask which that call started, also `2.0.1`. Replaying a log produces
+//! the same ids again.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since 1970, always handed in from outside.
+/// Milliseconds since 1970, always passed in by the caller.
 pub type Millis = u64;
 
-/// The place of a turn or a call within its run.
+/// The id of a task, subtask or call: its position within its run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Id(Arc<str>);
 
 impl Id {
-    /// The id of the turn that works on the task at this position, from 0.
-    /// It reads as the `taskIndex` people see, which counts from 1.
+    /// Returns the id of the conversation for the task at this position, from 0. It reads as the `taskIndex`
+    /// people see, which counts from 1.
     pub fn task(index: usize) -> Id {
         Id((index + 1).to_string().into())
     }
 
-    /// The id of call `index` in round `round` of this turn.
+    /// Returns the id of call `index` in round `round` of this conversation.
     pub fn call(&self, round: u32, index: usize) -> Id {
         Id(format!("{self}.{round}.{index}").into())
     }
 
-    /// The id of call `index` of a chore; `label` sets it apart from rounds.
+    /// Returns the id of call `index` of a chore; `label` distinguishes it from rounds.
     pub(crate) fn chore(&self, label: &str, index: usize) -> Id {
         Id(format!("{self}.{label}.{index}").into())
     }
@@ -37,25 +37,25 @@ impl Id {
         label.is_some_and(|(_, label)| label.starts_with(|c: char| c.is_ascii_alphabetic()))
     }
 
-    /// The turn a call belongs to and its index there; `None` for a task.
+    /// Returns the conversation a call belongs to and its index there; `None` for a task.
     pub fn parent(&self) -> Option<(Id, usize)> {
         let (rest, index) = self.0.rsplit_once('.')?;
         let (turn, _round) = rest.rsplit_once('.')?;
         Some((turn.into(), index.parse().ok()?))
     }
 
-    /// The position, from 0, of the task this belongs to, at whatever depth.
+    /// Returns the position, from 0, of the task this belongs to, at any depth.
     pub fn task_index(&self) -> usize {
         let root = self.0.split_once('.').map_or(&*self.0, |(root, _)| root);
         root.parse::<usize>().map_or(0, |number| number.saturating_sub(1))
     }
 
-    /// How many subtasks a turn of this id is nested in.
+    /// Returns the number of subtasks that a conversation of this id is nested in.
     pub fn depth(&self) -> u32 {
         u32::try_from(self.0.matches('.').count() / 2).unwrap_or(u32::MAX)
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

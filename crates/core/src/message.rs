@@ -1,6 +1,5 @@
-//! What is said between a task, its model and its tools. An assistant's parts
-//! keep the provider's own JSON beside the portable form, so that signatures
-//! and reasoning items go back exactly as they came.
+//! The messages between a task, its model and its tools. An assistant's parts keep the provider's own JSON
+//! beside the portable form, so that signatures and reasoning items go back exactly as they came.
 
 use std::sync::Arc;
 
@@ -13,46 +12,46 @@ use crate::requests::catalog::NanoUsd;
 use crate::state::budget::Claim;
 use crate::text::Text;
 
-/// One line of the conversation sent to the model.
+/// One message of the conversation sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// Who the agent is and what always holds.
+    /// The agent's identity and permanent instructions.
     System {
-        /// The words.
+        /// The text.
         text: Text,
     },
-    /// From the task, a person, or the turn that asked for a subtask.
+    /// A message from the task, a person, or the conversation that asked for a subtask.
     User {
-        /// The words.
+        /// The text.
         text: Text,
     },
-    /// From the model.
+    /// A reply of the model.
     Assistant(Arc<Reply>),
-    /// From a tool.
+    /// The result of a call.
     Tool {
-        /// The call this answers, as a place.
+        /// The id of the call that this answers.
         call: Id,
-        /// The call this answers, as the provider named it.
+        /// The provider's id of the call that this answers.
         provider_id: String,
         /// The tool's name.
         name: String,
-        /// What the model is told.
+        /// The result, as text for the model.
         text: Text,
-        /// Whether that is an error.
+        /// Whether the result is an error.
         is_error: bool,
     },
 }
 
-/// What the model said: an answer, or calls to make before asking again.
+/// A model's reply: an answer, or calls to make before asking again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The wire the native parts belong to, and the model where it checks them
-    /// (`openai`, `anthropic/<model>`, …); no other must be sent them.
+    /// The wire format that the native parts belong to, with the model where the provider checks it (`openai`,
+    /// `anthropic/<model>`, …); they must not be sent to any other.
     pub wire: String,
-    /// What was said, in order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub stop: Stop,
 }
 
@@ -60,17 +59,17 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
-    /// Words for the reader.
+    /// Text for the reader.
     Text {
-        /// The words.
+        /// The text.
         text: Text,
-        /// The provider's own form, when it holds more than the words.
+        /// The provider's own form, when it holds more than the text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Value>,
     },
-    /// What the model thought on the way; never part of an answer.
+    /// The model's reasoning; never part of an answer.
     Thinking {
-        /// As much of it as is readable.
+        /// The readable part of it.
         text: Text,
         /// The provider's own form, with its signature.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +80,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The text that may be large.
+    /// Returns the text that may be large.
     pub(crate) fn text_mut(&mut self) -> &mut Text {
         match self {
             Part::Text { text, .. } | Part::Thinking { text, .. } => text,
@@ -90,41 +89,41 @@ impl Part {
     }
 }
 
-/// One call the model asked for; its own id is its place.
+/// One call the model asked for. Its id is not stored: it follows from its position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// What the provider calls it, to be repeated with the result.
+    /// The provider's id of the call, to be repeated with the result.
     pub provider_id: String,
     /// The tool's name, decoded from the provider's spelling.
     pub tool: String,
-    /// Arguments, as the model wrote them: not necessarily JSON.
+    /// The arguments, as the model wrote them: not necessarily JSON.
     pub args: Text,
     /// The provider's own form, when it holds more than the above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Value>,
 }
 
-/// Why the model stopped talking.
+/// The reason why the model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It had said what it wanted, or wants calls made.
+    /// The reply is complete, or calls are to be made.
     #[default]
     End,
-    /// It ran into the limit on output.
+    /// The output limit was reached.
     Length,
     /// The provider withheld the rest.
     Filtered,
 }
 
 impl Reply {
-    /// The words of all text parts, joined.
+    /// Returns the text of all text parts, joined.
     pub fn text(&self) -> String {
         let text = |part: &Part| if let Part::Text { text, .. } = part { Some(text.to_string()) } else { None };
         self.parts.iter().filter_map(text).collect()
     }
 
-    /// Bytes of everything said.
+    /// Returns the number of bytes of all parts.
     pub fn bytes(&self) -> usize {
         let length = |part: &Part| match part {
             Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
@@ -133,64 +132,64 @@ impl Reply {
         self.parts.iter().map(length).sum()
     }
 
-    /// The calls asked for, in order.
+    /// Returns the calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.parts.iter().filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
     }
 }
 
-/// What one model call used, as the provider counted it.
+/// The usage of one model call, as the provider counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read, cached ones included.
+    /// The number of tokens read, cached ones included.
     pub input: u64,
-    /// Tokens written, reasoning included.
+    /// The number of tokens written, reasoning included.
     pub output: u64,
-    /// Of the input, what came from the provider's cache.
+    /// The part of the input that came from the provider's cache.
     #[serde(default)]
     pub cached_input: u64,
-    /// Of the output, what was reasoning.
+    /// The part of the output that was reasoning.
     #[serde(default)]
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// Tokens read and written.
+    /// Returns the number of tokens read and written.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
 }
 
-/// What somebody else used for a call, and what that cost.
+/// The usage that another ensemble reports for a call, and its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Tokens.
+    /// The number of tokens.
     pub usage: Usage,
-    /// What reading cost.
+    /// The cost of the input tokens.
     pub input_cost: NanoUsd,
-    /// What writing cost.
+    /// The cost of the output tokens.
     pub output_cost: NanoUsd,
 }
 
 impl Spent {
-    /// What it takes out of a budget.
+    /// Returns the amount it takes out of a budget.
     pub fn claim(&self) -> Claim {
         Claim { tokens: self.usage.total(), cost: self.input_cost.saturating_add(self.output_cost) }
     }
 }
 
-/// Why a model call did not end in a reply.
+/// The failure of a model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct Failure {
-    /// What kind of failure, which decides what happens next.
+    /// The kind of failure, which decides what happens next.
     pub kind: FailureKind,
-    /// What the provider or the network said.
+    /// The message of the provider or the network.
     pub message: String,
-    /// How long the provider asked to be left alone.
+    /// The time that the provider asked to wait before a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// The status of the provider's answer, when that was the failure.
+    /// The HTTP status of the provider's response, when that was the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// True when the provider may have charged for it: it had begun to answer.
@@ -223,7 +222,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whether the same question may get an answer later.
+    /// Whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         match self {
             FailureKind::RateLimited
@@ -252,13 +251,13 @@ impl std::fmt::Display for FailureKind {
     }
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Outcome {
     /// The tool answered.
     Answer {
-        /// In words for the model.
+        /// The answer, as text for the model.
         text: Text,
         /// The same as data, where the tool has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -266,30 +265,30 @@ pub enum Outcome {
     },
     /// The tool certainly did not do it, or answered that it failed.
     Failed {
-        /// Why, in words for the model.
+        /// The reason, as text for the model.
         text: Text,
     },
-    /// The tool may or may not have done it.
+    /// It is not known whether the tool did it.
     Unknown {
-        /// Why nobody knows.
+        /// The reason why it is not known.
         why: String,
     },
-    /// A subtask did it; what it answered stands in its own last reply.
+    /// A subtask did it; its answer is its own last reply.
     Subtask,
 }
 
 impl Outcome {
-    /// The tool answered with these words.
+    /// Returns the outcome of a tool that answered with this text.
     pub fn answer(text: impl Into<Text>) -> Outcome {
         Outcome::Answer { text: text.into(), data: None }
     }
 
-    /// Nobody knows whether it happened.
+    /// Returns the outcome of a call of which it is not known whether it happened.
     pub fn unknown(why: impl Into<String>) -> Outcome {
         Outcome::Unknown { why: why.into() }
     }
 
-    /// It failed for this reason.
+    /// Returns the outcome of a call that failed for this reason.
     pub fn failed(text: impl Into<Text>) -> Outcome {
         Outcome::Failed { text: text.into() }
     }

@@ -1,4 +1,4 @@
-//! Where a run stands, in one word.
+//! The status of a run, in one word.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl Status {
         !matches!(self, Status::Accepted | Status::Running)
     }
 
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Status::Accepted => "ACCEPTED",

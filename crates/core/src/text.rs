@@ -1,6 +1,6 @@
-//! Text that may be large. It is shared, not copied, and a log may keep it
-//! beside the event instead of in it: then the event holds its number among
-//! the record's attachments, and nobody but the log's codec ever sees that.
+//! Text that may be large. It is shared, not copied, and a log may keep it beside the event instead of in
+//! it: then the event holds its number among the record's attachments, which only the log's codec ever
+//! sees.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ enum Stored {
 }
 
 impl Text {
-    /// The words; empty while they are detached, which only a codec sees.
+    /// Returns the text; empty while it is detached, which only a codec sees.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Stored::Here(text) => text,
@@ -29,7 +29,7 @@ impl Text {
         }
     }
 
-    /// The words, shared.
+    /// Returns the text as a shared string.
     pub fn shared(&self) -> Arc<str> {
         match &self.0 {
             Stored::Here(text) => text.clone(),
@@ -37,12 +37,12 @@ impl Text {
         }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.as_str().len()
     }
 
-    /// True when there are no words.
+    /// Returns true when the text is empty.
     pub fn is_empty(&self) -> bool {
         self.as_str().is_empty()
     }

@@ -1,10 +1,10 @@
-//! Times as people read them.
+//! Formats times for people.
 
 use crate::id::Millis;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// `2026-03-15T10:30:00.250Z`.
+/// Returns a time as `2026-03-15T10:30:00.250Z`.
 pub fn iso(at: Millis) -> String {
     let (year, month, day) = civil(at / DAY_MS);
     let (seconds, millis) = (at % DAY_MS / 1000, at % 1000);
@@ -12,7 +12,7 @@ pub fn iso(at: Millis) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The moment that `iso` writes like this; none for any other text.
+/// Parses the format of `iso`; none for any other text.
 pub fn parse_iso(text: &str) -> Option<Millis> {
     let number = |from: usize, to: usize| -> Option<u64> {
         let digits = text.get(from..to).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -22,17 +22,17 @@ pub fn parse_iso(text: &str) -> Option<Millis> {
     let (hour, minute, second, millis) = (number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?);
     let seconds = hour * 3600 + minute * 60 + second;
     let at = days(year, month, day)?.checked_mul(DAY_MS)? + seconds * 1000 + millis;
-    // Whatever does not read back is another spelling, or no moment at all.
+    // A text that does not read back the same is another spelling, or no time at all.
     (iso(at) == text).then_some(at)
 }
 
-/// `PT3.250S`.
+/// Returns a duration as `PT3.250S`.
 pub fn iso_span(ms: Millis) -> String {
     format!("PT{}.{:03}S", ms / 1000, ms % 1000)
 }
 
-/// Year, month and day of a day since 1970, by the era arithmetic of the
-/// proleptic Gregorian calendar: years that begin in March put the leap day last.
+/// Returns year, month and day of a day since 1970, by the era arithmetic of the proleptic Gregorian
+/// calendar: years that begin in March put the leap day last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
@@ -44,7 +44,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
-/// The day since 1970 of a date: the inverse of `civil`.
+/// Returns the day since 1970 of a date: the inverse of `civil`.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let year = year.checked_sub(u64::from(month <= 2))?;
     let (era, of_era) = (year / 400, year % 400);

@@ -1,6 +1,6 @@
-//! A saved workflow as a chat: its tasks are the turn's, and the last output is
-//! the answer. Nothing of it is a conversation with the user: each task stands
-//! one level down, under its name, in frames and in the tree alike.
+//! A saved workflow as a chat: its tasks are those of the turn, and the last output is the answer. None of
+//! its tasks is a conversation with the user: each stands one level down, under its name, both in frames
+//! and in the tree.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,20 +20,20 @@ use crate::shown::frame::merge;
 use crate::state::run::{Ended, How, Run};
 use crate::text::Text;
 
-/// What a task may call what the user says, and what was said before.
+/// The variables under which a task may use the user's message and the earlier conversation.
 const MESSAGE: &str = "message";
 const HISTORY: &str = "history";
 
-/// Which workflow answers.
+/// The workflow that answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// The version that was the newest when the user asked.
+    /// The newest version at the time of the message.
     pub version: u64,
 }
 
-/// Puts a turn together whose tasks are a workflow's.
+/// Compiles a turn whose tasks are those of a workflow.
 pub fn compile_workflow(
     order: Order,
     document: &Document,
@@ -64,7 +64,7 @@ pub fn compile_workflow(
     Ok(compiled)
 }
 
-/// A task that needs a reviewer: a chat asks for permission, not for reviews.
+/// Returns a task that needs a reviewer: a chat asks for permission, not for reviews.
 fn attended(spec: &Spec) -> Option<&str> {
     let policy = spec.review.policy != ReviewPolicy::Never;
     let asks = |task: &crate::requests::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
@@ -76,7 +76,7 @@ fn attended(spec: &Spec) -> Option<&str> {
     spec.tasks.iter().find(waits).map(|task| task.name.as_str())
 }
 
-/// What was said before, as text.
+/// Returns the earlier conversation as text.
 fn transcript(history: &[Message]) -> String {
     let line = |message: &Message| match message {
         Message::User { text } => Some(format!("User: {text}")),
@@ -87,17 +87,17 @@ fn transcript(history: &[Message]) -> String {
 }
 
 impl Run {
-    /// Whether the user talks with a turn, and not with a task of a workflow.
+    /// Whether this is the conversation with the user, and not a task of a workflow.
     pub(crate) fn converses(&self, turn: &Id) -> bool {
         turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
     }
 
-    /// Whether a turn is a task of the workflow that answers.
+    /// Whether this is a task of the workflow that answers.
     pub(crate) fn is_step(&self, turn: &Id) -> bool {
         turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
     }
 
-    /// What a turn is called above its calls; the conversation has no name.
+    /// Returns the name of the parent of a conversation's calls; the conversation with the user has none.
     pub(crate) fn parent_name<'a>(&'a self, turn: &'a Id) -> Option<&'a str> {
         if self.is_step(turn) {
             return self.spec().tasks.get(turn.task_index()).map(|task| task.name.as_str());
@@ -105,19 +105,19 @@ impl Run {
         turn.parent().map(|_| self.chat().name(turn))
     }
 
-    /// How many levels a turn is below the conversation.
+    /// Returns the number of levels below the conversation with the user.
     pub(crate) fn level_of(&self, turn: &Id) -> u32 {
         let below = self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some());
         turn.depth() + u32::from(below)
     }
 
-    /// The answer of a workflow that was done to its end.
+    /// Returns the answer of a workflow that completed.
     pub(crate) fn flow_answer(&self) -> Text {
         let whole = self.stop().is_none() && self.failed() == 0;
         self.last_output().filter(|_| whole).cloned().unwrap_or_default()
     }
 
-    /// The output that came last.
+    /// Returns the output that came last.
     pub(crate) fn last_output(&self) -> Option<&Text> {
         match &self.last_ended()?.how {
             How::Completed { output, .. } => Some(output),
@@ -125,12 +125,12 @@ impl Run {
         }
     }
 
-    /// The task whose output came last.
+    /// Returns the task whose output came last.
     pub(crate) fn last_ended(&self) -> Option<&Ended> {
         self.outputs().last().and_then(|task| self.tasks().get(task))
     }
 
-    /// The frame of a task of the workflow.
+    /// Returns the frame of a task of the workflow.
     pub(crate) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
         let task = self.spec().tasks.get(turn.task_index());
         let names = |position: &usize| self.spec().tasks.get(*position).map(|task| task.name.as_str());

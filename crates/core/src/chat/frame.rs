@@ -1,5 +1,5 @@
-//! A turn as its watchers see it: one frame per event, numbered over the whole
-//! thread. Facts that mean nothing to a chat keep the frame they have in a run.
+//! The frames of a turn: one per event, numbered over the whole thread. Events without a meaning of their
+//! own in a chat keep the frame they have in a run.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::shown::voice::ChatVoice;
 use crate::state::run::Run;
 
 impl Run {
-    /// The voice of a model that is being asked.
+    /// Returns the constant part of the live frames of a model that is being asked.
     pub(crate) fn chat_voice(&self, chat: &Turn, run: &str, turn: &Id) -> ChatVoice {
         ChatVoice {
             base: chat.base,
@@ -33,7 +33,7 @@ impl Run {
         }
     }
 
-    /// The frame of `event`, which was just applied to this turn.
+    /// Returns the frame of `event`, which was just applied to this turn.
     #[expect(clippy::wildcard_enum_match_arm, reason = "every other fact has the frame it has in a run")]
     pub(crate) fn chat_body(&self, run: &str, event: &Event) -> ChatFrame {
         match &event.kind {
@@ -166,7 +166,7 @@ impl Run {
         self.rows().get(index).map(|row| row.message(run, index)).unwrap_or_default()
     }
 
-    /// A question for permission, as it is asked and listed.
+    /// Returns a question for permission, as it is asked and listed.
     pub fn approval(&self, run: &str, approval: u32) -> Option<Approval> {
         let asked = self.chat().approvals.get(approval as usize)?;
         let (tool_name, args) = self.asked_call(&asked.call);
@@ -184,7 +184,7 @@ impl Run {
         })
     }
 
-    /// The questions for permission nobody has answered.
+    /// Returns the questions for permission that are still open.
     pub fn pending_approvals(&self, run: &str) -> Vec<PendingApproval> {
         let thread = self.spec().chat.as_ref().map(|chat| chat.thread.clone()).unwrap_or_default();
         let view = |approval: &u32| {
@@ -230,7 +230,7 @@ impl Run {
         ChatFrame::Error { code: code.to_owned(), message: self.failure_words(reason), status_code }
     }
 
-    /// The reason for a turn's failure in words: the limit that ended it, or its task's reason.
+    /// Returns the reason for a turn's failure as text: the limit that ended it, or its task's reason.
     pub(crate) fn failure_words(&self, reason: &str) -> String {
         self.chat().breach.map_or_else(|| reason.to_owned(), |breach| breach.to_string())
     }
@@ -261,25 +261,25 @@ impl Run {
         }
     }
 
-    /// Money spent so far, in dollars, where every model has a price.
+    /// Returns the cost so far, in dollars, where every model has a price.
     pub(crate) fn cost_usd(&self) -> Option<f64> {
         let priced = self.unpriced().is_empty() && !self.totals().unknown;
         priced.then(|| usd(self.totals().cost()))
     }
 
-    /// Which model call of a turn is or was last under way.
+    /// Returns the id of the model call that is under way, or was the last one.
     fn model_call(&self, turn: &Id) -> String {
         let (calls, attempt) =
             self.conversations().get(turn).map_or((0, 0), |turn| (turn.used().llm_calls, turn.attempt()));
         format!("{turn}#{calls}.{attempt}")
     }
 
-    /// The subtask a turn is, and how deep it is nested.
+    /// Returns the parent and the nesting depth of a conversation.
     fn level(&self, turn: &Id) -> Level {
         Level { parent_id: self.parent_name(turn).map(str::to_owned), depth: self.level_of(turn) }
     }
 
-    /// A call stands where the turn stands that asked for it.
+    /// Returns the level of a call, which is that of the conversation that asked for it.
     pub(crate) fn call_level(&self, call: &Id) -> Level {
         match call.parent() {
             Some((turn, _)) => self.level(&turn),
@@ -288,18 +288,18 @@ impl Run {
     }
 }
 
-/// The public id of a question for permission.
+/// Returns the public id of a question for permission.
 pub fn approval_id(run: &str, approval: u32) -> String {
     format!("{run}-approval-{approval}")
 }
 
-/// The turn and number in the public id of a question for permission.
+/// Returns the turn and number in the public id of a question for permission.
 pub fn parse_approval_id(id: &str) -> Option<(&str, u32)> {
     let (run, number) = id.rsplit_once("-approval-")?;
     Some((run, number.parse().ok()?))
 }
 
-/// What kind of trouble a failed model call is, for the client.
+/// Returns the error code of a failed model call, for the client.
 pub(crate) fn failure_code(failure: &Failure) -> &'static str {
     match failure.kind {
         _ if failure.status.is_some() => "http_status_error",

@@ -1,6 +1,6 @@
-//! What is worth remembering of a turn. A model is asked once the turn has
-//! ended, in a run of its own: nobody waits for it, and it may use what the turn
-//! has left of its budget. What it says is looked at before it is kept.
+//! Extracts facts worth remembering from a turn. A model is asked after the turn has ended, in a separate
+//! run: no client waits for it, and it may use the rest of the turn's budget. Its answer is checked before
+//! it is stored.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::state::budget::Limits;
 use crate::state::conversation::Used;
 use crate::state::run::Run;
 
-/// The name of the task that looks for facts.
+/// The name of the task that extracts facts.
 pub const MINING: &str = "mining";
-/// Facts kept of one turn.
+/// The maximum number of facts kept of one turn.
 pub const FACTS_MAX: usize = 8;
-/// Characters of a fact; what is longer is no fact but a story.
+/// The maximum number of characters of a fact.
 const FACT_MAX: usize = 500;
-/// Bytes that are looked through, of what either side said.
+/// The number of bytes of each side's message that are searched.
 const SAID_MAX: usize = 16 * 1024;
-/// Model calls: one, and one more when the answer is not what was asked for.
+/// The number of model calls: one, and one more when the answer does not fit the schema.
 const CALLS_MAX: u64 = 2;
-/// Time for them.
+/// The time limit.
 const TIME_MAX_MS: u64 = 120_000;
 
 const TASK: &str = "Below the line stands what a user and an assistant said to each other. List what is worth \
@@ -50,22 +50,22 @@ pub struct MiningCost {
     total_usd: Option<f64>,
 }
 
-/// Why nothing is looked for in a turn.
+/// The reason why a turn is not searched for facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmined {
-    /// Nobody asked for it.
+    /// The message did not ask for it.
     #[error("the message did not ask for it")]
     Unwanted,
     /// The turn was stopped or failed.
     #[error("the turn was not answered to its end")]
     Unanswered,
-    /// There is nothing left to ask a model with.
+    /// The turn's budget is used up.
     #[error("the turn left nothing of its budget")]
     Spent,
 }
 
 impl Run {
-    /// The run that looks for facts in this turn, which has ended.
+    /// Returns the run that searches this ended turn for facts.
     pub fn mining(&self, turn: &str) -> Result<Compiled, Unmined> {
         let chat = self.spec().chat.as_ref().filter(|chat| chat.remembers).ok_or(Unmined::Unwanted)?;
         if self.end() != Some(&End::Completed { exit: Exit::Completed }) {
@@ -87,7 +87,7 @@ impl Run {
             agent: Agent { role: "a careful listener".to_owned(), ..Agent::default() },
             max_iterations: 1,
             output_schema: Some(schema()),
-            // Nobody waits for facts, and there are calls left for one more at most.
+            // Mining is not urgent, and the budget has one more call at most.
             on_truncated: OnTruncated::Fail,
             ..Task::default()
         };
@@ -104,13 +104,13 @@ impl Run {
         Ok(Compiled { spec, models: self.models().clone(), belt: BTreeMap::new(), warnings: Vec::new() })
     }
 
-    /// What looking took, as it is listed.
+    /// Returns the cost of mining, as it is listed.
     pub fn mining_cost(&self) -> MiningCost {
         let Used { llm_calls, usage, .. } = *self.totals();
         MiningCost { llm_calls, input_tokens: usage.input, output_tokens: usage.output, total_usd: self.cost_usd() }
     }
 
-    /// What was said in the turn, without what tools said.
+    /// Returns the user's message and the answer, without tool results.
     fn conversation(&self) -> String {
         let line = |(role, content): (Role, &str)| {
             let said = content.get(..content.floor_char_boundary(SAID_MAX)).unwrap_or(content);
@@ -126,7 +126,7 @@ impl Run {
     }
 }
 
-/// The facts in an answer: short, without secrets, each once.
+/// Returns the facts in an answer: short, without secrets, each once.
 pub fn facts(answer: &str) -> Vec<String> {
     let listed = output::parse(answer, &schema()).unwrap_or_default();
     let listed = listed.get("facts").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);

@@ -1,9 +1,8 @@
-//! A turn of a chat: a run of one task whose opening is a conversation. This
-//! page says what a turn is made of; `state` is what the fold keeps beside a
-//! run, `record` the rows and the tree it leaves, `permission` which calls wait
-//! for a person, `steering` what clients ask of it, `prompt` what the model is
-//! told, `mining` what is kept of it for later turns, `frame` what watchers see
-//! and `redact` what they must not.
+//! A turn of a chat: a run of one task that opens with the thread's history. This file defines the parts of
+//! a turn; `state` is its part of the fold, `record` its rows and its tree of calls, `permission` decides
+//! which calls wait for a person, `steering` handles clients' commands, `prompt` writes the system message,
+//! `mining` extracts facts for later turns, `frame` renders its frames and `redact` removes secrets from
+//! them.
 
 mod flow;
 pub(crate) mod frame;
@@ -44,11 +43,11 @@ use crate::requests::spec::{Kind, Spec, Task};
 use crate::state::budget::Limits;
 use crate::text::Text;
 
-/// How a tool of the client must be called.
+/// The prefix of the name of a client's tool.
 pub const CLIENT_PREFIX: &str = "ui_";
-/// What is odd about a turn in an editor that cannot build.
+/// The warning for a turn in an editor that cannot build workflows.
 const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";
-/// What a turn may use unless told.
+/// The default limits of a turn.
 pub(crate) const LIMITS: Limits = Limits {
     depth: 3,
     iterations_per_level: 20,
@@ -63,59 +62,58 @@ pub(crate) const LIMITS: Limits = Limits {
     tokens: 0,
     cost: 0,
 };
-/// How long a client has to answer a call.
+/// The time a client has to answer a call.
 pub(crate) const CLIENT_TIMEOUT_MS: Millis = 300_000;
 
-/// What makes a run a turn of a chat.
+/// The chat's part of a run that is a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The thread it belongs to.
     pub thread: String,
     /// The number of its first event in the thread.
     pub base: u64,
-    /// What the user said.
+    /// The user's message.
     pub content: Text,
-    /// What was said before, as it is sent. Not stored again with each turn: the
-    /// rows of the turns before it hold it, and whoever goes on with a turn
-    /// puts it back.
+    /// The earlier messages, as they are sent. They are not stored again with each turn: the rows of the turns
+    /// before it hold them, and the process that continues a turn puts them back.
     #[serde(skip)]
     pub history: Arc<Vec<Message>>,
-    /// What the model is told for this turn only, by heading.
+    /// Context for the model in this turn only, by heading.
     pub context: Vec<(String, Text)>,
-    /// Whether the user has a workflow open.
+    /// The workflow the user has open in the editor, if any.
     #[serde(default)]
     pub editor: Option<Editor>,
-    /// What the tasks of a workflow can choose from, if one may be built.
+    /// The models and tools that the tasks of a workflow can choose from, if one may be built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<Registry>,
     /// The saved workflow that answers instead of the chat agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Flow>,
-    /// The id of the row it goes on with, which was cut.
+    /// The id of the truncated row that this turn continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// Whether what is known of the user is recalled and added to.
+    /// Whether facts about the user are recalled and new ones stored.
     #[serde(default)]
     pub remembers: bool,
-    /// Whether somebody must stay for it to go on.
+    /// Whether a client must stay connected for it to go on.
     #[serde(default)]
     pub presence: Presence,
-    /// What may be done without asking.
+    /// The permission mode.
     pub mode: Mode,
-    /// Tools the user has allowed for the rest of the thread.
+    /// The tools the user has allowed for the rest of the thread.
     pub allowed: Vec<String>,
-    /// How long a question for permission stays open; 0 = for ever.
+    /// The time for which a question for permission stays open; 0 = without limit.
     pub approval_timeout_ms: Millis,
 }
 
 impl Turn {
-    /// What the model is sent before what the user says now.
+    /// Returns the messages that are sent before the user's current one.
     pub(crate) fn before(&self) -> Vec<Message> {
         let known = self.context.iter().map(|known| Message::User { text: prompt::context(known).into() });
         self.history.iter().cloned().chain(known).collect()
     }
 
-    /// Every text that may be large.
+    /// Returns every text that may be large.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
         let Turn { content, context, .. } = self;
         std::iter::once(content).chain(context.iter_mut().map(|(_, text)| text)).collect()
@@ -129,20 +127,20 @@ pub struct Editor {
     pub workflow: Option<String>,
 }
 
-/// What holds for every turn, by configuration.
+/// The configured rules for every turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// The alias asked when a message does not say.
+    /// The alias of the model to ask when a message names none.
     pub model: Option<String>,
-    /// Classes of tools on the belt.
+    /// The permission classes of tools that a turn is given.
     pub classes: Vec<Permission>,
     /// Whether workflows may be built in the editor.
     pub workflow_registry: bool,
-    /// What a turn may use.
+    /// The limits of a turn.
     pub limits: Limits,
-    /// The default mode, and the most a message may ask for.
+    /// The default mode, and the most permissive one a message may ask for.
     pub mode: Mode,
-    /// How long a question for permission stays open.
+    /// The time for which a question for permission stays open.
     pub approval_timeout_ms: Millis,
 }
 
@@ -160,14 +158,14 @@ impl Default for Rules {
     }
 }
 
-/// What one turn adds to that.
+/// The parts of one turn that its message adds to the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
-    /// The alias to ask.
+    /// The alias of the model to ask.
     pub model: Option<String>,
-    /// Tools the client offers.
+    /// The tools the client offers.
     pub client_tools: Vec<ToolInfo>,
-    /// The rest.
+    /// The turn itself.
     pub turn: Turn,
 }
 
@@ -176,7 +174,7 @@ pub(crate) fn is_client(tool: &ToolInfo) -> bool {
     tool.permission == Permission::EditorMutate && tool.name.starts_with(CLIENT_PREFIX)
 }
 
-/// Puts a turn together: its belt, its model and its budget.
+/// Compiles a turn: its tools, its model and its budget.
 pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
     let in_editor = order.turn.editor.is_some();
     order.turn.registry = (in_editor && rules.workflow_registry).then(|| Registry::of(catalog));
@@ -218,8 +216,7 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
     Ok(Compiled { spec, models, belt, warnings })
 }
 
-/// Everything the rules allow, each name once: what the server has comes before
-/// what the client offers.
+/// Returns all tools the rules allow, each name once: the server's before the client's.
 fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInfo>) -> Vec<Arc<ToolInfo>> {
     let is_offered = |tool: &OwnTool| match tool.audience() {
         Audience::Everyone if *tool == OwnTool::RunSubtask => rules.limits.depth > 0,
@@ -238,7 +235,7 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     };
     let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
     let mut belt: Vec<Arc<ToolInfo>> = Vec::new();
-    // A person is there already: nobody needs to be asked by a tool.
+    // A person is already present: no tool is needed to ask one.
     for tool in all.filter(allowed).filter(|tool| tool.as_own() != Some(OwnTool::HumanInput)) {
         if !belt.iter().any(|known| known.name == tool.name) {
             belt.push(tool);
@@ -247,7 +244,7 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     belt
 }
 
-/// One fact that only turns have.
+/// The kinds of events that only turns have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
@@ -258,28 +255,28 @@ pub enum ChatEventKind {
     ClientCalled { call: Id, due: Millis },
     /// A person is asked whether a call may be made.
     ApprovalAsked { approval: u32, call: Id, due: Option<Millis> },
-    /// The first answer holds.
+    /// A person answered; only the first answer counts.
     ApprovalAnswered { approval: u32, answer: Answer, by: String },
-    /// What may be done without asking has changed.
+    /// The permission mode has changed.
     ModeSet { mode: Mode, by: String },
-    /// The last row of the turn, with its tree.
+    /// The last row of the turn was stored, with its tree.
     AnswerStored,
-    /// A graph that was drawn is looked at; without mistakes it stands.
+    /// A drawn task graph was checked; without mistakes it is accepted.
     PlanChecked { call: Id, mistakes: Vec<String> },
-    /// One task of a graph that stands.
+    /// One task of an accepted graph was announced.
     TaskPlanned { call: Id, task: usize },
-    /// What the turn has used.
+    /// The usage of the turn was summed up.
     CostSummed,
 }
 
-/// What a client asks of a turn that runs.
+/// A client's command for a running turn.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Command {
-    /// Allow a call, or do not.
+    /// Allows a call, or denies it.
     Approve { approval: u32, answer: Answer, by: String },
-    /// From now on this may be done without asking.
+    /// Changes the permission mode from now on.
     SetMode { mode: Mode, by: String },
-    /// What came of a call the client was asked to make.
+    /// Returns the result of a call the client was asked to make.
     Returned { call: String, result: Text, is_error: bool },
 }

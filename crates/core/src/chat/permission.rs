@@ -1,6 +1,5 @@
-//! Which calls of a chat are made, which wait for a person, which are refused.
-//! The class of a tool decides whether it is on the belt at all; the mode
-//! decides about each call.
+//! Decides which calls of a chat are made, wait for a person, or are refused. The permission class of a
+//! tool decides whether it is offered at all; the mode decides about each call.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +23,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word for it.
+    /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Mode::Plan => "plan",
@@ -33,7 +32,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this name.
+    /// Returns the mode of this name.
     pub fn parse(word: &str) -> Option<Mode> {
         [Mode::Plan, Mode::Default, Mode::Auto].into_iter().find(|mode| mode.word() == word)
     }
@@ -62,7 +61,7 @@ impl fmt::Display for Answer {
 }
 
 impl Answer {
-    /// The word for it.
+    /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Answer::Allow => "allow",
@@ -73,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// What a person can answer.
+    /// Returns the answer of this name, if a person can give it.
     pub fn parse(word: &str) -> Option<Answer> {
         [Answer::Allow, Answer::AllowForChat, Answer::Deny].into_iter().find(|answer| answer.word() == word)
     }
@@ -87,18 +86,18 @@ impl Answer {
     }
 }
 
-/// What is to be done about a call.
+/// The decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Make it.
+    /// The call is made.
     Go,
-    /// Ask first.
+    /// A person is asked first.
     Ask,
-    /// Refuse it.
+    /// The call is refused.
     Blocked,
 }
 
-/// Effects that stay where the user can see and undo them need no question.
+/// Decides about a call. Effects that the user can see and undo need no question.
 pub(crate) fn verdict(mode: Mode, tool: &ToolInfo, allowed: &BTreeSet<String>) -> Verdict {
     let inside = match tool.permission {
         Permission::Knowledge | Permission::Subagent => return Verdict::Go,
@@ -118,7 +117,7 @@ pub(crate) fn verdict(mode: Mode, tool: &ToolInfo, allowed: &BTreeSet<String>) -
     }
 }
 
-/// What the tool touches, for whoever is asked.
+/// Returns the kind of access, to show with the question for permission.
 pub(crate) fn category(tool: &ToolInfo) -> &'static str {
     match (tool.effect, tool.permission) {
         (EffectClass::Read, _) => "read",

@@ -1,4 +1,4 @@
-//! What a turn leaves in its thread: rows, and the tree of its calls.
+//! The record that a turn leaves in its thread: rows, and the tree of its calls.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,53 +32,53 @@ pub enum Role {
 /// One row of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Who said it.
+    /// The role of the author.
     pub role: Role,
-    /// What.
+    /// The kind of event, with its data.
     pub content: Text,
-    /// The reply as the provider gave it, to be sent again as it came.
+    /// The reply as the provider gave it, to be sent again unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Arc<Reply>>,
-    /// Names of the calls the reply asks for, in their order.
+    /// The names of the calls the reply asks for, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// The call a tool's row answers.
+    /// The call that a tool's row answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answered>,
     /// Whether it is an error.
     #[serde(default)]
     pub is_error: bool,
-    /// What had been said of an answer before the turn failed.
+    /// The partial answer before the turn failed.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub partial: Text,
     /// Whether it is an answer that was cut at the output limit.
     #[serde(default)]
     pub truncated: bool,
-    /// The id of the row it goes on with, which was cut.
+    /// The id of the truncated row that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// The calls of the whole turn, with its last row.
+    /// The calls of the whole turn; only on its last row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Value>,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub at: Millis,
 }
 
 /// The call a row answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// What it is called outside.
+    /// The public name of the call.
     pub name: String,
-    /// Its place in the run.
+    /// The id of the call in the run.
     pub place: Id,
-    /// What the provider calls it.
+    /// The provider's id of the call.
     pub provider_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
 }
 
 impl Row {
-    /// What somebody said, nothing more.
+    /// Creates a row with only a text.
     pub(crate) fn said(role: Role, content: Text, at: Millis) -> Row {
         Row {
             role,
@@ -95,7 +95,7 @@ impl Row {
         }
     }
 
-    /// What readers see: of a failed turn, what had been said and why it failed.
+    /// Returns the text that readers see: for a failed turn, the partial answer and the reason of the failure.
     pub fn shown(&self) -> Text {
         if self.partial.is_empty() {
             return self.content.clone();
@@ -103,12 +103,12 @@ impl Row {
         format!("{}\n\n{}", self.partial, self.content).into()
     }
 
-    /// The public id of a row; `index` is its place in its turn.
+    /// Returns the public id of a row; `index` is its position in its turn.
     pub fn id(turn: &str, index: usize) -> String {
         format!("{turn}-{index}")
     }
 
-    /// The row as it is listed; `index` is its place in its turn.
+    /// Returns the row as it is listed; `index` is its position in its turn.
     pub fn view(&self, turn: &str, index: usize) -> MessageView {
         MessageView {
             id: Row::id(turn, index),
@@ -126,7 +126,7 @@ impl Row {
         }
     }
 
-    /// The row as it is announced.
+    /// Returns the row as it is announced in a frame.
     pub(crate) fn message(&self, turn: &str, index: usize) -> MessageRow {
         MessageRow {
             id: Row::id(turn, index),
@@ -144,12 +144,12 @@ impl Row {
         }
     }
 
-    /// The reason for a failed turn.
+    /// Returns the reason for a failed turn.
     fn error(&self) -> Option<&Text> {
         (self.is_error && self.role == Role::Assistant).then_some(&self.content)
     }
 
-    /// The calls it asks for; none when there are none.
+    /// Returns the calls it asks for; none when there are none.
     fn asked_calls(&self) -> Option<Vec<RowCall>> {
         let calls = self.reply.iter().flat_map(|reply| reply.calls()).zip(&self.calls);
         let call = |(call, name): (&Call, &String)| RowCall {
@@ -162,11 +162,11 @@ impl Row {
     }
 }
 
-/// Rows as they are sent: a reply without words and the words of an error are
-/// left out, and a call nobody answered gets an answer that says so.
+/// Returns rows as messages to a model: a reply without text and error texts are left out, and a call
+/// without a result gets one that says so.
 pub fn history<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Message> {
     let mut messages = Vec::new();
-    // Calls of the last reply that no row has answered yet, by their position.
+    // The calls of the last reply that no row has answered yet, by their position.
     let mut open: Vec<(usize, &Call)> = Vec::new();
     for row in rows {
         if row.role != Role::Tool {
@@ -214,13 +214,13 @@ fn unanswered((index, call): (usize, &Call)) -> Message {
     }
 }
 
-/// Words that no provider's reply stands behind.
+/// Returns a reply for a text that did not come from a provider.
 fn spoken(text: &Text) -> Arc<Reply> {
     let parts = vec![Part::Text { text: text.clone(), native: None }];
     Arc::new(Reply { wire: String::new(), parts, stop: Stop::End })
 }
 
-/// A turn in the list of its thread's turns; what it left, once it has ended.
+/// A turn in the list of its thread's turns, with its rows once it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed<'a> {
     thread: &'a str,
@@ -237,36 +237,37 @@ pub struct Listed<'a> {
     rows: &'a [Row],
 }
 
-/// The same as it is read back.
+/// A listed turn as it is read back.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Stored {
-    /// The turn.
+    /// The id of the turn.
     pub turn: String,
-    /// Where it stands.
+    /// The status word.
     pub status: Status,
     /// The number of its first event in the thread.
     pub base: u64,
     /// The number that follows its last event so far.
     pub next: u64,
-    /// Whether somebody must stay for it to go on.
+    /// Whether a client must stay connected for it to go on.
     #[serde(default)]
     pub presence: Presence,
-    /// Tools the user has allowed for the rest of the thread.
+    /// The tools the user has allowed for the rest of the thread.
     pub allowed: Vec<String>,
-    /// Questions for permission that are open.
+    /// The number of questions for permission that are open.
     pub open_approvals: usize,
-    /// Tokens used so far; -1 when some model did not say.
+    /// The number of tokens used so far; -1 when some model did not report it.
     #[serde(default)]
     pub total_tokens: i64,
-    /// Money spent so far, in dollars, where every model has a price.
+    /// The cost so far, in dollars, where every model has a price.
     #[serde(default)]
     pub cost_usd: Option<f64>,
-    /// What it has left in the thread; empty until it has ended.
+    /// The rows it left in the thread; empty until it has ended.
     pub rows: Vec<Row>,
 }
 
 impl Run {
-    /// Rows are listed once the turn has ended, so that they are written once.
+    /// Returns the turn as it is listed. Rows are included once the turn has ended, so that they are written
+    /// once.
     pub(crate) fn turn_row<'a>(&'a self, chat: &'a Turn, run: &'a str) -> Listed<'a> {
         Listed {
             thread: &chat.thread,
@@ -299,13 +300,13 @@ pub(crate) struct Node {
     pub(crate) duration_ms: u64,
     #[serde(skip)]
     pub(crate) place: Id,
-    /// When it was handed to the client, if it was.
+    /// The time at which it was handed to the client, if it was.
     #[serde(skip)]
     pub(crate) begun_at: Option<Millis>,
 }
 
 impl Node {
-    /// A node nothing has come of yet.
+    /// Creates a node without a result yet.
     pub(crate) fn begun(id: String, name: &str, args_preview: String, place: &Id) -> Node {
         Node {
             id,
@@ -322,7 +323,7 @@ impl Node {
     }
 }
 
-/// The tree as it is stored; none when nothing was called.
+/// Returns the tree as it is stored; none when nothing was called.
 pub(crate) fn tree(nodes: &[Node]) -> Option<Value> {
     (!nodes.is_empty()).then(|| json!({ "version": 1, "nodes": nodes }))
 }

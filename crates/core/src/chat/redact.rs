@@ -1,20 +1,20 @@
-//! Secrets do not belong into what is shown of a call: values under telling
-//! names, and words that look like keys.
+//! Removes secrets from what is shown of a call: values under revealing names, and words that look like
+//! keys.
 
 use serde_json::Value;
 
-/// What stands where a secret was.
+/// The replacement for a secret.
 const GONE: &str = "[redacted]";
-/// Parts of names whose values are secret.
+/// The parts of names whose values are secret.
 const NAMES: [&str; 8] = ["password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "credential"];
-/// How keys begin.
+/// The prefixes of keys.
 const PREFIXES: [&str; 8] = ["sk-", "pk-", "ghp_", "gho_", "xoxb-", "xoxp-", "AKIA", "eyJ"];
-/// Words shorter than this are no keys.
+/// The minimum length of a key; shorter words are not keys.
 const KEY_MIN: usize = 12;
-/// Characters of a preview, its ellipsis included.
+/// The maximum number of characters of a preview, its ellipsis included.
 const PREVIEW_MAX: usize = 500;
 
-/// The beginning of a text, without secrets.
+/// Returns the beginning of a text, without secrets.
 pub(crate) fn preview(text: &str) -> String {
     let clean = match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Object(_) | Value::Array(_))) => {
@@ -29,7 +29,7 @@ pub(crate) fn preview(text: &str) -> String {
     clean.chars().take(PREVIEW_MAX - 1).chain(['…']).collect()
 }
 
-/// Whether something in a text looks like a secret.
+/// Whether a part of a text looks like a secret.
 pub(crate) fn holds_secrets(text: &str) -> bool {
     words(text) != text
 }
@@ -52,7 +52,7 @@ fn hide(value: &mut Value) {
     }
 }
 
-/// Looks at each word, also behind `Bearer` and `name=`.
+/// Checks each word, also after `Bearer` and `name=`.
 fn words(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut bearer = false;

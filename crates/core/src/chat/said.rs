@@ -8,43 +8,43 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::schema::Schema;
 use crate::text::Text;
 
-/// Bytes of one message at most.
+/// The maximum number of bytes of one message.
 const CONTENT_MAX: usize = 512 * 1024;
-/// Tools one client may offer.
+/// The maximum number of tools one client may offer.
 const CLIENT_TOOLS_MAX: usize = 128;
 
-/// What a person says who wants the rest of an answer.
+/// The message that asks for the rest of an answer.
 const GO_ON: &str = "Continue exactly where your answer was cut off, without repeating anything.";
 
-/// What somebody says.
+/// A message from a person.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Say {
-    /// The words.
+    /// The text.
     pub content: Text,
-    /// The alias to ask.
+    /// The alias of the model to ask.
     pub model: Option<String>,
-    /// The workflow that is open.
+    /// The workflow that is open in the editor.
     pub editor: Option<Editor>,
     /// The saved workflow that answers instead of the chat agent.
     pub workflow: Option<String>,
-    /// Collections to look the answer up in.
+    /// The collections to search for the answer.
     pub collections: Vec<String>,
-    /// Whether what is known of the user may be recalled and added to.
+    /// Whether facts about the user may be recalled and new ones stored.
     pub remembers: bool,
-    /// What may be done without asking.
+    /// The permission mode.
     pub mode: Option<Mode>,
-    /// What to do while another turn runs.
+    /// The action while another turn runs.
     pub if_busy: IfBusy,
-    /// Tools the client offers.
+    /// The tools the client offers.
     #[serde(default)]
     pub client_tools: Vec<ToolInfo>,
-    /// Whether somebody must stay for it to be answered.
+    /// Whether a client must stay connected for it to be answered.
     #[serde(default)]
     pub presence: Presence,
-    /// What is odd about it, but does not keep it from being answered.
+    /// A warning about the message, which is answered all the same.
     #[serde(default)]
     pub odd: Option<String>,
-    /// The id of the row to go on with, which was cut.
+    /// The id of the truncated row to continue.
     #[serde(default)]
     pub continues: Option<String>,
     /// The trace it came with.
@@ -65,27 +65,25 @@ pub enum IfBusy {
     Queue,
 }
 
-/// The place a new message takes in its thread.
+/// The placement of a new message in its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
-    /// Its turn begins at once.
+    /// Its turn starts at once.
     Begin,
-    /// The turn that runs is stopped, then its own begins.
+    /// The running turn is stopped, then its own starts.
     Interrupt,
-    /// It goes behind the turn that runs and the messages that wait.
+    /// It is queued after the running turn and the messages that wait.
     Wait,
-    /// It is turned down, because of this turn.
+    /// It is refused because of this turn.
     Refuse {
-        /// The turn that runs, or else the first that waits.
+        /// The id of the running turn, or else of the first that waits.
         turn: &'a str,
     },
 }
 
 impl IfBusy {
-    /// Decides the place of a new message, given the turn that runs and the
-    /// first one that waits. A thread is busy also between two turns: whatever
-    /// waits comes first. Only an interruption goes ahead of those that wait,
-    /// which is what it is for.
+    /// Decides the placement of a new message, given the running turn and the first one that waits. A thread is
+    /// also busy between two turns: waiting messages come first. Only an interruption overtakes them.
     pub fn entry<'a>(self, running: Option<&'a str>, waiting: Option<&'a str>) -> Entry<'a> {
         match (self, running.or(waiting)) {
             (_, None) => Entry::Begin,
@@ -97,11 +95,11 @@ impl IfBusy {
     }
 }
 
-/// Whether somebody must stay for a turn to go on.
+/// Whether a client must stay connected for a turn to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
-    /// It goes on by itself.
+    /// It goes on without a client.
     #[default]
     Free,
     /// It stops some time after its last client has left.
@@ -113,13 +111,12 @@ fn wrong(place: &str, message: impl Into<String>) -> Mistake {
 }
 
 impl Say {
-    /// Asks for the rest of an answer that was cut: the row of this id.
+    /// Creates the message that asks for the rest of the truncated answer in this row.
     pub fn go_on(row: String) -> Say {
         Say { content: GO_ON.into(), continues: Some(row), ..Say::default() }
     }
 
-    /// Reads a message. Fields of older clients that no longer mean anything
-    /// are passed over.
+    /// Reads a message. Obsolete fields of older clients are ignored.
     pub fn read(sent: &Value) -> Result<Say, Mistake> {
         let fields = sent.as_object().ok_or_else(|| wrong("", "a message is a JSON object"))?;
         let medium = fields.get("media_generation").and_then(|media| media.get("mode"));
@@ -178,7 +175,7 @@ fn texts(fields: &Map<String, Value>, name: &str) -> Result<Vec<String>, Mistake
     }
 }
 
-/// A mode by its name, if one is given.
+/// Reads a mode by its name, if one is given.
 pub fn mode(fields: &Map<String, Value>, name: &str) -> Result<Option<Mode>, Mistake> {
     let unknown = |word: &str| wrong(name, format!("`{name}` must be plan, default or auto, not '{word}'"));
     text(fields, name)?.map(|word| Mode::parse(word).ok_or_else(|| unknown(word))).transpose()
@@ -193,7 +190,7 @@ fn if_busy(fields: &Map<String, Value>) -> Result<IfBusy, Mistake> {
     }
 }
 
-/// A word or an object; a kind nobody knows is an ordinary thread, which is odd.
+/// Reads the editor, a word or an object; an unknown kind means an ordinary thread, with a warning.
 fn editor(fields: &Map<String, Value>) -> Result<(Option<Editor>, Option<String>), Mistake> {
     let (kind, id) = match fields.get("chat_context") {
         None | Some(Value::Null) => return Ok((None, None)),
@@ -212,7 +209,7 @@ fn editor(fields: &Map<String, Value>) -> Result<(Option<Editor>, Option<String>
     }
 }
 
-/// A bare `workflow_id` says what is open, not who answers.
+/// Reads the workflow that answers. A bare `workflow_id` names the open workflow, not the one that answers.
 fn workflow(fields: &Map<String, Value>) -> Result<Option<String>, Mistake> {
     if text(fields, "workflow_target")? != Some("workflow") {
         return Ok(None);
@@ -221,7 +218,7 @@ fn workflow(fields: &Map<String, Value>) -> Result<Option<String>, Mistake> {
     id.map(Some).ok_or_else(|| wrong("workflow_id", "`workflow_target` needs a `workflow_id`"))
 }
 
-/// The tools a client offers, each checked.
+/// Reads the tools a client offers, and checks each.
 pub fn manifest(tools: &Value) -> Result<Vec<ToolInfo>, Mistake> {
     let tools = tools.as_array().ok_or_else(|| wrong("tools", "`tools` must be a list"))?;
     if tools.len() > CLIENT_TOOLS_MAX {

@@ -1,4 +1,4 @@
-//! What a client may ask of a turn that runs, and what comes of it.
+//! Decides clients' commands for a running turn.
 
 use super::{Answer, ChatEventKind, Command, Mode};
 use crate::decisions::decide::Refused;
@@ -33,18 +33,18 @@ impl Run {
         let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;
         let answered =
             |approval: u32, answer: Answer| ChatEventKind::ApprovalAnswered { approval, answer, by: by.to_owned() };
-        // Whoever allows a tool has answered every question about it that is open.
+        // Allowing a tool answers every open question about it.
         let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
         Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
     }
 
-    /// The tool a question is about.
+    /// Returns the tool that a question is about.
     fn asks_about(&self, approval: u32) -> Option<&str> {
         let asked = self.chat().approvals.get(approval as usize)?;
         self.slot(&asked.call).map(|(call, _)| call.tool.as_str())
     }
 
-    /// Whoever allows everything has answered every question that is open.
+    /// Sets the mode. A mode that allows everything answers every open question.
     fn set_mode(&self, mode: Mode, by: &str) -> Vec<ChatEventKind> {
         let open = self.chat().open.iter().filter(|_| mode == Mode::Auto);
         let allow = |approval: &u32| ChatEventKind::ApprovalAnswered {

@@ -1,7 +1,6 @@
-//! Whether a reply is an answer. One that ended at the output limit or says
-//! nothing is not: the model is asked to go on, or asked again, a few times;
-//! then the task fails with what there is, or, where its owner wants that, takes
-//! it as it is. None of these rounds counts as an iteration.
+//! Decides whether a reply is an answer. One that ended at the output limit or is empty is not: the model
+//! is asked to continue, or asked again, a few times; then the task fails with the text so far or, where
+//! the task allows that, accepts it as it is. None of these rounds counts as an iteration.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,29 +14,29 @@ use crate::requests::spec::OnTruncated;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
-/// How often one answer is continued: an answer of five limits' length is one
-/// whose limit is wrong.
+/// The number of times one answer is continued: an answer of five times the limit means that the limit is
+/// wrong.
 const CONTINUATIONS_MAX: u32 = 3;
-/// How often a model that said nothing, or was cut inside a call, is asked again.
+/// The number of times a model is asked again after an empty reply or one that was cut inside a call.
 const ASKED_AGAIN_MAX: u32 = 1;
 
-/// Whether a reply can be taken as it came.
+/// The completeness of a reply: whether it can be accepted as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// It can. Replies of earlier versions were all taken.
+    /// The reply can be accepted. Replies of earlier versions were all accepted.
     #[default]
     Whole,
-    /// Its text ended at the output limit.
+    /// The text ended at the output limit.
     Cut,
-    /// It ended at the output limit and asks for calls: the last may be cut.
+    /// The reply ended at the output limit and asks for calls: the last may be cut.
     CutInCall,
-    /// It has neither text nor calls.
+    /// The reply has neither text nor calls.
     Blank,
 }
 
 impl Completeness {
-    /// Whether it can be taken as it came.
+    /// Whether the reply can be accepted as it came.
     pub fn is_whole(&self) -> bool {
         *self == Completeness::Whole
     }
@@ -56,13 +55,13 @@ pub enum Sequel {
 }
 
 impl Run {
-    /// Whether a reply to this turn is an answer, or calls that can be made.
+    /// Returns whether a reply in this conversation is an answer, or calls that can be made.
     pub(crate) fn completeness(&self, id: &Id, reply: &Reply) -> Completeness {
         let Some(turn) = self.conversations().get(id) else { return Completeness::Whole };
         let calls = !turn.tools().is_empty() && reply.calls().next().is_some();
         let is_cut = reply.stop == Stop::Length;
-        // A critique is worth no second call, and what owes a structured result
-        // is not read as prose: it is reminded of how it ends.
+        // A critique is not worth a second call, and a conversation that must return a structured result is not
+        // read as prose: it is reminded of the way to end.
         let is_read = turn.reflecting().is_none() && (calls || turn.schema().is_none());
         if !is_read {
             return Completeness::Whole;
@@ -71,7 +70,7 @@ impl Run {
         match (is_cut, calls) {
             (true, true) => Completeness::CutInCall,
             (false, true) => Completeness::Whole,
-            // There is nothing to accept in what says nothing.
+            // An empty reply has nothing to accept.
             (true, false) if self.on_truncated(id) == OnTruncated::Accept && is_blank() => Completeness::Blank,
             (true, false) => Completeness::Cut,
             (false, false) if is_blank() => Completeness::Blank,
@@ -79,8 +78,8 @@ impl Run {
         }
     }
 
-    /// A person goes on with an answer of a chat; of everything else the task
-    /// says what becomes of it.
+    /// Returns the rule for truncated answers. In a chat the person may ask for the rest, so the answer is
+    /// accepted; otherwise the task's rule applies.
     fn on_truncated(&self, id: &Id) -> OnTruncated {
         if self.converses(id) {
             return OnTruncated::Accept;
@@ -88,7 +87,7 @@ impl Run {
         self.worker(id).map(|task| task.on_truncated).unwrap_or_default()
     }
 
-    /// Says what becomes of a reply that is no answer.
+    /// Records the step that follows a reply that is no complete answer.
     pub(crate) fn settle_unfinished(&self, id: &Id, turn: &Conversation, completeness: Completeness, plan: &mut Plan) {
         let (rule, kept) = (self.on_truncated(id), turn.unfinished());
         let once_more = |is_left: bool| if is_left { Sequel::Continue } else { Sequel::Fail };

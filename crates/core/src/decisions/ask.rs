@@ -1,4 +1,4 @@
-//! Asking models: whom, with what, within what is left of the budget.
+//! Asks models: chooses the model, writes the request and claims its cost from the remaining budget.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use crate::state::budget::{Breach, Budget, Claim, Reason};
 use crate::state::conversation::Conversation;
 use crate::state::run::{Run, Timer};
 
-/// An answer needs at least this much room.
+/// The minimum number of tokens an answer needs.
 const OUTPUT_MIN: u64 = 16;
 
 /// Whether a model call fits the budget.
 enum Room {
-    /// It does, with this much set aside and so many tokens for the answer.
+    /// It fits, with this amount set aside and this number of tokens for the answer.
     Fits(Claim, u64),
-    /// It may, once calls under way have been settled.
+    /// It may fit after calls under way are settled.
     Later,
 }
 
-/// What came of wanting to ask.
+/// The result of planning a model call.
 #[derive(PartialEq, Eq)]
 enum Asked {
     /// The model is asked.
     Yes,
-    /// Something else comes first, or instead.
+    /// Another step comes first, or instead.
     Other,
     /// The budget has no room until calls under way have been settled.
     NoRoom,
 }
 
 impl Run {
-    /// Asks for every turn that has a slot; says how many more are wanted.
+    /// Asks the model for every conversation that has a slot; requests the missing slots.
     pub(crate) fn ask_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         for (alias, queue) in &self.wants().models {
             let slots = grants.models.get(alias).copied().unwrap_or(0);
@@ -57,7 +57,8 @@ impl Run {
         self.retry_models(grants, plan)
     }
 
-    /// A task that only reflects has its output already.
+    /// Ends a conversation that may not ask any more. A task that only reflects has its output already and
+    /// completes.
     fn stop_asking(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         match turn.reflecting() {
             Some(_) => plan.record(EventKind::TaskCompleted { turn: id.clone() }),
@@ -65,7 +66,7 @@ impl Run {
         }
     }
 
-    /// After this iteration nothing more is asked.
+    /// Whether nothing more is asked after this iteration.
     pub(crate) fn must_stop(&self) -> bool {
         self.stop().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
@@ -98,7 +99,7 @@ impl Run {
         Ok(Asked::Yes)
     }
 
-    /// In a chat, what is left after all that can be dropped must fit.
+    /// In a chat, checks that the history fits after everything droppable was dropped.
     fn check_history(&self, turn: &Conversation) -> Result<(), Breach> {
         let (limit, observed) = (self.spec().limits.history_tokens, turn.estimate());
         if self.spec().chat.is_none() || limit == 0 || observed <= limit {
@@ -107,7 +108,8 @@ impl Run {
         Err(Breach { reason: Reason::Tokens, limit, observed })
     }
 
-    /// What the agent must be told, or dropped from what it is told, first.
+    /// Records what must happen before the model is asked: directives, the last round, a notice, dropped
+    /// history. Returns whether there was such a step.
     fn tell(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> bool {
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
@@ -132,7 +134,7 @@ impl Run {
         exchanges > 0
     }
 
-    /// Tokens of conversation that may be sent to this model.
+    /// Returns the number of tokens of conversation that may be sent to this model.
     fn context_max(&self, alias: &str) -> Option<u64> {
         let window = self.models().get(alias).map(|model| model.context_tokens.saturating_sub(model.max_output_tokens));
         let limit = Some(self.spec().limits.history_tokens).filter(|limit| *limit > 0);
@@ -148,7 +150,7 @@ impl Run {
         }
     }
 
-    /// The rounds whose last attempt failed and whose wait is over.
+    /// Asks again in the rounds whose last attempt failed and whose wait is over.
     fn retry_models(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let now = plan.at;
         for (_, timer) in self.timers().iter().take_while(|(due, _)| *due <= now) {
@@ -198,14 +200,13 @@ impl Run {
         }
     }
 
-    /// How a model is to answer: as the task says, else the run, else the model.
+    /// Returns the options for the answer: the task's, else the run's, else the model's.
     fn model_options(&self, task: Option<&Task>, alias: &str) -> ModelOptions {
         let said = task.map(|task| task.model_options).unwrap_or_default().over(self.spec().model_options);
         self.models().get(alias).map_or(said, |model| said.over(model.options).fit_for(model))
     }
 
-    /// What people have said that this turn has not read: the important first,
-    /// then the older.
+    /// Returns the directives that this conversation has not read: by priority, then by age.
     pub(crate) fn undelivered(&self, id: &Id, turn: &Conversation, now: Millis) -> Vec<(u32, &Directive)> {
         if id.parent().is_some() || self.directives().len() == turn.directives().len() {
             return Vec::new();
@@ -238,8 +239,8 @@ fn rank(priority: Priority) -> u8 {
     }
 }
 
-/// Sets aside what the call may use, giving the answer less room where the
-/// budget has no more; what calls under way have promised may come back.
+/// Sets aside the amount the call may use, with a shorter answer where the budget has no more; amounts held
+/// for calls under way may become free later.
 fn room(turn: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
     let input = turn.estimate();
     let window = model.context_tokens.saturating_sub(input).max(OUTPUT_MIN);
@@ -259,7 +260,7 @@ fn claim(model: &ModelInfo, input: u64, output: u64) -> Claim {
     Claim { tokens: usage.total(), cost: model.price.map_or(0, |price| price.total(&usage)) }
 }
 
-/// Tokens of answer that the money left can pay for.
+/// Returns the number of answer tokens that the remaining money can pay for.
 fn affordable(model: &ModelInfo, input: u64, left: u64) -> u64 {
     let Some(price) = model.price.filter(|price| price.output > 0 && left < u64::MAX) else { return u64::MAX };
     let reading = price.input_cost(&Usage { input, ..Usage::default() });

@@ -1,7 +1,6 @@
-//! `build_workflow`: a call that becomes a turn of its own, whose agent draws a
-//! task graph. What it hands over is checked like a workflow that is saved, and
-//! sent back until it has no mistakes. The caller gets a reference and a
-//! summary; the graph itself is kept beside, whole, however large it is.
+//! `build_workflow`: a call that becomes a subtask whose agent draws a task graph. The graph is checked
+//! like a workflow that is saved, and sent back until it has no mistakes. The caller gets a reference and a
+//! summary; the graph itself is kept separately, in full length.
 
 use std::sync::Arc;
 
@@ -25,21 +24,21 @@ use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
-/// What the turn is called that it becomes.
+/// The title of the subtask.
 const TITLE: &str = "Build a workflow";
-/// Characters of a tool's description the planner is shown.
+/// The number of characters of a tool's description that the planner is shown.
 const ABOUT_CHARS: usize = 160;
 
-/// What the tasks of a workflow can choose from, as a planner is told it.
+/// The models and tools that the tasks of a workflow can choose from, as a planner sees them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Registry {
     models: Vec<String>,
-    /// Names, and what each is for.
+    /// The names and descriptions of the tools.
     tools: Vec<(String, String)>,
 }
 
 impl Registry {
-    /// What a catalog holds.
+    /// Creates the registry of a catalog.
     pub(crate) fn of(catalog: &Catalog) -> Registry {
         let about = |tool: &Arc<ToolInfo>| {
             (tool.name.clone(), tool.description.chars().take(ABOUT_CHARS).collect::<String>().replace('\n', " "))
@@ -50,7 +49,7 @@ impl Registry {
         }
     }
 
-    /// The same for the compiler, which looks at names only.
+    /// Returns the catalog for the compiler, which uses only names.
     fn catalog(&self) -> Catalog {
         Catalog {
             models: self.models.iter().map(|alias| Arc::new(ModelInfo::new(alias, ""))).collect(),
@@ -74,7 +73,7 @@ impl Registry {
     }
 }
 
-/// What models are told about it.
+/// Returns the description of the tool for models.
 pub(crate) fn info() -> ToolInfo {
     let description = "Plans a workflow for an objective and checks it. Returns a reference to the graph, how large \
         it is and a summary; read_result shows the graph by its reference. Nothing in the editor changes by itself.";
@@ -91,7 +90,7 @@ pub(crate) fn info() -> ToolInfo {
     }
 }
 
-/// What a graph is called that a call has built.
+/// Returns the reference of a graph that a call has built.
 pub(crate) fn reference(call: &Id) -> String {
     format!("graph:{call}")
 }
@@ -101,13 +100,13 @@ impl Run {
         self.spec().chat.as_ref()?.registry.as_ref()
     }
 
-    /// Whether a turn draws a workflow.
+    /// Whether a conversation draws a workflow.
     pub(crate) fn builds(&self, turn: &Id) -> bool {
         self.registry().is_some()
             && self.slot(turn).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
     }
 
-    /// Starts the turn that draws, or says why not.
+    /// Starts the subtask that draws, or answers with an error.
     pub(crate) fn build(&self, id: &Id, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
         let args: Value = serde_json::from_str(call.args.as_str()).unwrap_or_default();
         let objective = args.get("objective").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
@@ -129,7 +128,7 @@ impl Run {
         Ok(())
     }
 
-    /// What a subtask hands over: its result, or everything that is wrong with it.
+    /// Returns the outcome of a subtask's result: the result, or all its violations.
     pub(crate) fn handed_over(&self, turn: &Id, schema: &Schema, args: &str) -> Result<String, Vec<String>> {
         let result = finish::evaluate(schema, args)?;
         if let Some(registry) = self.registry().filter(|_| self.builds(turn)) {
@@ -138,12 +137,12 @@ impl Run {
         Ok(result)
     }
 
-    /// Says what came of checking a graph.
+    /// Records the result of checking a graph.
     pub(crate) fn note_plan(&self, turn: &Id, mistakes: Vec<String>, plan: &mut Plan) {
         plan.record(EventKind::Chat(chat::ChatEventKind::PlanChecked { call: turn.clone(), mistakes }));
     }
 
-    /// The graph stands: its tasks are told, then the call ends with a reference to it.
+    /// Announces the tasks of an accepted graph, then ends the call with a reference to it.
     pub(crate) fn built(&self, id: &Id, turn: &Conversation, graph: &str, plan: &mut Plan) {
         let read = self.registry().map(|registry| read(registry, graph));
         let Some(Ok((document, warnings))) = read else { return };
@@ -158,7 +157,7 @@ impl Run {
         plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }
 
-    /// A task of the graph a turn has drawn.
+    /// Returns a task of the graph that a conversation has drawn.
     pub(crate) fn planned(&self, turn: &Id, task: usize) -> Value {
         let graph = self.conversations().get(turn).map(Conversation::output).unwrap_or_default();
         let graph: Value = serde_json::from_str(graph.as_str()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Making the calls a model asked for: checked, paid for, dispatched, handed to
-//! a subtask, or answered with what is wrong with them.
+//! Makes the calls a model asked for: each is checked, paid for and dispatched, handed to a subtask, or
+//! answered with an error message.
 
 use serde_json::{Value, json};
 
@@ -20,10 +20,10 @@ use crate::state::conversation::{Conversation, Phase};
 use crate::state::memory;
 use crate::state::run::Run;
 
-/// What a call that cannot be made is answered with.
+/// The answer to a call when no tools are offered.
 const NOT_OFFERED: &str = "no tools can be called in this turn";
 
-/// How a call ends that was to stop in its own time.
+/// The outcome of a call that was asked to stop and did not confirm it in time.
 const UNHEARD: &str = "it was told to stop and did not say in time that it has: it may still be at work";
 
 /// A call `next` must do something about.
@@ -36,7 +36,7 @@ struct Pending<'a> {
 }
 
 impl Run {
-    /// Moves a turn's calls on, as far as they need no lock.
+    /// Advances the calls of a conversation, as far as they need no lock.
     pub(crate) fn call(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let Phase::Calling(calls) = turn.phase() else { return Ok(()) };
         if self.paused() {
@@ -60,7 +60,7 @@ impl Run {
         Ok(())
     }
 
-    /// Makes the calls whose locks are granted; says which locks are wanted.
+    /// Makes the calls whose locks are granted; requests the missing locks.
     pub(crate) fn take_locks(&self, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         for (name, queue) in &self.wants().locks {
             let first = queue.first().and_then(|id| self.conversations().get_key_value(id));
@@ -73,8 +73,7 @@ impl Run {
         Ok(())
     }
 
-    /// Moves one call on: one that was answered ends, an own tool is performed,
-    /// any other is dispatched.
+    /// Advances one call: one that was answered ends, an own tool is performed, any other is dispatched.
     fn make(&self, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, slot } = *pending;
         let own = OwnTool::parse(&call.tool);
@@ -92,8 +91,8 @@ impl Run {
         }
     }
 
-    /// Does what a call of an own tool asks for. A call of one that the turn was
-    /// not given is dispatched, which answers it with what there is.
+    /// Performs a call of an own tool. A call of one that the conversation was not given is dispatched, which
+    /// answers it with an error that lists the available tools.
     fn perform(&self, tool: OwnTool, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, .. } = *pending;
         let answer = match tool {
@@ -155,14 +154,14 @@ impl Run {
         Ok(())
     }
 
-    /// The part of a cut result that is asked for, unless it was cut in an
-    /// earlier turn of the chat: that is read where it is kept.
+    /// Returns the requested part of a cut result. A result that was cut in an earlier turn of the chat is not
+    /// in this run: for that it returns none.
     fn read_here(&self, args: &Value) -> Option<Outcome> {
         let has_earlier = self.spec().chat.as_ref().is_some_and(|chat| chat.base > 0);
         (self.keeps_result(args) || !has_earlier).then(|| self.read_result(args))
     }
 
-    /// A new call is handed to its tool; an orphaned one is settled by its class.
+    /// Dispatches a new call to its tool; an orphaned one is settled by its effect class.
     fn dispatch(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, slot } = *pending;
         match check(turn, call) {
@@ -185,8 +184,8 @@ impl Run {
         Ok(())
     }
 
-    /// A fair share of what is left, for a tool that uses the run's budget:
-    /// the other turns and the other calls of this reply want theirs.
+    /// Returns a fair share of the remaining budget, for a tool that uses the run's budget: the other
+    /// conversations and the other calls of this reply need theirs.
     fn lend(&self, tool: &ToolInfo, turn: &Conversation, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
         let limits = &self.spec().limits;
         if !tool.charged || (limits.tokens == 0 && limits.cost == 0) {
@@ -194,7 +193,7 @@ impl Run {
         }
         let calls = turn.calls().map_or(1, |calls| calls.todo().count().max(1));
         let sharers = (self.conversations().len() + calls).saturating_sub(1).max(1) as u64;
-        // 0 would mean no limit: with nothing left this claims what there is not.
+        // 0 would mean no limit: with nothing left, a share of 1 makes the claim fail.
         let share = |limit: u64, left: u64| if limit == 0 { 0 } else { (left / sharers).max(1) };
         let tokens = share(limits.tokens, plan.budget.tokens_left());
         let lent = Claim { tokens, cost: share(limits.cost, plan.budget.cost_left()) };
@@ -202,7 +201,7 @@ impl Run {
         Ok(Some(lent))
     }
 
-    /// Says which calls a reply asks for, before any of them is made.
+    /// Records the calls that a reply asks for, before any of them is made.
     fn announce(&self, id: &Id, turn: &Conversation, calls: &Calls, plan: &mut Plan) {
         for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
             plan.record(EventKind::Chat(chat::ChatEventKind::CallAnnounced { call: turn.call_id(id, index) }));
@@ -232,15 +231,14 @@ impl Run {
     }
 
     fn ask_client(&self, id: &Id, plan: &mut Plan) {
-        // Waiting for a client is work: it cannot outlast the turn's time.
+        // Waiting for a client counts as working time: it cannot outlast the turn's time limit.
         let turn_due =
             Some(self.spec().limits.wall_clock_ms).filter(|limit| *limit > 0).and_then(|limit| self.clock().due(limit));
         let due = plan.at.saturating_add(chat::CLIENT_TIMEOUT_MS).min(turn_due.unwrap_or(Millis::MAX));
         plan.record(EventKind::Chat(chat::ChatEventKind::ClientCalled { call: id.clone(), due }));
     }
 
-    /// Every call of a chat that was announced ends, also when the turn is
-    /// stopped before it was made.
+    /// Ends every announced call of a chat that was not made because the turn is stopped.
     pub(crate) fn give_up_calls(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         let Phase::Calling(calls) = turn.phase() else { return };
         if self.spec().chat.is_none() {
@@ -260,8 +258,8 @@ impl Run {
         }
     }
 
-    /// Calls a dead owner left behind, when nothing may be begun any more:
-    /// whoever remembers one is told, and says what became of it.
+    /// Gives up calls that a dead owner left behind, when nothing new may begin. A tool that remembers its
+    /// calls is called once more, and reports what became of the call.
     pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         let Phase::Calling(calls) = turn.phase() else { return };
         for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
@@ -277,13 +275,13 @@ impl Run {
         }
     }
 
-    /// What doing a call twice would mean, as far as anybody knows.
+    /// Returns the effect class of a call, if its tool is known.
     pub(crate) fn class(&self, call: &Id) -> Option<EffectClass> {
         self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool)).map(|tool| tool.effect)
     }
 
-    /// How a call ends that nobody waits for any more: a read has certainly
-    /// done no harm, anything else may or may not have happened.
+    /// Returns the end of a call that is given up: a read has certainly done no harm, any other call may or may
+    /// not have happened.
     pub(crate) fn given_up(&self, call: &Id) -> EventKind {
         let tool = self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool));
         let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
@@ -297,7 +295,7 @@ impl Run {
     }
 }
 
-/// The calls of one reply are paid for together, or none of them is made.
+/// Claims the calls of one reply together; if they do not all fit, none of them is made.
 fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
     if calls.claimed {
         return Ok(());
@@ -305,12 +303,12 @@ fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
     plan.budget.claim_tools(calls.len() as u64)
 }
 
-/// The answer to a call whose arguments fit; none when they do not.
+/// Returns the answer to a call whose arguments fit; none when they do not.
 fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
     check(pending.turn, pending.call).ok().map(|(_, args)| answer(&args))
 }
 
-/// The tool and its arguments, or in words for the model what is wrong.
+/// Returns the tool and its arguments, or an error message for the model.
 fn check<'a>(turn: &'a Conversation, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
     if turn.tools().is_empty() && turn.on_duty().is_none() {
         return Err(NOT_OFFERED.to_owned());

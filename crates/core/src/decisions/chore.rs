@@ -1,6 +1,5 @@
-//! Calls a run makes for a task by itself, because the task says so and not
-//! because a model asked: recalling and remembering, checking what goes in and
-//! comes out, or doing the whole task without a model.
+//! Calls a run makes for a task by itself, because the task is configured so and not because a model asked:
+//! recalling and remembering, checking input and output, or doing the whole task without a model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::schema::Schema;
 use crate::state::conversation::Conversation;
 use crate::state::run::{How, Run};
 
-/// How the names start that critiques are remembered under.
+/// The prefix of the names that critiques are remembered under.
 const REFLECTION: &str = "reflection/";
 /// The role shown for a task that no model works on.
 pub const DETERMINISTIC_ROLE: &str = "(deterministic)";
@@ -38,7 +37,7 @@ pub enum Chore {
     Remember,
 }
 
-/// What is known about `memory_recall`.
+/// Returns the description of `memory_recall`.
 pub(crate) fn recall_info() -> ToolInfo {
     ToolInfo {
         schema: scoped("query"),
@@ -47,7 +46,7 @@ pub(crate) fn recall_info() -> ToolInfo {
     }
 }
 
-/// What is known about `memory_store`.
+/// Returns the description of `memory_store`.
 pub(crate) fn store_info() -> ToolInfo {
     ToolInfo {
         schema: scoped("text"),
@@ -62,7 +61,7 @@ fn scoped(extra: &str) -> Schema {
     Schema::new(json!({ "type": "object", "properties": properties, "required": ["scope", extra] }))
 }
 
-/// The name a task's own critique is remembered under.
+/// Returns the name a task's own critique is remembered under.
 fn reflection_scope(ensemble: &str, task: &Task) -> String {
     format!("{REFLECTION}{ensemble}/{}", task.name)
 }
@@ -73,7 +72,7 @@ pub fn is_reflection(scope: &str) -> bool {
 }
 
 impl Task {
-    /// The tools its chores need.
+    /// Returns the names of the tools its chores need.
     pub(crate) fn chore_tools(&self) -> Vec<&str> {
         let memory = !self.memory.is_empty() || self.reflection;
         let memory =
@@ -125,8 +124,8 @@ impl Run {
         }
     }
 
-    /// Calls of these tools with everything there is to say, or with the main
-    /// text alone where a tool takes one text.
+    /// Returns calls of these tools with all data of the task, or with the main text alone where a tool takes
+    /// one text.
     fn calls_of(&self, tools: &[String], text: &str, everything: Value) -> Vec<Call> {
         let args = |name: &String| match self.belt().get(name).and_then(|tool| tool.schema.only_string()) {
             Some(property) => json!({ property: text }),
@@ -140,7 +139,7 @@ impl Run {
             "context": self.context_of(task), "inputs": self.spec().inputs })
     }
 
-    /// The outputs a task reads, by the names of the tasks they are from.
+    /// Returns the outputs a task reads, by the names of the tasks they are from.
     fn context_of(&self, task: &Task) -> Value {
         let output = |position: &usize| match (&self.tasks().get(position)?.how, self.spec().tasks.get(*position)?) {
             (How::Completed { output, .. }, from) => Some((from.name.clone(), json!(output))),

@@ -9,7 +9,7 @@ use crate::requests::catalog::ToolInfo;
 use crate::state::run::Run;
 
 impl Run {
-    /// Records what a task's names stand for now; false while nobody has said.
+    /// Records the tools that a task's names resolve to; false while the lookup is not done.
     pub(crate) fn compose(&self, task: usize, grants: &Grants, plan: &mut Plan) -> bool {
         let Some(spec) = self.spec().tasks.get(task) else { return true };
         let names: Vec<&String> = spec.tools.iter().filter(|name| self.is_looked_up(name)).collect();

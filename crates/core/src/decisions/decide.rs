@@ -1,5 +1,5 @@
-//! What a request does to the run: events, or a refusal in words. Whoever asks,
-//! a person, the owner or an effect that has ended, asks here.
+//! Decides which events a command causes, or refuses it with a message. People, the run's owner and ended
+//! effects all use this one entry point.
 
 use std::sync::Arc;
 
@@ -20,110 +20,110 @@ use crate::state::run::Run;
 use crate::status::Status;
 use crate::text::Text;
 
-/// The wait before a first repetition; each further one waits twice as long.
+/// The wait before the first retry; each further retry waits twice as long.
 const BACKOFF_MS: u64 = 500;
 const BACKOFF_MAX_MS: u64 = 30_000;
-/// A provider that wants to be left alone for longer is given up on.
+/// The longest wait a provider may ask for; if it asks for more, it is given up on.
 const RETRY_AFTER_MAX_MS: u64 = 120_000;
-/// How often a reviewer may send a task back.
+/// The number of times a reviewer may send a task back.
 const REJECTIONS_MAX: u32 = 3;
 
-/// What someone asks of a run.
+/// A request to change a run.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Command {
-    /// Become its owner.
+    /// Makes the caller the run's owner.
     Adopt,
-    /// End it because processes died over it; nothing it holds is looked at.
+    /// Ends the run because processes died while working on it; its content is not evaluated.
     Poison,
-    /// Stop it.
+    /// Cancels the run.
     Cancel { mode: CancelMode, by: String },
-    /// Begin nothing new.
+    /// Pauses the run: nothing new begins.
     Pause { by: String },
-    /// Go on.
+    /// Resumes the run.
     Resume { by: String },
-    /// Ask this model from now on; its fallbacks follow it in the list.
+    /// Switches to this model for later calls; its fallbacks follow it in the list.
     SwitchModel { models: Vec<Arc<ModelInfo>>, by: String },
-    /// Say something to the agents.
+    /// Sends a message to the agents.
     Direct { directive: Directive },
-    /// Answer an open review.
+    /// Decides an open review.
     Review { review: u32, decision: Decision, by: String },
-    /// Something only turns of a chat are asked.
+    /// A command that only a chat's turns accept.
     Chat(chat::Command),
-    /// Take note of how an effect ended.
+    /// Records the end of an effect.
     Report(Report),
 }
 
-/// Why a run failed that processes died over.
+/// The error of a run that is ended because processes died while working on it.
 const POISONED: &str = "POISONED";
 
-/// How an effect ended.
+/// The end of an effect.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Report {
     /// The model answered.
     Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
-    /// The model did not. `dice` is a random number, for waits of random length.
+    /// The model did not answer. `dice` is a random number, for waits of random length.
     Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
-    /// The tool answered; `spent` is what somebody else used for it, `changes`
-    /// what it did to files, whatever its answer.
+    /// The tool answered. `spent` is the usage that another ensemble reports for the call; `changes` are the
+    /// changes it made to files, even when the call failed.
     Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent>, changes: Vec<FileChange> },
     /// The effect was dropped, or broke, before it could answer.
     Dropped { id: Id, said: Text },
 }
 
-/// Why a run turned a command down.
+/// The reason why a run refused a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// An ended log never grows.
+    /// The run has ended; an ended log never grows.
     #[error("the run has ended: {status}")]
     Ended {
-        /// How.
+        /// The status in which it ended.
         status: Status,
     },
-    /// There never was such a review.
+    /// There is no such review.
     #[error("there is no such review")]
     NoReview,
-    /// The first decision holds.
+    /// The review is already decided; the first decision counts.
     #[error("the review has been decided: {verdict}")]
     Decided {
-        /// What was decided.
+        /// The decision.
         verdict: ReviewOutcome,
     },
-    /// It was sent back often enough.
+    /// The task was already sent back the maximum number of times.
     #[error("the task has been rejected {REJECTIONS_MAX} times; approve it, edit it or end the run")]
     Rejected,
     /// The edited output breaks the task's schema.
     #[error("the edited output does not fit the task's schema: {0}")]
     Unfit(String),
-    /// Nobody of this name works in the run.
+    /// No task or agent of this name exists in the run.
     #[error("no task or role '{target}'. Available: {choices}")]
     NoTarget {
-        /// The name.
+        /// The name that was given.
         target: String,
-        /// The names there are.
+        /// The names that exist.
         choices: String,
     },
-    /// The model may not be used in this run.
+    /// The model has no price and must not be used in a run with a cost limit.
     #[error("model '{0}' has no price, so the run's cost limit could not be kept")]
     Unpriced(String),
-    /// There never was such a question.
+    /// There is no such approval.
     #[error("there is no such question for permission")]
     NoApproval,
-    /// The first answer holds.
+    /// The approval is already answered; the first answer counts.
     #[error("the question has been answered: {answer}")]
     Answered {
-        /// What was answered.
+        /// The answer.
         answer: Answer,
     },
-    /// Nobody is waiting for this.
+    /// No such call or request is under way (any more).
     #[error("no such call is under way")]
     Stale,
 }
 
 impl Run {
-    /// The events a command causes (none when it changes nothing), or why it is
-    /// turned down.
+    /// Returns the events that a command causes (none when it changes nothing), or the reason why it is
+    /// refused.
     pub fn decide(&self, command: Command, now: Millis) -> Result<Vec<Event>, Refused> {
         if let Some(end) = self.end() {
             return Err(Refused::Ended { status: end.status() });
@@ -145,8 +145,8 @@ impl Run {
         Ok(facts.into_iter().map(|fact| Event { at, kind: fact }).collect())
     }
 
-    /// Everything that ends a run whose validation killed its process: what a
-    /// run does that is to stop at once and has nothing under way.
+    /// Returns all events that end a run whose validation killed its process: the same as for a run that is to
+    /// stop at once and has nothing under way.
     fn poison(&self, at: Millis) -> Vec<EventKind> {
         let mut run = self.clone();
         let mut facts = vec![EventKind::RunAdopted { epoch: self.epoch() + 1 }];
@@ -155,7 +155,7 @@ impl Run {
         while !run.ended() {
             let steps = run.next(at, &Grants::default()).steps;
             if steps.is_empty() {
-                // Nothing more can be ended in order.
+                // Nothing else can be ended in order, so the run is ended directly.
                 facts.push(EventKind::RunEnded { end: End::Failed { error: POISONED.to_owned() } });
                 return facts;
             }
@@ -167,7 +167,7 @@ impl Run {
         facts
     }
 
-    /// A run that is paused or has not begun has nothing to finish first.
+    /// Cancels the run. One that is paused or has not begun is stopped at once: it has nothing to finish first.
     fn cancel(&self, mode: CancelMode, by: String) -> Vec<EventKind> {
         let mode =
             if self.paused() || self.epoch() == 0 || self.started_at().is_none() { CancelMode::Now } else { mode };
@@ -260,7 +260,7 @@ impl Run {
         }
     }
 
-    /// What a call really used; what was set aside, when nobody knows.
+    /// Returns the amount a call really used; when that is unknown, the amount that was set aside.
     fn used(&self, id: &Id, usage: Option<&Usage>) -> Claim {
         let Some(turn) = self.conversations().get(id) else { return Claim::default() };
         let price = self.models().get(turn.model()).and_then(|model| model.price);
@@ -270,7 +270,8 @@ impl Run {
         }
     }
 
-    /// Words already said are kept only when the turn ends with them.
+    /// Handles a model call without an answer. Text already sent is kept only when the conversation ends with
+    /// it.
     fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<EventKind> {
         let Some(turn) = self.conversations().get(&id) else { return Vec::new() };
         if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
@@ -284,8 +285,8 @@ impl Run {
         vec![EventKind::ModelFailed { turn: id, failure, then, said }]
     }
 
-    /// Again later, somebody else, or not at all. Whoever was switched away
-    /// from in the meantime is not asked again.
+    /// Returns the step after a failure: retry, fallback or giving up. A model that was switched away from in
+    /// the meantime is not asked again.
     fn after(&self, id: &Id, turn: &Conversation, failure: &Failure, at: Millis) -> AfterFailure {
         let model = self.alias(id);
         if *turn.model() != model {
@@ -302,7 +303,7 @@ impl Run {
         }
     }
 
-    /// The model to ask after the one that gave up.
+    /// Returns the model to ask after the one that gave up.
     fn fallback(&self, id: &Id, turn: &Conversation) -> Option<String> {
         self.models().get(self.primary(id))?.fallback.get(turn.fallback()).cloned()
     }
@@ -316,7 +317,7 @@ impl Run {
     }
 }
 
-/// Between half and all of a wait that doubles with each attempt.
+/// Returns a wait between half and all of a duration that doubles with each attempt.
 fn backoff_ms(attempt: u32, dice: u32) -> u64 {
     let full = BACKOFF_MS.saturating_mul(1 << attempt.min(10)).min(BACKOFF_MAX_MS);
     full / 2 + full / 2 * u64::from(dice) / u64::from(u32::MAX)

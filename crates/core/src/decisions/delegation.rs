@@ -1,6 +1,5 @@
-//! Handing work to another agent of the ensemble: a call of `delegate`, or of a
-//! manager's `delegateTask`, becomes a turn of that agent, with its model and
-//! its tools.
+//! Hands work to another agent of the ensemble: a call of `delegate`, or of a manager's `delegateTask`,
+//! becomes a conversation of that agent, with its model and its tools.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +22,10 @@ use crate::state::run::Run;
 
 /// The role of a manager, which no task may have.
 pub const MANAGER_ROLE: &str = "Manager";
-/// Model calls a manager may make.
+/// The number of model calls a manager may make.
 const MANAGER_ITERATIONS: u32 = 20;
 
-/// What is to be done, and by whom.
+/// The work to delegate, and the role of its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Errand {
@@ -34,7 +33,7 @@ struct Errand {
     task_description: String,
 }
 
-/// What models are told about either tool, with the roles there are.
+/// Returns the description of either tool for models, with the roles that exist.
 pub fn info(tool: OwnTool, roles: &[&str]) -> ToolInfo {
     let schema = json!({
         "type": "object",
@@ -49,8 +48,7 @@ pub fn info(tool: OwnTool, roles: &[&str]) -> ToolInfo {
     ToolInfo { schema: Schema::new(schema), permission: Permission::Subagent, ..ToolInfo::own(tool, description) }
 }
 
-/// Gives agents that nobody named a role of their own where others have the
-/// same: work is handed to a role.
+/// Gives derived agents a unique role where several have the same: work is handed to a role.
 pub(crate) fn tell_apart(tasks: &mut [Task]) {
     let mut bearers: BTreeMap<String, usize> = BTreeMap::new();
     for task in &*tasks {
@@ -65,7 +63,7 @@ pub(crate) fn tell_apart(tasks: &mut [Task]) {
     }
 }
 
-/// The task of whoever leads a hierarchical ensemble.
+/// Returns the task of the manager of a hierarchical ensemble.
 pub(crate) fn manager(tasks: &[Task]) -> Task {
     let member = |task: &Task| format!("- {}: {}", task.agent.role, task.agent.goal);
     let task_line = |(index, task): (usize, &Task)| {
@@ -92,7 +90,7 @@ pub(crate) fn manager(tasks: &[Task]) -> Task {
 }
 
 impl Run {
-    /// Starts another agent's turn, or says why not.
+    /// Starts another agent's conversation, or answers with an error.
     pub(crate) fn hand_over(
         &self,
         id: &Id,
@@ -130,8 +128,7 @@ impl Run {
         Ok(())
     }
 
-    /// The same agent, unless it or all together have been asked often enough;
-    /// what was handed out in this pass counts.
+    /// Returns the same agent, unless its limit or the run's is reached; delegations of this pass count.
     fn spare(&self, worker: usize, plan: &Plan) -> Result<usize, String> {
         let handed = || self.errands().iter().copied().chain(plan.errands());
         let (all, own) = (handed().count(), handed().filter(|other| *other == worker).count());
@@ -151,7 +148,7 @@ impl Run {
         Ok(worker)
     }
 
-    /// The position of the agent with this role, unless it may not be asked.
+    /// Returns the position of the agent with this role, unless it may not be asked.
     fn colleague(&self, turn: &Conversation, role: &str) -> Result<usize, String> {
         let team = self.spec().team();
         let worker = team.iter().position(|task| task.agent.role.eq_ignore_ascii_case(role));

@@ -1,6 +1,5 @@
-//! What is to be different in a run that goes on from another one's record.
-//! What stands in the record is turned back into the draft it came from, and
-//! that is compiled again with the changes: what has begun stays as it was.
+//! Changes for a run that continues another one's record. The recorded spec is turned back into the draft
+//! it came from, and that is compiled again with the changes: tasks that have begun stay as they were.
 
 use std::sync::Arc;
 
@@ -14,17 +13,16 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::requests::spec::{Options, Spec, Task, Template};
 use crate::state::run::Run;
 
-/// What is to be different.
+/// The changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edits {
     /// Inputs, tags, options and changes to tasks that have not begun.
     pub request: Request,
-    /// The model every later call goes to.
+    /// The alias of the model that every later call goes to.
     pub model: Option<String>,
 }
 
-/// What holds from now on, and what was odd about it; nothing when nothing
-/// changes.
+/// Returns the settings that hold from now on, with warnings; none when nothing changes.
 pub(crate) fn apply(
     run: &Run,
     request: &Request,
@@ -54,7 +52,7 @@ pub(crate) fn apply(
     Ok(Some((Edited { spec: Arc::new(spec), models, belt }, warnings)))
 }
 
-/// Changes to tasks that have begun.
+/// Returns a mistake for each change to a task that has begun.
 fn too_late<'a>(run: &'a Run, request: &'a Request, ensemble: &'a Ensemble) -> impl Iterator<Item = Mistake> + 'a {
     let keys = request.overrides.iter().flatten().map(|(key, _)| key);
     let begun = |key: &&String| matching(&ensemble.tasks, key).into_iter().any(|task| run.has_begun(task));
@@ -71,14 +69,14 @@ fn other_order(before: &Spec, request: &Request) -> Option<Mistake> {
 }
 
 impl Run {
-    /// Whether anything was done for a task.
+    /// Whether any work was done for a task.
     fn has_begun(&self, task: usize) -> bool {
         let at_work = || self.conversations().values().any(|turn| turn.worker() == task);
         self.tasks().contains_key(&task) || self.conversations().contains_key(&Id::task(task)) || at_work()
     }
 }
 
-/// The ensemble a spec came from.
+/// Returns the ensemble a spec came from.
 fn drafted(spec: &Spec) -> Ensemble {
     Ensemble {
         name: spec.name.clone(),
@@ -121,7 +119,7 @@ fn draft(task: &Task) -> Draft {
     }
 }
 
-/// The texts of a task that were written without variables.
+/// Returns the texts of a task that were written without variables.
 fn as_written(task: &Task) -> Template {
     let derived = task.handler.is_some() || task.agent == Agent::derive(&task.description);
     Template {
@@ -132,7 +130,7 @@ fn as_written(task: &Task) -> Template {
     }
 }
 
-/// The options of a request; absent ones keep what held before.
+/// Returns the options of a request; where absent, the earlier ones.
 fn options(before: &Options, request: RequestOptions) -> RequestOptions {
     let length = |before: Option<usize>| Some(before.map_or(-1, |length| i64::try_from(length).unwrap_or(i64::MAX)));
     RequestOptions {

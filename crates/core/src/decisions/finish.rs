@@ -1,6 +1,5 @@
-//! How a subtask that owes a structured result gives it: by a call of
-//! `finish_subtask`, whose arguments are the result. Prose does not end such a
-//! subtask; it is reminded, and in the end it fails.
+//! The end of a subtask that must return a structured result: a call of `finish_subtask`, whose arguments
+//! are the result. Prose does not end such a subtask; it is reminded, and finally it fails.
 
 use serde_json::{Map, Value, json};
 
@@ -9,12 +8,12 @@ use crate::message::Outcome;
 use crate::requests::catalog::{Permission, ToolInfo};
 use crate::schema::Schema;
 
-/// How often a subtask that answers in prose is reminded.
+/// The number of times a subtask that answers in prose is reminded.
 pub(crate) const NUDGES_MAX: u32 = 2;
-/// What a result is wrapped in whose schema is not an object's.
+/// The property that wraps a result whose schema is not an object's.
 const WRAP: &str = "result";
 
-/// What models are told about it: it takes the result itself.
+/// Returns the description of the tool for models: it takes the result itself.
 pub(crate) fn info(schema: &Schema) -> ToolInfo {
     ToolInfo {
         schema: Schema::new(arguments(schema.json())),
@@ -28,8 +27,8 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object") || schema.get("properties").is_some()
 }
 
-/// Providers take objects only. Definitions stay where references look for
-/// them, and what may stand at the root only stays there too.
+/// Returns the schema of the arguments. Providers accept only objects. Definitions stay at the root, where
+/// references find them, as do keywords that are allowed only there.
 fn arguments(schema: &Value) -> Value {
     if is_object(schema) {
         return schema.clone();
@@ -55,7 +54,7 @@ pub(crate) fn evaluate(schema: &Schema, args: &str) -> Result<String, Vec<String
     if violations.is_empty() { Ok(result.to_string()) } else { Err(violations) }
 }
 
-/// What a model is told whose result cannot be taken.
+/// Returns the answer to a result that is not accepted.
 pub(crate) fn refused(violations: &[String]) -> Outcome {
     let message = "the result does not fit its schema; call finish_subtask again with all of this corrected";
     Outcome::failed(json!({ "error": "invalid_result", "message": message, "violations": violations }).to_string())

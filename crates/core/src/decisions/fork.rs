@@ -1,7 +1,6 @@
-//! A new run out of the record of another. What is kept of the record is
-//! copied, event by event, and `RunForked` ends the copy: what had been done
-//! before is known and not done again, what had not is done under a budget of
-//! the new run's own. The old run is only read.
+//! Makes a new run out of the record of another. The kept part of the record is copied, event by event, and
+//! `RunForked` ends the copy: work done before it is known and not repeated, the rest is done under a
+//! budget of the new run. The old run is only read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,67 +16,67 @@ use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::spec::{Kind, Task};
 use crate::state::run::{How, Run};
 
-/// How much of a record is kept.
+/// The part of a record that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// What belongs to completed tasks.
+    /// The events of completed tasks.
     Completed,
-    /// What was recorded before this seq; everything when absent.
+    /// The events before this seq; all when absent.
     Before(Option<u64>),
-    /// What was recorded before the task of this name began.
+    /// The events before the task of this name began.
     BeforeTask(String),
 }
 
-/// What to make a new run of.
+/// The parameters of a new run.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
-    /// How much of the old one is kept.
+    /// The part of the old run that is kept.
     pub keep: Keep,
-    /// What is to be different.
+    /// The changes to apply.
     pub edits: &'a Edits,
-    /// What can be chosen from.
+    /// The models and tools that can be chosen from.
     pub catalog: &'a Catalog,
-    /// Who wants it.
+    /// The name of the requester.
     pub by: &'a str,
-    /// The W3C trace the new run belongs to, if it belongs to one.
+    /// The W3C trace the new run belongs to, if there is one.
     pub traceparent: Option<&'a str>,
 }
 
 /// The first events of a new run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forked {
-    /// All of them.
+    /// The events.
     pub events: Vec<Event>,
-    /// The run they add up to.
+    /// The run they fold into.
     pub run: Run,
-    /// What was odd but no mistake.
+    /// The warnings: odd, but no mistakes.
     pub warnings: Vec<String>,
 }
 
-/// Why there is no new run.
+/// The reason why there is no new run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// Wait, or cancel it, or fork it.
+    /// The run is still active: wait for it, cancel it or fork it.
     #[error("the run has not ended; only an ended run can be retried")]
     Active,
-    /// What is asked for is not of the kind that can be done again.
+    /// The run is of a kind that cannot be retried or forked.
     #[error("only runs of an ensemble can be retried or forked")]
     NoRun,
-    /// There is nothing to do again.
+    /// All tasks completed; there is nothing to do again.
     #[error("every task of the run has completed; fork it to do some of it again")]
     Complete,
-    /// There is no such event to go on from.
+    /// There is no such event to continue from.
     #[error("`seq` must be at most {most}, not {given}: that is all the run has done")]
     TooFar {
-        /// What was asked for.
+        /// The number that was given.
         given: u64,
-        /// What is possible.
+        /// The highest possible number.
         most: u64,
     },
-    /// What is to be different makes no sense.
+    /// The changes are not valid.
     #[error("{}", said(.0))]
     Mistakes(Vec<Mistake>),
-    /// The new run would not take the model.
+    /// The new run refused the model.
     #[error(transparent)]
     Model(#[from] decide::Refused),
 }
@@ -86,8 +85,7 @@ fn said(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Makes the beginning of a new run, called `ensemble_id`, from the events of
-/// an old one, called `run`.
+/// Makes the first events of a new run, called `ensemble_id`, from the events of an old one, called `run`.
 pub fn fork(
     (run, events): (&str, &[Event]),
     wanted: &Wanted<'_>,
@@ -107,7 +105,7 @@ pub fn fork(
     Ok(Forked { events: new.events, run: new.run, warnings })
 }
 
-/// A run being made.
+/// A run being built.
 struct New {
     run: Run,
     events: Vec<Event>,
@@ -115,7 +113,7 @@ struct New {
 }
 
 impl New {
-    /// The record under a name of its own, in a trace of its own.
+    /// Starts a new run from the record, with its own id and its own trace.
     fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
         let count = events.len() as u64;
         if let Some(Event { kind: EventKind::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) =
@@ -152,12 +150,12 @@ fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin)
     let most = done as u64;
     let seq = seq.unwrap_or(most);
     let too_far = Refused::TooFar { given: seq, most };
-    // The first event says what the run is; without it there is none.
+    // The first event defines the run, so it is always kept.
     let length = usize::try_from(seq).ok().filter(|length| *length <= done).ok_or(too_far)?.max(1);
     Ok((before(events, length), Origin::Fork { run: run.to_owned(), seq }))
 }
 
-/// The seq of the first event of a task, by its name in any case.
+/// Returns the seq of the first event of a task, by its name in any case.
 fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
     let wrong = |message: String| Mistake::new(Code::BadRequest, "task", message);
     let run = Run::replay(events);
@@ -173,7 +171,7 @@ fn beginning_of(events: &[Event], name: &str) -> Result<u64, Mistake> {
     Ok(first as u64)
 }
 
-/// Everything about the tasks that have completed, and about the run.
+/// Returns the events of the completed tasks and those of the whole run.
 fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
     let run = Run::replay(events);
     if !run.ended() {
@@ -191,12 +189,12 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
     Ok(events.iter().filter_map(copy).collect())
 }
 
-/// The task a fact is about, if it is about one.
+/// Returns the task that an event belongs to, if it belongs to one.
 fn task_of(fact: &EventKind) -> Option<usize> {
     if let EventKind::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
 }
 
-/// A fact as it stands in the copy, where reviews are numbered anew.
+/// Returns an event as it stands in the copy, where reviews are renumbered.
 fn copied(fact: &EventKind, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
     if task_of(fact).is_some_and(|task| !done.contains(&task)) {
         return None;
@@ -216,8 +214,7 @@ fn copied(fact: &EventKind, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, 
     Some(fact)
 }
 
-/// Whether a fact is about who worked on the run and when it was to stop: the
-/// new run has its own.
+/// Whether an event is about the run's ownership or its stop: the new run has its own.
 fn stops_or_owns(fact: &EventKind) -> bool {
     matches!(
         fact,
@@ -230,8 +227,8 @@ fn stops_or_owns(fact: &EventKind) -> bool {
     )
 }
 
-/// The first events, and how the calls ended that were under way after them.
-/// A read whose end nobody knows can be done again; nothing else may.
+/// Returns the first events, and the ends of calls that were under way after them. A read whose end is not
+/// known can be repeated; nothing else may.
 fn before(events: &[Event], length: usize) -> Vec<Event> {
     let (first, rest) = events.split_at(length);
     let run = Run::replay(first);
@@ -256,7 +253,7 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
 }
 
 impl Run {
-    /// Calls that a tool is doing, or was doing when its owner went away.
+    /// Returns the calls that a tool is doing, or was doing when its owner went away.
     fn under_way(&self) -> impl Iterator<Item = Id> {
         self.conversations().iter().flat_map(|(id, turn)| {
             let calls = turn.calls().into_iter().flat_map(|calls| calls.under_way());

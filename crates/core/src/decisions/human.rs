@@ -1,5 +1,5 @@
-//! Asking a person in the middle of a task: a call of `human_input` becomes a
-//! review, and what the person says is the call's result.
+//! Asks a person in the middle of a task: a call of `human_input` becomes a review, and the person's answer
+//! is the call's result.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::message::Outcome;
 use crate::requests::catalog::ToolInfo;
 use crate::schema::Schema;
 
-/// What the person is asked.
+/// The question for the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct Question {
     pub(crate) question: String,
@@ -18,7 +18,7 @@ pub(crate) struct Question {
     pub(crate) options: Vec<String>,
 }
 
-/// What models are told about it.
+/// Returns the description of the tool for models.
 pub(crate) fn info() -> ToolInfo {
     let schema = json!({
         "type": "object",
@@ -33,7 +33,7 @@ pub(crate) fn info() -> ToolInfo {
     ToolInfo { schema: Schema::new(schema), ..ToolInfo::own(OwnTool::HumanInput, description) }
 }
 
-/// What the model is told of a person's decision; nothing, when it ends the run.
+/// Returns the result of a person's decision for the model; none when it ends the run.
 pub(crate) fn heard(decision: &Decision) -> Option<Outcome> {
     match decision {
         Decision::Continue => Some(Outcome::answer("The person has read this and says: go on.")),

@@ -1,7 +1,6 @@
-//! What to do now. A [`Step`] is an event and, for some, an effect: the type
-//! says that nothing is done before the fact that it will be done is stored.
-//! There is no code here for the time after a crash: an orphaned call is a
-//! call that wants something, like any other.
+//! Decides the next steps of a run. A [`Step`] is an event and, for some, an effect: the type ensures that
+//! no effect is executed before its event is stored. There is no special code for recovery after a crash:
+//! an orphaned call is handled like any other call with a next step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,71 +25,71 @@ use crate::state::conversation::{Conversation, Phase};
 use crate::state::gate::{self, ReviewState};
 use crate::state::run::{How, Run, Timer};
 
-/// What `next` has to say.
+/// The result of [`Run::next`]: steps to take, a timer and missing resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Next {
-    /// Record these, then do what they call for. Empty: wait.
+    /// The steps to record and then to carry out. Empty: wait.
     pub steps: Vec<Step>,
-    /// Ask again at this time at the latest.
+    /// The latest time at which `next` must be called again.
     pub timer: Option<Millis>,
-    /// What could be done if it were granted.
+    /// The resources that would allow more steps if they were granted.
     pub needs: Needs,
 }
 
-/// One fact to record.
+/// An event to record and the effect that follows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Stored first.
+    /// The event, which is stored first.
     pub event: Event,
-    /// Done once it is stored.
+    /// The effect, which is carried out after the event is stored.
     pub then: Option<Effect>,
 }
 
-/// Something only the outside world can do; each ends in one report.
+/// Work outside of the core; each effect ends in one report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Ask a model. Uses up one granted slot of it.
+    /// Asks a model. Uses up one granted slot of that model.
     Ask(Box<Question>),
-    /// Call a tool. Uses up the granted lock, if it has one.
+    /// Calls a tool. Uses up the granted lock, if the tool has one.
     Call {
-        /// The call's place, and part of the key of an idempotent one.
+        /// The id of the call, which is part of the key of an idempotent call.
         id: Id,
-        /// What to call.
+        /// The tool to call.
         tool: Arc<ToolInfo>,
-        /// What to call it with: fits the tool's schema.
+        /// The arguments, which fit the tool's schema.
         args: Value,
-        /// What it may use; absent: no limit.
+        /// The amount it may use; absent: no limit.
         lent: Option<Claim>,
-        /// Whether an owner before this one had made the call.
+        /// Whether a previous owner had already made the call.
         again: bool,
     },
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Who asks.
+    /// The id of the conversation that asks.
     pub turn: Id,
-    /// The task it asks for.
+    /// The name of the task it asks for.
     pub task: String,
-    /// Whom.
+    /// The alias of the model.
     pub model: String,
-    /// The how-manieth question of the turn, from 0.
+    /// The index of the question in the conversation, from 0.
     pub round: u32,
-    /// The how-manieth attempt at it, from 0.
+    /// The index of the attempt at this question, from 0.
     pub attempt: u32,
     /// The conversation so far.
     pub messages: Arc<Vec<Message>>,
-    /// What may be called.
+    /// The tools that the model may call.
     pub tools: Arc<[Arc<ToolInfo>]>,
-    /// Tokens the answer may have.
+    /// The maximum number of tokens of the answer.
     pub max_output: u64,
-    /// How it is to answer.
+    /// The options for the model's answer.
     pub options: ModelOptions,
 }
 
 impl Effect {
-    /// The turn or call this is done for.
+    /// Returns the id of the conversation or call that the effect belongs to.
     pub fn id(&self) -> &Id {
         match self {
             Effect::Ask(question) => &question.turn,
@@ -99,34 +98,33 @@ impl Effect {
     }
 }
 
-/// What the run must hold before it may act: model slots and locks.
+/// The resources the run must hold before it may act: model slots, locks and looked-up tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// How many turns want to ask each model.
+    /// The number of conversations that want to ask each model.
     pub models: BTreeMap<String, usize>,
-    /// Locks that calls want.
+    /// The locks that calls wait for.
     pub locks: BTreeSet<String>,
-    /// Names of tools to look up.
+    /// The names of tools that must be looked up.
     pub belts: BTreeSet<String>,
     /// Whether a parked run has work to go on with, for which it needs a slot again.
     pub slot: bool,
 }
 
-/// What the run holds: slots not yet used, locks not yet used.
+/// The resources the run holds and has not used yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
-    /// Free slots by model.
+    /// The number of free slots by model.
     pub models: BTreeMap<String, usize>,
-    /// Locks.
+    /// The locks it holds.
     pub locks: BTreeSet<String>,
-    /// What names stand for that were looked up.
+    /// The tools that looked-up names resolve to.
     pub belts: BTreeMap<String, Vec<Arc<ToolInfo>>>,
-    /// Whether it holds a slot among the runs of its kind; only a parked run
-    /// goes without.
+    /// Whether it holds a slot among the runs of its kind; only a parked run works without one.
     pub slot: bool,
 }
 
-/// Steps being collected. Claims made in one pass count against each other.
+/// The steps being collected in one pass. Amounts claimed in a pass count against each other.
 pub(crate) struct Plan {
     pub(crate) at: Millis,
     pub(crate) budget: Budget,
@@ -149,7 +147,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// How often this pass asks the model.
+    /// Returns the number of times this pass asks the model.
     pub(crate) fn asked(&self, alias: &str) -> usize {
         self.asked.get(alias).copied().unwrap_or(0)
     }
@@ -166,7 +164,7 @@ impl Plan {
         self.needs.locks.insert(name.to_owned());
     }
 
-    /// Who was handed work in this pass.
+    /// Returns the positions of the agents that are handed work in this pass.
     pub(crate) fn errands(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().filter_map(|step| {
             let EventKind::DelegationStarted { worker, .. } = &step.event.kind else { return None };
@@ -180,7 +178,7 @@ impl Plan {
 }
 
 impl Next {
-    /// Keeps what can be recorded without a slot; for the rest one is needed.
+    /// Keeps the steps that can be recorded without a slot; if others remain, a slot is requested.
     fn without_slot(self) -> Next {
         let (work, steps): (Vec<Step>, Vec<Step>) =
             self.steps.into_iter().partition(|step| step.event.kind.needs_slot());
@@ -190,8 +188,8 @@ impl Next {
 }
 
 impl Run {
-    /// What should happen now, with what is granted. Changes nothing; ask again
-    /// after applying it.
+    /// Returns the steps to take now with the granted resources. Changes nothing; call it again after applying
+    /// the steps.
     pub fn next(&self, now: Millis, grants: &Grants) -> Next {
         if self.ended() || self.epoch() == 0 {
             return Next::default();
@@ -221,7 +219,7 @@ impl Run {
     fn timer(&self, now: Millis) -> Option<Millis> {
         let limit = Some(self.spec().limits.wall_clock_ms).filter(|limit| *limit > 0 && !self.stopping());
         let clock = limit.and_then(|limit| self.clock().due(limit));
-        // What is due already and not yet done waits for a grant, not for time.
+        // An action that is already due but not done waits for a grant, not for time.
         let first = self.timers().iter().map(|(due, _)| *due).find(|due| *due > now);
         first.into_iter().chain(clock).min()
     }
@@ -245,7 +243,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether tasks wait for nothing but the run to be resumed.
+    /// Whether tasks are ready and only wait for the run to be resumed.
     fn holds_back(&self) -> bool {
         self.paused() && self.stop().is_none() && self.graph().ready().next().is_some()
     }
@@ -258,14 +256,14 @@ impl Run {
         Err(Breach { reason: Reason::WallClock, limit, observed })
     }
 
-    /// A cancelled run has nothing left to decide.
+    /// Closes the open reviews of a cancelled run: there is nothing left to decide.
     fn close_reviews(&self, plan: &mut Plan) {
         if let Some((End::Cancelled, _)) = self.stop() {
             self.close_questions(plan);
         }
     }
 
-    /// Nobody needs to answer any more.
+    /// Closes open reviews and approvals: no answer is needed any more.
     fn close_questions(&self, plan: &mut Plan) {
         self.open_reviews().iter().for_each(|review| plan.record(EventKind::ReviewClosed { review: *review }));
         for approval in &self.chat().open {
@@ -327,7 +325,7 @@ impl Run {
         }
     }
 
-    /// Begins a task, once it is known what it may call.
+    /// Begins a task, once the tools it may call are known.
     fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
         if self.compose(turn.task_index(), grants, plan) {
             plan.record(EventKind::TaskStarted { turn });
@@ -344,7 +342,7 @@ impl Run {
         plan.record(EventKind::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
     }
 
-    /// What a turn wants that needs nothing from outside.
+    /// Plans the step of a conversation that needs no granted resource.
     fn attend(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         match turn.phase() {
             Phase::Start if self.stop().is_some() => {
@@ -375,7 +373,7 @@ impl Run {
         Ok(())
     }
 
-    /// Writes a task's opening, with whatever people have said to it so far.
+    /// Writes the opening of a task's conversation, with the directives given so far.
     fn open(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         if let Some(chat) = self.spec().chat.as_ref().filter(|_| self.converses(id)) {
             let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
@@ -409,8 +407,8 @@ impl Run {
         plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
     }
 
-    /// A task's answer is checked, reviewed and taken; a subtask's goes back to
-    /// the call that asked for it.
+    /// Handles an answer: a task's is checked, reviewed and accepted; a subtask's goes back to the call that
+    /// asked for it.
     fn answered(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
         if id.parent().is_some() {
             return self.answer_call(id, turn, answer, plan);
@@ -430,7 +428,7 @@ impl Run {
         self.approved(id, turn, plan);
     }
 
-    /// The output stands: what there is to learn from it is kept, then it is taken.
+    /// Completes an approved task, after its reflection and after its output is remembered, if it has these.
     fn approved(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         let task = self.spec().tasks.get(id.task_index());
         let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique().is_none();
@@ -466,7 +464,7 @@ impl Run {
         plan.record(EventKind::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
     }
 
-    /// Prose does not end a subtask that owes a structured result.
+    /// Reminds a subtask that answered in prose that it must return a structured result.
     fn demand(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         if turn.nudges() < finish::NUDGES_MAX && self.stop().is_none() {
             return plan.record(EventKind::FinishDemanded { turn: id.clone() });
@@ -487,7 +485,7 @@ impl Run {
         }
     }
 
-    /// A failed task is recorded; a failed subtask is its parent's business.
+    /// Records a failed task; a failed subtask becomes the failed call of its parent.
     pub(crate) fn fail(&self, id: &Id, failure: &TaskFailure, plan: &mut Plan) {
         let cause = Some(failure.cause().clone());
         match (id.parent(), self.conversations().get(id)) {
@@ -504,7 +502,7 @@ impl Run {
         }
     }
 
-    /// Whether a turn was handed over shows in that its caller is somebody else.
+    /// Records the end of a delegation. A conversation was delegated if its caller's worker is another one.
     fn end_delegation(&self, id: &Id, turn: &Conversation, error: Option<String>, plan: &mut Plan) {
         let caller = id.parent().and_then(|(parent, _)| self.conversations().get(&parent));
         if caller.is_some_and(|caller| caller.worker() != turn.worker()) {
@@ -512,7 +510,7 @@ impl Run {
         }
     }
 
-    /// Nothing is left to do: says how it went.
+    /// Ends the run with its result when nothing is left to do.
     fn finish(&self, plan: &mut Plan) {
         let total = self.spec().team().len();
         let end = match self.stop() {
@@ -523,7 +521,7 @@ impl Run {
         self.conclude(end, plan);
     }
 
-    /// The last facts of a run; a chat is told what is left of the turn first.
+    /// Records the last events of a run; a chat's turn first records its answer and its cost.
     fn conclude(&self, end: End, plan: &mut Plan) {
         if self.spec().chat.is_some() {
             plan.record(EventKind::Chat(chat::ChatEventKind::AnswerStored));
@@ -532,8 +530,7 @@ impl Run {
         plan.record(EventKind::RunEnded { end });
     }
 
-    /// Ends a run that is to stop at once, but only when nothing of it is under
-    /// way any more.
+    /// Ends a run that is to stop at once, after everything that is under way has ended.
     fn wind_up(&self, end: &End, plan: &mut Plan) {
         for (id, turn) in self.conversations() {
             self.give_up_orphans(id, turn, plan);

@@ -1,5 +1,5 @@
-//! Output on its way to a reader: the JSON in a model's answer, wherever it
-//! stands, and a tool's outcome as its model is shown it.
+//! Prepares output for its reader: extracts the JSON in a model's answer, and renders a tool's outcome for
+//! its model.
 
 use serde_json::Value;
 
@@ -8,15 +8,15 @@ use crate::requests::spec::Spec;
 use crate::schema::Schema;
 use crate::text::Text;
 
-/// The value an answer holds, or everything that is wrong with it.
+/// Returns the value in an answer, or all violations.
 pub(crate) fn parse(answer: &str, schema: &Schema) -> Result<Value, Vec<String>> {
     let value = extract(answer).ok_or_else(|| vec!["(the whole value): the answer holds no JSON".to_owned()])?;
     let violations = schema.violations(&value);
     if violations.is_empty() { Ok(value) } else { Err(violations) }
 }
 
-/// What a model is told of a call's outcome, and whether that is an error. Long
-/// output is cut with a notice; the event keeps it whole.
+/// Returns the text of a call's outcome for the model, and whether it is an error. Long output is cut with
+/// a notice; the event keeps it whole.
 pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool) {
     match outcome {
         Outcome::Answer { text, .. } => (cut(text, spec, handle), false),
@@ -31,7 +31,7 @@ pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool
     }
 }
 
-/// An answer without what a model thinks aloud in it.
+/// Returns an answer without the reasoning that a model wrote into it.
 pub(crate) fn without_thoughts(answer: String) -> String {
     let mut rest = answer.as_str();
     if !rest.contains(THOUGHT.0) {
@@ -46,7 +46,7 @@ pub(crate) fn without_thoughts(answer: String) -> String {
     said.trim_start().to_owned()
 }
 
-/// What some models put around their thoughts.
+/// The tags that some models put around their reasoning.
 const THOUGHT: (&str, &str) = ("<think>", "</think>");
 
 fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
@@ -66,20 +66,20 @@ fn extract(answer: &str) -> Option<Value> {
     fenced.or_else(|| serde_json::from_str(whole).ok()).or_else(|| embedded(whole))
 }
 
-/// The text between the first pair of code fences.
+/// Returns the text between the first pair of code fences.
 fn fence(text: &str) -> Option<&str> {
     let (_, after) = text.split_once("```")?;
     let (_language, body) = after.split_once('\n')?;
     body.split_once("```").map(|(body, _)| body.trim())
 }
 
-/// The first object or list that parses, wherever it starts.
+/// Returns the first object or list that parses, wherever it starts.
 fn embedded(text: &str) -> Option<Value> {
     let starts = text.char_indices().filter(|(_, c)| matches!(c, '{' | '[')).map(|(at, _)| at);
     starts.take(STARTS_MAX).find_map(|at| first_value(text.get(at..)?))
 }
 
-/// Places looked at in prose; an answer with more braces is no answer.
+/// The number of positions tried in prose; a text with more braces is no answer.
 const STARTS_MAX: usize = 64;
 
 fn first_value(text: &str) -> Option<Value> {

@@ -1,7 +1,6 @@
-//! The tools a run has by itself: their names, who is given each, who performs
-//! it and what models are told about it. Names are read in [`OwnTool::parse`]
-//! alone; wherever one of these tools is treated differently from the tools of
-//! a catalog, the code matches on this enum.
+//! The tools a run provides by itself: their names, their audience, their implementation and their
+//! descriptions for models. Names are parsed in [`OwnTool::parse`] alone; wherever one of these tools is
+//! treated differently from the tools of a catalog, the code matches on this enum.
 
 use serde_json::json;
 
@@ -21,17 +20,17 @@ use crate::state::memory;
 pub enum OwnTool {
     /// Starts a subtask.
     RunSubtask,
-    /// Lists what the agents of the run have written down for each other.
+    /// Lists the entries that the agents of the run have written for each other.
     MemoryList,
-    /// Reads entries of that.
+    /// Reads such entries.
     MemoryRead,
-    /// Writes one.
+    /// Writes one entry.
     MemoryWrite,
     /// Reads a result that was cut.
     ReadResult,
     /// Plans a workflow.
     BuildWorkflow,
-    /// Ends a subtask that owes a structured result.
+    /// Ends a subtask that must return a structured result.
     FinishSubtask,
     /// Hands work to another agent of the team.
     Delegate,
@@ -39,9 +38,9 @@ pub enum OwnTool {
     DelegateTask,
     /// Asks a person.
     HumanInput,
-    /// Finds what earlier runs remembered.
+    /// Finds entries that earlier runs remembered.
     MemoryRecall,
-    /// Remembers something for later runs.
+    /// Remembers an entry for later runs.
     MemoryStore,
     /// Searches the documents in collections.
     SearchCollections,
@@ -52,30 +51,29 @@ pub enum OwnTool {
 pub enum Audience {
     /// Every task that lists it, and every chat.
     Everyone,
-    /// Tasks that list it, where the configuration offers it; no chat, since a
-    /// person is there already.
+    /// Tasks that list it, where the configuration offers it; not in chats, where a person is already present.
     Tasks,
     /// Tasks of agents that may delegate; no task lists it.
     Team,
-    /// A subtask that owes a structured result; no task lists it.
+    /// A subtask that must return a structured result; no task lists it.
     OwingSubtask,
     /// A chat with an open workflow; no task lists it.
     Editor,
-    /// The run itself, for tasks that have a memory or reflect; no model.
+    /// The run itself, for tasks that have a memory or reflect; no model calls it.
     Run,
 }
 
-/// The side that does what a call asks for.
+/// The component that performs a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Performer {
-    /// The run, by deciding.
+    /// The run, as part of its decisions.
     Run,
     /// A tool of the toolbox.
     Toolbox,
 }
 
 impl OwnTool {
-    /// All of them; a chat is offered its own in this order.
+    /// All own tools; a chat is offered its tools in this order.
     pub const ALL: [OwnTool; 13] = [
         OwnTool::RunSubtask,
         OwnTool::MemoryList,
@@ -92,12 +90,12 @@ impl OwnTool {
         OwnTool::SearchCollections,
     ];
 
-    /// The own tool of this name.
+    /// Returns the own tool of this name.
     pub fn parse(name: &str) -> Option<OwnTool> {
         OwnTool::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// The name it is listed and called by.
+    /// Returns the name it is listed and called by.
     pub const fn name(self) -> &'static str {
         match self {
             OwnTool::RunSubtask => "run_subtask",
@@ -116,7 +114,7 @@ impl OwnTool {
         }
     }
 
-    /// Who may be given it.
+    /// Returns the tasks or chats that may be given it.
     pub const fn audience(self) -> Audience {
         match self {
             OwnTool::RunSubtask
@@ -133,7 +131,7 @@ impl OwnTool {
         }
     }
 
-    /// Who performs it.
+    /// Returns the component that performs it.
     pub const fn performer(self) -> Performer {
         match self {
             OwnTool::RunSubtask
@@ -155,9 +153,8 @@ impl OwnTool {
         self.audience() == Audience::Everyone && self.performer() == Performer::Run
     }
 
-    /// What models are told about it and what doing it twice would mean. The
-    /// arguments of [`OwnTool::FinishSubtask`] and of delegations are narrower
-    /// where they are offered: the result that is owed, the roles there are.
+    /// Returns its description for models and its effect class. The arguments of [`OwnTool::FinishSubtask`] and
+    /// of delegations are narrowed where they are offered, to the expected result and the existing roles.
     pub fn info(self) -> ToolInfo {
         match self {
             OwnTool::RunSubtask => subtask::info(),
@@ -177,12 +174,12 @@ impl OwnTool {
 }
 
 impl ToolInfo {
-    /// An own tool that reads and may run beside others.
+    /// Creates an own tool that reads and may run in parallel to others.
     pub(crate) fn own(tool: OwnTool, description: &str) -> ToolInfo {
         ToolInfo::new(tool.name(), description)
     }
 
-    /// Which own tool it is, if it is one.
+    /// Returns the own tool that this is, if it is one.
     pub fn as_own(&self) -> Option<OwnTool> {
         OwnTool::parse(&self.name)
     }

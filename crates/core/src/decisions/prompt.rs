@@ -1,5 +1,4 @@
-//! What a model is told first. Sections come in a fixed order, each only when
-//! it has content.
+//! Writes the opening messages for a model. Sections come in a fixed order, each only when it has content.
 
 use std::fmt::Write;
 
@@ -11,11 +10,11 @@ use crate::message::Message;
 use crate::requests::spec::Task;
 use crate::time::iso;
 
-/// What an agent is always told.
+/// The instructions for every agent.
 const STANDING: &str = "Work on the task you are given and answer with exactly what is expected, \
     complete and correct, without preamble or commentary. Use tools only where they help.";
 
-/// The heading above what people say while agents work.
+/// The heading of the directives that people send while agents work.
 const DIRECTIVES: &str = "## Active Directives";
 
 /// A task's output, as another task reads it.
@@ -24,25 +23,25 @@ pub(crate) struct Input<'a> {
     pub(crate) output: &'a str,
 }
 
-/// Why a task is done again.
+/// The feedback with which a task is done again.
 pub(crate) struct Revision<'a> {
     pub(crate) attempt: u32,
     pub(crate) feedback: &'a str,
     pub(crate) previous: &'a str,
 }
 
-/// Everything the opening of a task is made of.
+/// The parts of the opening message of a task.
 pub(crate) struct Opening<'a> {
     pub(crate) task: &'a Task,
     pub(crate) inputs: Vec<Input<'a>>,
     pub(crate) revision: Option<Revision<'a>>,
     pub(crate) directives: Vec<&'a Directive>,
-    /// What earlier runs remembered, by name, and what they said could be better.
+    /// The entries that earlier runs remembered, by name, and their suggestions for improvement.
     pub(crate) memories: Vec<(&'a str, &'a str)>,
     pub(crate) notes: Option<&'a str>,
 }
 
-/// The system message of a task's agent.
+/// Returns the system message of a task's agent.
 pub(crate) fn system(task: &Task) -> String {
     let agent = &task.agent;
     let mut text = format!("You are {}.", agent.role);
@@ -56,7 +55,7 @@ pub(crate) fn system(task: &Task) -> String {
     text
 }
 
-/// The user message of a task.
+/// Returns the user message of a task.
 pub(crate) fn user(opening: &Opening<'_>) -> String {
     let task = opening.task;
     let memory = |(scope, text): &(&str, &str)| format!("## Memory: {scope}\n{text}");
@@ -88,7 +87,7 @@ pub(crate) fn user(opening: &Opening<'_>) -> String {
     sections.join("\n\n")
 }
 
-/// The section that shows what a person says while agents work.
+/// Returns the section with the directives that people send while agents work.
 pub(crate) fn directives(directives: &[&Directive]) -> String {
     let line = |directive: &&Directive| {
         format!("[{} | {}] {}", directive.author(), iso(directive.created_at), directive.content)
@@ -96,20 +95,20 @@ pub(crate) fn directives(directives: &[&Directive]) -> String {
     format!("{DIRECTIVES}\n{}", directives.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whether a message is what a person said while the agents worked.
+/// Whether a message holds directives.
 pub(crate) fn is_directive(message: &Message) -> bool {
     matches!(message, Message::User { text } if text.as_str().starts_with(DIRECTIVES))
 }
 
-/// What the agent of a subtask has to work with.
+/// The tools and duties of a subtask's agent.
 pub(crate) struct Means<'a> {
-    /// Names of its tools.
+    /// The names of its tools.
     pub(crate) tools: &'a [String],
-    /// Whether it owes a structured result.
+    /// Whether it must return a structured result.
     pub(crate) owes: bool,
 }
 
-/// What the agent of a subtask is told about itself.
+/// Returns the system message of a subtask's agent.
 pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> String {
     let role = &task.agent.role;
     let mut text = format!(
@@ -130,12 +129,12 @@ pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> Str
     text
 }
 
-/// What an agent is told that somebody hands work to.
+/// Returns the user message of an agent that work is delegated to.
 pub(crate) fn errand(task: &Task, description: &str) -> String {
     format!("## Task\n{description}\n\n## Expected Output\n{}", task.expected_output)
 }
 
-/// What a model is told whose answer breaks its schema.
+/// Returns the message to a model whose answer breaks its schema.
 pub(crate) fn repair(violations: &[String], schema: &Value) -> String {
     let list: String = violations.iter().map(|violation| format!("\n- {violation}")).collect();
     format!(
@@ -144,50 +143,50 @@ pub(crate) fn repair(violations: &[String], schema: &Value) -> String {
     )
 }
 
-/// What a model is asked when its task is done.
+/// The request for improvements after a task is done.
 pub(crate) const REFLECT: &str = "The task is done. In two or three sentences, for whoever does it next time: \
     what should be done differently to get a better result sooner? Do not repeat the result.";
 
-/// What a model is told before its last answer.
+/// The message before a model's last answer.
 pub(crate) const LAST_ROUND: &str =
     "This is your last turn: no tools can be called any more. Answer now with what you know.";
 
-/// The same for a subtask that owes a structured result.
+/// The same for a subtask that must return a structured result.
 pub(crate) const LAST_FINISH: &str =
     "This is your last turn: only finish_subtask can be called any more. Call it now with what you know.";
 
-/// What a subtask is told that owes a structured result and answers in prose.
+/// The reminder for a subtask that must return a structured result and answers in prose.
 pub(crate) const FINISH: &str =
     "Prose does not end this subtask. Call finish_subtask now; its arguments are the result.";
 
-/// What a model is told whose answer ended at the output limit.
+/// The message to a model whose answer ended at the output limit.
 pub(crate) const CONTINUE: &str =
     "Your answer was cut off at the output limit. Go on exactly where it stopped, and repeat nothing of it.";
 
-/// The same where none of the answer was said yet.
+/// The same where the answer has no text yet.
 pub(crate) const ANSWER_SHORTLY: &str =
     "Your reply reached the output limit before it said anything. Answer now, as shortly as you can.";
 
-/// What a model is told whose reply ended inside a call.
+/// The message to a model whose reply ended inside a call.
 pub(crate) const CALL_CUT: &str = "Your last reply was cut off at the output limit inside a tool call, so nothing of it \
     was done. Make the call again with shorter arguments, in several smaller calls, or answer without it.";
 
-/// What a model is told that said nothing.
+/// The message to a model whose reply was empty.
 pub(crate) const BLANK: &str = "Your last reply was empty. Answer now; where you cannot, say why.";
 
-/// What a model is told that repeats a failing call.
+/// Returns the message to a model that repeats a failing call.
 pub(crate) fn repeated(tool: &str, times: u32) -> String {
     format!(
         "You have called `{tool}` with the same arguments {times} times and it failed each time. It will fail again: change the arguments, use another way, or answer without it."
     )
 }
 
-/// What stands where exchanges were dropped.
+/// Returns the note that replaces dropped exchanges.
 pub(crate) fn dropped(exchanges: usize) -> String {
     format!("[{exchanges}{LEFT_OUT}")
 }
 
-/// Whether a message stands where exchanges were dropped.
+/// Whether a message is the note that replaces dropped exchanges.
 pub(crate) fn is_dropped(message: &Message) -> bool {
     matches!(message, Message::User { text } if text.as_str().starts_with('[') && text.as_str().ends_with(LEFT_OUT))
 }

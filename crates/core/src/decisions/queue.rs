@@ -1,6 +1,5 @@
-//! Who is next when not everybody can be served at once: the most urgent, and
-//! among equals who came first. Whoever waits becomes more urgent with time, so
-//! nobody waits for ever.
+//! A priority queue: the most urgent item first, and among equals the oldest. Waiting items become more
+//! urgent with time, so that no item waits for ever.
 
 use std::collections::VecDeque;
 
@@ -24,31 +23,31 @@ pub enum Priority {
     Critical,
 }
 
-/// How many priorities there are.
+/// The number of priorities.
 const LEVELS: usize = 4;
 
-/// What waits, each in the line of its priority.
+/// The waiting items, each in the line of its priority.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// After so long something counts as one level more urgent; 0 = never.
+    /// The wait after which an item counts as one level more urgent; 0 = never.
     aging_ms: Millis,
     lines: [VecDeque<(Millis, T)>; LEVELS],
 }
 
 impl<T> Queue<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(aging_ms: Millis) -> Queue<T> {
         Queue { aging_ms, lines: Default::default() }
     }
 
-    /// Adds something that came at this time.
+    /// Adds an item that came at this time.
     pub fn push(&mut self, priority: Priority, at: Millis, item: T) {
         if let Some(line) = self.lines.get_mut(priority as usize) {
             line.push_back((at, item));
         }
     }
 
-    /// Takes who is next.
+    /// Takes the next item.
     pub fn pop(&mut self, now: Millis) -> Option<T> {
         let aging_ms = self.aging_ms;
         let heads = self.lines.iter().enumerate().filter_map(|(level, line)| Some((level, line.front()?.0)));
@@ -58,31 +57,31 @@ impl<T> Queue<T> {
         Some(item)
     }
 
-    /// Keeps only what passes.
+    /// Keeps only the items that pass.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.lines.iter_mut().for_each(|line| line.retain(|(_, item)| keep(item)));
     }
 
-    /// How much waits.
+    /// Returns the number of waiting items.
     pub fn len(&self) -> usize {
         self.lines.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether nothing waits.
+    /// Whether no item waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<T: Clone> Queue<T> {
-    /// Everything that waits, as it would be taken if all were taken now.
+    /// Returns all waiting items in the order in which they would be taken now.
     pub fn in_order(&self, now: Millis) -> Vec<T> {
         let mut rest = self.clone();
         std::iter::from_fn(|| rest.pop(now)).collect()
     }
 }
 
-/// The level something has after its wait.
+/// Returns the level an item has after its wait.
 fn effective(level: usize, at: Millis, now: Millis, aging_ms: Millis) -> usize {
     let raised = now.saturating_sub(at).checked_div(aging_ms).unwrap_or(0);
     level.saturating_add(usize::try_from(raised).unwrap_or(LEVELS)).min(LEVELS - 1)

@@ -1,5 +1,5 @@
-//! Results too long for a model to be shown are not lost: the model gets the
-//! beginning and a handle, and reads on with `read_result`.
+//! Results that are too long for a model are not lost: the model gets the beginning and a handle, and reads
+//! the rest with `read_result`.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use crate::schema::Schema;
 use crate::state::run::Run;
 use crate::text::Text;
 
-/// Bytes read at once when the model does not say.
+/// The number of bytes read at once when the model gives none.
 const LIMIT: u64 = 20_000;
 
-/// What models are told about it.
+/// Returns the description of the tool for models.
 pub(crate) fn info() -> ToolInfo {
     let schema = json!({
         "type": "object",
@@ -33,18 +33,18 @@ pub(crate) fn info() -> ToolInfo {
 }
 
 impl Run {
-    /// Whether this run has what a call asks for.
+    /// Whether this run has the result that a call asks for.
     pub fn keeps_result(&self, args: &Value) -> bool {
         self.cut().contains_key(handle(args))
     }
 
-    /// The part of a kept result a call asks for.
+    /// Returns the requested part of a kept result.
     pub fn read_result(&self, args: &Value) -> Outcome {
         part(args, |handle| self.cut().get(handle))
     }
 }
 
-/// The handle a call names.
+/// Returns the handle that a call names.
 pub fn handle(args: &Value) -> &str {
     args.get("handle").and_then(Value::as_str).unwrap_or_default()
 }
@@ -59,7 +59,7 @@ fn part<'a>(args: &Value, kept: impl Fn(&str) -> Option<&'a Text>) -> Outcome {
     };
     let text = whole.as_str();
     let from = text.floor_char_boundary(number("offset", 0).min(text.len()));
-    // At least one character, so that reading on always gets somewhere.
+    // At least one character, so that reading always makes progress.
     let least = text.ceil_char_boundary(from.saturating_add(1).min(text.len()));
     let to = text.floor_char_boundary(from.saturating_add(number("limit", LIMIT)).min(text.len())).max(least);
     let part = text.get(from..to).unwrap_or_default();

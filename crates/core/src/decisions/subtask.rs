@@ -1,5 +1,5 @@
-//! The tool that is not a tool: a call of `run_subtask` becomes a turn of its
-//! own, a child of the turn that asked, in the same run and the same budget.
+//! The `run_subtask` tool: a call of it becomes a conversation of its own, a child of the one that asked,
+//! in the same run and the same budget.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
-/// What the caller wants done.
+/// The arguments of the caller.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {
@@ -32,7 +32,7 @@ struct Order {
     output_schema: Option<Value>,
 }
 
-/// Why no subtask was started: a code and what belongs to it.
+/// The reason why no subtask was started: a code and its data.
 struct Refusal(&'static str, Value);
 
 impl Order {
@@ -54,8 +54,8 @@ impl Order {
 }
 
 impl Run {
-    /// Whether a call of `run_subtask` is understood. Where subtasks nest too deep
-    /// the tool is not offered, but its name is known.
+    /// Whether a call of `run_subtask` is handled here. Where subtasks nest too deep the tool is not offered,
+    /// but its name is still recognized.
     pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Conversation) -> bool {
         let known =
             self.spec().chat.is_some() || (id.depth() > 1 && self.belt().contains_key(OwnTool::RunSubtask.name()));
@@ -63,7 +63,7 @@ impl Run {
         too_deep || turn.has(OwnTool::RunSubtask)
     }
 
-    /// Starts a subtask, or says why not.
+    /// Starts a subtask, or answers with an error.
     pub(crate) fn delegate(&self, id: &Id, turn: &Conversation, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
         match self.order(id, call) {
             Ok((order, schema)) => {
@@ -124,7 +124,7 @@ impl Run {
     }
 }
 
-/// What a caller is told of a subtask that failed.
+/// Returns the error of a failed subtask, for its caller.
 pub(crate) fn failure(turn: &Conversation, failure: &TaskFailure) -> String {
     let mut fields = json!({ "title": turn.title(), "message": failure.message() });
     if let Cause::ResultUnfit(unfit) = failure.cause() {
@@ -136,7 +136,7 @@ pub(crate) fn failure(turn: &Conversation, failure: &TaskFailure) -> String {
     error(failure.cause().code().unwrap_or("subtask_failed"), fields)
 }
 
-/// An error as models are told it.
+/// Returns an error as models see it.
 pub(crate) fn error(code: &str, fields: Value) -> String {
     let mut told = Map::new();
     told.insert("error".to_owned(), code.into());
@@ -146,7 +146,7 @@ pub(crate) fn error(code: &str, fields: Value) -> String {
     Value::Object(told).to_string()
 }
 
-/// What models are told about it.
+/// Returns the description of the tool for models.
 pub(crate) fn info() -> ToolInfo {
     let description = "Hands a part of the work to a subtask with a conversation of its own and returns its answer. \
         Several calls in one reply run at the same time; they cannot see each other. Give each everything it needs to know.";

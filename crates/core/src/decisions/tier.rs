@@ -1,19 +1,18 @@
-//! Control directives: a run is told which tier of models to ask, not which.
+//! Control directives: they switch a run to a tier of models, not to a certain model.
 
 use crate::state::run::Run;
 
-/// Which of its models a run asks.
+/// The tiers of a run's models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// The one it was submitted with.
+    /// The model it was submitted with.
     Primary,
-    /// The first that one falls back to.
+    /// The first fallback of that model.
     Fallback,
 }
 
 impl Run {
-    /// The alias of a tier's model; none when the run's model falls back to no
-    /// other.
+    /// Returns the alias of a tier's model; none when the run's model has no fallback.
     pub fn tier(&self, tier: Tier) -> Option<&str> {
         let primary = &self.spec().model;
         match tier {
@@ -22,7 +21,7 @@ impl Run {
         }
     }
 
-    /// The alias of the model the run was submitted with.
+    /// Returns the alias of the model the run was submitted with.
     pub fn model(&self) -> &str {
         &self.spec().model
     }

@@ -1,12 +1,12 @@
-//! Who works on a task. Without an explicit agent, one is derived from the
-//! first words of the task's description.
+//! The agent of a task. Without an explicit agent, one is derived from the first words of the task's
+//! description.
 
 use serde::{Deserialize, Serialize};
 
-/// Words looked at to find a role.
+/// The number of words searched for a role.
 const WORDS_MAX: usize = 8;
 
-/// Verbs and the roles they call for.
+/// The verbs and the roles they imply.
 const ROLES: &[(&[&str], &str)] = &[
     (&["research", "investigate", "find", "discover", "search"], "Researcher"),
     (&["write", "draft", "compose", "document"], "Writer"),
@@ -35,21 +35,21 @@ const ROLES: &[(&[&str], &str)] = &[
     (&["process"], "Processor"),
 ];
 
-/// Who works on a task.
+/// Returns the agent of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// What it is called.
+    /// The name.
     pub role: String,
-    /// What it wants.
+    /// The goal.
     pub goal: String,
-    /// What it knows; may be empty.
+    /// The background knowledge; may be empty.
     pub background: String,
     /// Whether it may hand work to the agents of other tasks.
     pub allow_delegation: bool,
 }
 
 impl Agent {
-    /// The agent a description calls for.
+    /// Derives an agent from a description.
     pub fn derive(description: &str) -> Agent {
         let role = role(description);
         let background = format!("An experienced {} who works carefully and to the point.", role.to_lowercase());

@@ -1,6 +1,5 @@
-//! What a run knows about the models and tools it may use. It is stored with
-//! the run, so that an upgrade or a changed configuration does not change the
-//! rules in the middle.
+//! The descriptions of the models and tools a run may use. They are stored with the run, so that an upgrade
+//! or a changed configuration does not change the rules while it runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use crate::message::Usage;
 use crate::requests::model_options::ModelOptions;
 use crate::schema::Schema;
 
-/// A billionth of a US dollar; money is always an integer of these.
+/// An amount of money in billionths of a US dollar; always an integer.
 pub type NanoUsd = u64;
 
 const TOKENS_PER_PRICE: u128 = 1_000_000;
@@ -23,30 +22,29 @@ const TOKENS_PER_PRICE: u128 = 1_000_000;
 pub struct ModelInfo {
     /// The name people use for it.
     pub alias: String,
-    /// Who serves it (`openai`, `anthropic`, `gemini`, `demo`, …).
+    /// The provider that serves it (`openai`, `anthropic`, `gemini`, `demo`, …).
     pub provider: String,
-    /// What the provider calls it; empty: as people do.
+    /// The provider's name for it; empty: the same as the alias.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// Tokens it can read, its answer included.
+    /// The number of tokens of its context window, its answer included.
     pub context_tokens: u64,
-    /// Tokens it may write in one answer.
+    /// The number of tokens it may write in one answer.
     pub max_output_tokens: u64,
     /// Whether it can call tools.
     pub tools: bool,
     /// Whether it can ask for several calls at once.
     pub parallel_tool_calls: bool,
-    /// How often a failed call is repeated before giving up on this model.
+    /// The number of times a failed call is retried before giving up on this model.
     pub retries: u32,
-    /// Aliases tried in this order when it does not answer.
+    /// The aliases to try, in this order, when it does not answer.
     pub fallback: Vec<String>,
-    /// What it costs; without one, runs with a cost limit may not use it.
+    /// The prices; without them, runs with a cost limit may not use it.
     pub price: Option<Price>,
-    /// The protocol it is spoken to in, where its provider has several; empty:
-    /// the usual one.
+    /// The protocol to use, where its provider has several; empty: the default one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api: String,
-    /// How it answers unless a run or a task says otherwise.
+    /// The options for its answers, unless a run or a task sets others.
     #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
     pub options: ModelOptions,
 }
@@ -55,7 +53,7 @@ impl ModelInfo {
     /// The newer protocol of OpenAI.
     pub const RESPONSES: &str = "responses";
 
-    /// A model with the defaults of the configuration.
+    /// Creates a model with the defaults of the configuration.
     pub fn new(alias: &str, provider: &str) -> ModelInfo {
         ModelInfo {
             alias: alias.to_owned(),
@@ -73,7 +71,7 @@ impl ModelInfo {
         }
     }
 
-    /// The name it is served under.
+    /// Returns the name it is served under.
     pub fn served_as(&self) -> &str {
         if self.model.is_empty() { &self.alias } else { &self.model }
     }
@@ -82,27 +80,27 @@ impl ModelInfo {
 /// Prices in nano-USD per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// Tokens read.
+    /// The price of tokens read.
     pub input: NanoUsd,
-    /// Tokens written.
+    /// The price of tokens written.
     pub output: NanoUsd,
-    /// Tokens read from the provider's cache.
+    /// The price of tokens read from the provider's cache.
     pub cached_input: NanoUsd,
 }
 
 impl Price {
-    /// What reading costs, rounded up.
+    /// Returns the cost of the tokens read, rounded up.
     pub fn input_cost(&self, usage: &Usage) -> NanoUsd {
         let fresh = usage.input.saturating_sub(usage.cached_input);
         cost(&[(fresh, self.input), (usage.cached_input.min(usage.input), self.cached_input)])
     }
 
-    /// What writing costs, rounded up.
+    /// Returns the cost of the tokens written, rounded up.
     pub fn output_cost(&self, usage: &Usage) -> NanoUsd {
         cost(&[(usage.output, self.output)])
     }
 
-    /// What a call costs.
+    /// Returns the cost of a call.
     pub fn total(&self, usage: &Usage) -> NanoUsd {
         self.input_cost(usage).saturating_add(self.output_cost(usage))
     }
@@ -119,38 +117,38 @@ pub type Models = BTreeMap<String, Arc<ModelInfo>>;
 /// The tools a run may use, by name.
 pub type Belt = BTreeMap<String, Arc<ToolInfo>>;
 
-/// What is known about a tool without calling it.
+/// The description of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolInfo {
     /// The name agents call it by.
     pub name: String,
-    /// What it does, for the model.
+    /// The description of its function, for the model.
     pub description: String,
-    /// What its arguments must look like.
+    /// The schema of its arguments.
     pub schema: Schema,
-    /// What kind of thing it touches; gates chat and direct calls.
+    /// The kind of resource it touches; decides about its use in chats and direct calls.
     pub permission: Permission,
-    /// What doing it twice would mean.
+    /// The effect of a repeated call.
     pub effect: EffectClass,
-    /// Whether it may run beside other calls of the same reply.
+    /// Whether it may run in parallel to other calls of the same reply.
     pub parallel_safe: bool,
-    /// A lock it holds while it runs, exclusive by name.
+    /// The name of an exclusive lock that it holds while it runs.
     pub lock: Option<String>,
-    /// How long a call may take.
+    /// The maximum duration of a call.
     pub timeout_ms: u64,
-    /// What happens to a call under way when the run is stopped.
+    /// The treatment of a call under way when the run is stopped.
     pub cancel: CancelClass,
-    /// Whether what it uses is paid for out of the run's budget.
+    /// Whether its usage is paid for out of the run's budget.
     #[serde(default)]
     pub charged: bool,
-    /// Whether whoever does it remembers it: what became of a call whose owner
-    /// died can be asked, and nothing is begun by asking.
+    /// Whether the implementation remembers its calls: the outcome of a call whose owner died can be queried
+    /// without starting anything.
     #[serde(default)]
     pub remembered: bool,
 }
 
 impl ToolInfo {
-    /// A tool that reads, takes `{input}` and may run beside others.
+    /// Creates a tool that reads, takes `{input}` and may run in parallel to others.
     pub fn new(name: &str, description: &str) -> ToolInfo {
         ToolInfo {
             name: name.to_owned(),
@@ -169,13 +167,13 @@ impl ToolInfo {
 }
 
 impl ToolInfo {
-    /// Bytes it takes to tell a model about it, roughly.
+    /// Returns the approximate number of bytes of its description for a model.
     pub(crate) fn bytes(&self) -> u64 {
         (self.name.len() + self.description.len() + self.schema.bytes()) as u64
     }
 }
 
-/// The arguments of a tool that says nothing about them.
+/// Returns the arguments' schema of a tool that declares none.
 pub fn plain_input() -> Value {
     json!({ "type": "object", "properties": { "input": { "type": "string" } }, "required": ["input"] })
 }
@@ -212,14 +210,14 @@ pub enum EffectClass {
     Once,
 }
 
-/// What a stop does to a call under way.
+/// The effect of a stop on a call under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelClass {
     /// It is dropped at once.
     Drop,
-    /// It is told, and may end by itself within the grace period: because half
-    /// of it is worse, or because somebody else has to stop it.
+    /// It is notified, and may end by itself within the grace period: because half of it would be worse, or
+    /// because another system has to stop it.
     Finish,
 }
 

@@ -1,6 +1,6 @@
-//! From what people wrote to what will run: overrides applied, templates
-//! resolved, names and agents given, every reference checked. All mistakes are
-//! reported at once; what passes here cannot fail for being malformed.
+//! Compiles a written ensemble into a spec: overrides applied, templates resolved, names and agents
+//! assigned, every reference checked. All mistakes are reported at once; a compiled run cannot fail for
+//! being malformed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,34 +19,34 @@ use crate::requests::template::Texts;
 use crate::schema::Schema;
 use crate::state::graph;
 
-/// What an answer should be when the task does not say.
+/// The expected answer of a task that does not state one.
 const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
-/// Model calls a task may make when it does not say.
+/// The number of model calls of a task that sets no limit.
 const MAX_ITERATIONS: u32 = 25;
-/// How often work may be handed on when the ensemble does not say.
+/// The number of times work may be handed on when the ensemble sets no limit.
 const MAX_DELEGATION_DEPTH: u32 = 3;
-/// How often work may be handed out for each task when the ensemble does not say.
+/// The number of times work may be handed out per task when the ensemble sets no limit.
 const DELEGATIONS_PER_TASK: u32 = 10;
-/// Characters of a description an override may be keyed by.
+/// The number of characters of a description that an override may use as a key.
 const KEY_CHARS: usize = 50;
-/// Words and characters of a name made from a description.
+/// The maximum numbers of words and characters of a name made from a description.
 const NAME_WORDS: usize = 6;
 const NAME_CHARS: usize = 40;
 
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    /// Models.
+    /// The models.
     pub models: Vec<Arc<ModelInfo>>,
-    /// Tools.
+    /// The tools.
     pub tools: Vec<Arc<ToolInfo>>,
-    /// Providers of tools that come and go, by name.
+    /// The names of providers whose tools come and go.
     pub providers: Vec<String>,
 }
 
 impl Catalog {
-    /// A model and the fallbacks that follow it; the names there are when there
-    /// is no such model.
+    /// Returns a model and the fallbacks that follow it; a mistake with the known names when there is no such
+    /// model.
     pub fn model(&self, alias: &str) -> Result<Vec<Arc<ModelInfo>>, Mistake> {
         let find = |alias: &str| self.models.iter().find(|model| model.alias == alias).cloned();
         let Some(first) = find(alias) else {
@@ -58,9 +58,9 @@ impl Catalog {
         Ok(std::iter::once(first).chain(fallbacks).collect())
     }
 
-    /// What is said about a tool that is not there.
+    /// Returns the error message for an unknown tool.
     pub fn unknown_tool(&self, name: &str) -> String {
-        // Every server has the search of collections, so it says nothing about this one.
+        // Every server has the search of collections, so naming it would not help.
         let known = self.tools.iter().filter(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
         format!("Unknown tool '{name}'. Available: {}", listed(known.map(|tool| tool.name.as_str())))
     }
@@ -69,18 +69,18 @@ impl Catalog {
 /// A run ready to be accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
-    /// What to do.
+    /// The specification.
     pub spec: Spec,
     /// The models it uses, fallbacks included.
     pub models: Models,
     /// The tools it uses.
     pub belt: Belt,
-    /// What was odd but no mistake.
+    /// The warnings: odd, but no mistakes.
     pub warnings: Vec<String>,
 }
 
-/// What is known about an own tool that a task of this run lists or needs; none
-/// when it is not offered, or is the catalog's.
+/// Returns the description of an own tool that a task of this run lists or needs; none when it is not
+/// offered, or comes from the catalog.
 fn own_tool(tool: OwnTool, spec: &Spec) -> Option<ToolInfo> {
     match tool {
         OwnTool::RunSubtask => (spec.limits.depth > 0).then(|| tool.info()),
@@ -96,8 +96,8 @@ fn own_tool(tool: OwnTool, spec: &Spec) -> Option<ToolInfo> {
     }
 }
 
-/// Turns an ensemble and a request into a run. An ensemble without tasks is
-/// none: it only says what holds for requests that bring tasks of their own.
+/// Compiles an ensemble and a request into a run. An ensemble without tasks cannot run by itself: it only
+/// holds the settings for requests that bring their own tasks.
 pub fn compile(ensemble: &Ensemble, request: Request, catalog: &Catalog) -> Result<Compiled, Vec<Mistake>> {
     if ensemble.tasks.is_empty() && request.tasks.is_none() {
         let message = "no ensemble is configured: send `tasks` of your own";
@@ -127,7 +127,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether no further mistake is listed.
+    /// Whether the list of mistakes is full.
     fn is_full(&self) -> bool {
         self.mistakes.len() >= MISTAKES_MAX
     }
@@ -185,8 +185,8 @@ impl Compiler<'_> {
         spec
     }
 
-    /// Options must be good for the models that are asked first; fallbacks are
-    /// asked with what fits them.
+    /// Checks the options against the models that are asked first; for fallbacks, options are adapted to the
+    /// model.
     fn check_model_options(&mut self, spec: &Spec) {
         let mut told = BTreeSet::new();
         for (index, task) in spec.tasks.iter().enumerate().filter(|(_, task)| task.handler.is_none()) {
@@ -204,7 +204,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Gives agents that may delegate the tool for it, and a hierarchy its manager.
+    /// Gives the delegation tool to agents that may delegate, and a manager to a hierarchy.
     fn form_team(&mut self, spec: &mut Spec) {
         let is_led = spec.workflow == Workflow::Hierarchical;
         if is_led || spec.tasks.iter().any(|task| task.agent.allow_delegation) {
@@ -280,7 +280,7 @@ impl Compiler<'_> {
         tasks
     }
 
-    /// Checks what does not depend on other tasks.
+    /// Checks the parts of a task that do not depend on other tasks.
     fn task(&mut self, task: Task, draft: Draft, place: &str) -> Task {
         if task.description.trim().is_empty() && !draft.description.contains('{') {
             self.mistake(Code::BadRequest, format!("{place}.description"), "must not be blank");
@@ -308,7 +308,7 @@ impl Compiler<'_> {
         Task { output_schema, max_iterations, ..task }
     }
 
-    /// Every task's name: given, or made from its description; unique.
+    /// Returns every task's name: given, or made from its description; unique.
     fn names(&mut self, drafts: &[Draft]) -> Vec<String> {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         for (index, draft) in drafts.iter().enumerate() {
@@ -348,7 +348,7 @@ impl Compiler<'_> {
             match position {
                 Some(position) if seen.insert(position) => context.push(position),
                 Some(_) => {}
-                // The names are sorted anew for each, so not for one that nobody reads.
+                // The names are sorted anew for each mistake, so this is skipped when the list is full.
                 None if self.is_full() => {}
                 None => {
                     let mut names: Vec<&str> = positions.keys().copied().collect();
@@ -361,7 +361,7 @@ impl Compiler<'_> {
         context
     }
 
-    /// Some order must exist, and in a sequence it must be the declared one.
+    /// Checks that an order of the tasks exists, and in a sequence that it is the declared one.
     fn check_order(&mut self, spec: &mut Spec) {
         let inputs: Vec<Vec<usize>> = spec.tasks.iter().map(|task| task.context.clone()).collect();
         let name = |position: &usize| spec.tasks.get(*position).map_or("?", |task| task.name.as_str());
@@ -410,7 +410,7 @@ impl Compiler<'_> {
         self.mistake(Code::InvalidTool, place, message);
     }
 
-    /// The models the tasks name, and whatever those fall back to.
+    /// Returns the models that the tasks name, and their fallbacks.
     fn models(&mut self, spec: &Spec) -> Models {
         let mut wanted: Vec<&str> = spec.tasks.iter().filter_map(|task| task.model.as_deref()).collect();
         wanted.push(&spec.model);
@@ -445,7 +445,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The parts of a draft that hold templates, filled in; the rest as drafted.
+/// Returns the draft's task with templates filled in; the rest as drafted.
 fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
     let description = fill(&draft.description);
     let agent = match &draft.agent {
@@ -480,7 +480,7 @@ fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
     }
 }
 
-/// A draft's texts, if filling them in may have changed them.
+/// Returns a draft's texts, if filling them in may have changed them.
 fn template_of(draft: &Draft) -> Option<Box<Template>> {
     let agent = draft.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);
     let texts = draft.expected_output.iter().chain(&draft.additional_context).chain(agent);
@@ -495,7 +495,7 @@ fn template_of(draft: &Draft) -> Option<Box<Template>> {
     })
 }
 
-/// The tasks a key stands for: by name, else by the start of the description.
+/// Returns the positions of the tasks that a key stands for: by name, else by the start of the description.
 pub(crate) fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
     let same = |text: &str| text.to_lowercase() == key.to_lowercase();
     let by_name = |draft: &Draft| draft.name.as_deref().is_some_and(same);
@@ -535,7 +535,7 @@ fn options(request: &RequestOptions) -> Options {
     }
 }
 
-/// `Research AI, in depth!` becomes `research-ai-in-depth`.
+/// Makes a name from a description: `Research AI, in depth!` becomes `research-ai-in-depth`.
 fn slug(description: &str) -> String {
     let word = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let words = description.split_whitespace().map(word).filter(|word| !word.is_empty()).take(NAME_WORDS);
@@ -543,7 +543,7 @@ fn slug(description: &str) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
-/// A name nobody has. `numbers` says where to look on: all before are taken.
+/// Returns a name that is not taken. `numbers` holds the suffix to continue with: all before are taken.
 fn unused(name: String, taken: &mut BTreeSet<String>, numbers: &mut HashMap<String, u32>) -> String {
     let first = numbers.get(&name).copied().unwrap_or(1);
     let numbered = |number: u32| if number == 1 { name.clone() } else { format!("{name}-{number}") };

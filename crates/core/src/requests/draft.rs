@@ -15,27 +15,26 @@ use crate::state::budget::Limits;
 /// An ensemble: the template every run of it starts from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ensemble {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// The alias asked where a task names none; the catalog's first when absent.
+    /// The alias of the model to ask where a task names none; the catalog's first when absent.
     pub model: Option<String>,
-    /// In which order tasks run; inferred when absent.
+    /// The order in which tasks run; inferred when absent.
     pub workflow: Option<Workflow>,
-    /// What a failed task means for the others.
+    /// The effect of a failed task on the other tasks.
     pub on_error: OnError,
-    /// How people take part.
+    /// The settings for reviews by people.
     pub review: Review,
-    /// What a run may use.
+    /// The limits of a run.
     pub limits: Limits,
-    /// Defaults for template variables.
+    /// The defaults for template variables.
     pub inputs: BTreeMap<String, String>,
-    /// How often work may be handed on from agent to agent; 3 when absent.
+    /// The number of times work may be handed on from agent to agent; 3 when absent.
     pub max_delegation_depth: Option<u32>,
-    /// How often work may be handed out in one run; ten times for each task
-    /// when absent.
+    /// The number of times work may be handed out in one run; ten times for each task when absent.
     pub max_delegations: Option<u32>,
-    /// How often work may be handed to the same agent in one run; as often as
-    /// to all together when absent.
+    /// The number of times work may be handed to the same agent in one run; the number for all together when
+    /// absent.
     pub max_delegations_per_agent: Option<u32>,
     /// The tasks.
     pub tasks: Vec<Draft>,
@@ -44,45 +43,45 @@ pub struct Ensemble {
 /// A task as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// Its name; made from the description when absent.
+    /// The name; made from the description when absent.
     pub name: Option<String>,
-    /// What to do.
+    /// The description of the work to do.
     pub description: String,
-    /// What the answer should be.
+    /// The expected answer.
     pub expected_output: Option<String>,
-    /// More to know.
+    /// Additional context.
     pub additional_context: Option<String>,
-    /// Who does it; derived from the description when absent.
+    /// The agent that does the task; derived from the description when absent.
     pub agent: Option<Agent>,
-    /// The alias to ask.
+    /// The alias of the model to ask.
     pub model: Option<String>,
-    /// How the model answers.
+    /// The options for the model's answer.
     pub model_options: ModelOptions,
-    /// Names of tools.
+    /// The names of the tools it may call.
     pub tools: Vec<String>,
     /// References to tasks whose outputs it reads: `$name` or `$0`.
     pub context: Vec<String>,
-    /// Model calls it may make.
+    /// The number of model calls it may make.
     pub max_iterations: Option<u32>,
-    /// What its output must look like.
+    /// The schema its output must fit.
     pub output_schema: Option<Value>,
-    /// Names under which outputs are remembered across runs.
+    /// The names under which outputs are remembered across runs.
     pub memory: Vec<String>,
-    /// Whether the agent says what could be better, for the next run.
+    /// Whether the agent is asked for improvements for the next run.
     pub reflection: bool,
-    /// The tool that does it instead of a model.
+    /// The tool that does the task instead of a model.
     pub handler: Option<String>,
-    /// Tools that must agree before it begins.
+    /// The tools that must approve the task before it begins.
     pub input_guardrails: Vec<String>,
-    /// Tools that must agree with its output.
+    /// The tools that must approve its output.
     pub output_guardrails: Vec<String>,
-    /// Its own word on reviews.
+    /// Its own rule for reviews.
     pub review: Option<ReviewRule>,
-    /// What becomes of an answer that is cut at the output limit.
+    /// The handling of an answer that is cut at the output limit.
     pub on_truncated: OnTruncated,
     /// Whether a person is asked before it starts.
     pub review_before: bool,
-    /// How long its reviews wait.
+    /// The time for which its reviews wait.
     pub review_timeout_ms: Option<Millis>,
 }
 
@@ -93,13 +92,13 @@ pub struct Request {
     pub inputs: BTreeMap<String, String>,
     /// Labels for finding the run again.
     pub tags: BTreeMap<String, String>,
-    /// Tasks of its own, instead of the ensemble's.
+    /// The request's own tasks, instead of the ensemble's.
     pub tasks: Option<Vec<Draft>>,
-    /// Changes to the ensemble's tasks, by the key as written.
+    /// The changes to the ensemble's tasks, by the key as written.
     pub overrides: Option<Vec<(String, Override)>>,
-    /// Changes to the ensemble's options.
+    /// The changes to the ensemble's options.
     pub options: RequestOptions,
-    /// How models answer, unless a task says otherwise.
+    /// The options for models' answers, unless a task has its own.
     pub model_options: ModelOptions,
 }
 
@@ -112,35 +111,35 @@ pub struct Override {
     pub expected_output: Option<String>,
     /// Another model.
     pub model: Option<String>,
-    /// Another way for the model to answer, where it says something.
+    /// Other options for the model's answer, where set.
     pub model_options: ModelOptions,
     /// Another limit on model calls.
     pub max_iterations: Option<u32>,
-    /// Something else for an answer that is cut at the output limit.
+    /// Another handling of an answer that is cut at the output limit.
     pub on_truncated: Option<OnTruncated>,
-    /// More to know.
+    /// Additional context.
     pub additional_context: Option<String>,
-    /// Tools added, unless they are there.
+    /// The tools to add, unless they are already there.
     pub add_tools: Vec<String>,
-    /// Tools taken away, after adding.
+    /// The tools to remove, after adding.
     pub remove_tools: Vec<String>,
 }
 
-/// The options of a request; absent ones keep what the ensemble says.
+/// The options of a request; where absent, the ensemble's apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestOptions {
-    /// Characters of a tool's output the model is shown; -1 = all.
+    /// The number of characters of a tool's output that the model is shown; -1 = all.
     pub max_tool_output_length: Option<i64>,
-    /// Characters of a tool's output in log lines; -1 = all.
+    /// The number of characters of a tool's output in log lines; -1 = all.
     pub tool_log_truncate_length: Option<i64>,
-    /// In which order tasks run.
+    /// The order in which tasks run.
     pub workflow: Option<Workflow>,
     /// Whether prompts and replies are logged.
     pub verbose: Option<bool>,
-    /// Whose output is looked at.
+    /// The tasks whose output is reviewed.
     pub review_policy: Option<ReviewPolicy>,
-    /// What happens when nobody answers a review in time.
+    /// The action when a review is not answered in time.
     pub on_timeout: Option<OnTimeout>,
-    /// What an exported trace holds.
+    /// The content of an exported trace.
     pub capture_mode: Option<CaptureMode>,
 }

@@ -1,32 +1,31 @@
-//! Names in a task's list that stand for what is there when the task begins:
-//! `<provider>:*`, `<provider>:#tag` and `<ensemble>.<capability>`. Their form
-//! is known when a run is submitted; what they stand for is looked up when a
-//! task begins, and is a fact from then on.
+//! Names in a task's list of tools that are resolved when the task begins: `<provider>:*`,
+//! `<provider>:#tag` and `<ensemble>.<capability>`. Their form is checked when a run is submitted; the
+//! tools they resolve to are looked up when a task begins, and recorded in an event.
 
-/// The provider of what other ensembles share.
+/// The provider of the capabilities that other ensembles share.
 pub const NETWORK: &str = "network";
 
-/// What a name stands for that is looked up when a task begins.
+/// A name that is looked up when a task begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dynamic<'a> {
-    /// Everything a provider has.
+    /// All tools of a provider.
     All {
-        /// The provider.
+        /// The name of the provider.
         provider: &'a str,
     },
-    /// What a provider has under a tag.
+    /// The tools of a provider with a tag.
     Tagged {
-        /// The provider.
+        /// The name of the provider.
         provider: &'a str,
         /// The tag.
         tag: &'a str,
     },
-    /// Something another ensemble shares.
+    /// A capability that another ensemble shares.
     Peer,
 }
 
 impl<'a> Dynamic<'a> {
-    /// What this name stands for; none when it is the name of one tool here.
+    /// Parses a name; none when it is the name of one tool here.
     pub fn parse(name: &'a str) -> Option<Dynamic<'a>> {
         let (provider, which) = name.split_once(':').unwrap_or_default();
         match (which.strip_prefix('#'), name.split_once('.')) {
@@ -37,7 +36,7 @@ impl<'a> Dynamic<'a> {
         }
     }
 
-    /// The provider that must be there for the name to mean anything.
+    /// Returns the provider that must exist for the name to be valid.
     pub fn provider(self) -> Option<&'a str> {
         match self {
             Dynamic::All { provider } | Dynamic::Tagged { provider, .. } => Some(provider),

@@ -1,5 +1,5 @@
-//! What is wrong with a request, in words, with a code for programs. Checks
-//! collect mistakes instead of stopping at the first.
+//! A mistake in a request: a message for people, with a code for programs. Checks collect mistakes instead
+//! of stopping at the first.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde::Serialize;
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// For programs.
+    /// The code, for programs.
     pub code: Code,
-    /// Where it is, as a path into the request (`tasks[1].tools[0]`); may be empty.
+    /// The path into the request (`tasks[1].tools[0]`); may be empty.
     pub place: String,
-    /// For people: what is wrong and what is allowed.
+    /// The message for people: what is wrong and what is allowed.
     pub message: String,
 }
 
@@ -46,7 +46,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Code::BadRequest => "BAD_REQUEST",
@@ -64,13 +64,12 @@ impl Code {
 }
 
 impl Mistake {
-    /// A mistake.
+    /// Creates a mistake.
     pub fn new(code: Code, place: impl Into<String>, message: impl Into<String>) -> Mistake {
         Mistake { code, place: place.into(), message: message.into() }
     }
 
-    /// The words of the protocol: where a message names what is wrong by
-    /// itself, it stands without its place.
+    /// Returns the message of the protocol: without the path where the message itself names the wrong value.
     pub fn told(&self) -> String {
         match self.code {
             Code::InvalidTool | Code::InvalidModel | Code::InvalidTaskOverride | Code::CircularDependency => {
@@ -95,10 +94,10 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Names listed at once; a reader who needs more asks for the list itself.
+/// The number of names listed at once; the full list can be requested separately.
 const LISTED_MAX: usize = 100;
 
-/// `[a, b]`, the way available names are listed.
+/// Returns available names as a list: `[a, b]`.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();

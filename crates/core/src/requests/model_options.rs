@@ -1,55 +1,54 @@
-//! How a model is to answer: `temperature` and its like. A model, a run and a
-//! task may each say some of it; what is nearest to the call counts, and what
-//! nobody says is the provider's own.
+//! The options for a model's answer: `temperature` and similar. A model, a run and a task may each set some
+//! of them; the setting nearest to the call counts, and an option that is not set is left to the provider.
 
 use serde::{Deserialize, Serialize};
 
 use crate::requests::catalog::ModelInfo;
 
-/// The highest temperature any provider takes.
+/// The highest temperature any provider accepts.
 const TEMPERATURE_MAX: f64 = 2.0;
-/// The highest temperature Anthropic takes.
+/// The highest temperature Anthropic accepts.
 const TEMPERATURE_MAX_ANTHROPIC: f64 = 1.0;
 
-/// How a model is to answer; absent: as the provider does by itself.
+/// The options for a model's answer; absent: the provider's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelOptions {
-    /// How freely words are chosen, from 0.
+    /// The sampling temperature, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The share of likely words that are chosen from.
+    /// The cumulative probability of the tokens to sample from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// The number that chance begins with.
+    /// The seed of the random sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
-    /// How long it thinks before it answers.
+    /// The amount of reasoning before the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
 }
 
-/// How long a model thinks before it answers.
+/// The amount of reasoning before the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// Hardly.
+    /// Hardly any.
     Minimal,
     /// A little.
     Low,
-    /// As usual.
+    /// The usual amount.
     Medium,
-    /// Long.
+    /// Much.
     High,
-    /// Longer.
+    /// Very much.
     Xhigh,
-    /// As long as it can.
+    /// As much as possible.
     Max,
 }
 
-/// Words for how long a model thinks.
+/// The words for the efforts.
 pub const REASONING_EFFORTS: &[(&str, ReasoningEffort)] = &[
     ("none", ReasoningEffort::None),
     ("minimal", ReasoningEffort::Minimal),
@@ -74,14 +73,14 @@ pub enum ModelOption {
 }
 
 impl ReasoningEffort {
-    /// The word for it.
+    /// Returns the word for the effort.
     pub fn word(self) -> &'static str {
         REASONING_EFFORTS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
     }
 }
 
 impl ModelOption {
-    /// Its name in requests.
+    /// Returns the name of the option in requests.
     pub fn field(self) -> &'static str {
         match self {
             ModelOption::Temperature => "temperature",
@@ -91,7 +90,7 @@ impl ModelOption {
         }
     }
 
-    /// Its name in the file.
+    /// Returns the name of the option in the configuration file.
     pub fn key(self) -> &'static str {
         match self {
             ModelOption::Temperature => "temperature",
@@ -103,12 +102,12 @@ impl ModelOption {
 }
 
 impl ModelOptions {
-    /// True when nothing is said.
+    /// Returns true when no option is set.
     pub fn is_empty(&self) -> bool {
         *self == ModelOptions::default()
     }
 
-    /// These options, and what `below` says where these say nothing.
+    /// Returns these options, completed from `below` where they are not set.
     #[must_use]
     pub fn over(self, below: ModelOptions) -> ModelOptions {
         ModelOptions {
@@ -119,8 +118,8 @@ impl ModelOptions {
         }
     }
 
-    /// The options `model` can be told. A fallback of another provider is asked
-    /// without the rest: that beats not asking it.
+    /// Returns the options that `model` accepts. A fallback of another provider is asked without the others:
+    /// that is better than not asking it.
     #[must_use]
     pub fn fit_for(self, model: &ModelInfo) -> ModelOptions {
         let refused: Vec<ModelOption> = self.refusals(model).into_iter().map(|(option, _)| option).collect();
@@ -133,7 +132,7 @@ impl ModelOptions {
         }
     }
 
-    /// The options that are no good for `model`, each with what it can be told.
+    /// Returns the options that `model` does not accept, each with what it does accept.
     pub fn refusals(&self, model: &ModelInfo) -> Vec<(ModelOption, String)> {
         let whose = format!("'{}' is served by {}", model.alias, model.provider);
         let mut refusals = Vec::new();
@@ -157,7 +156,7 @@ impl ModelOptions {
     }
 }
 
-/// Why a model cannot be told this seed.
+/// Returns the reason why a model does not accept this seed.
 fn no_seed(seed: i64, model: &ModelInfo) -> Option<&'static str> {
     match model.provider.as_str() {
         "anthropic" => Some("the provider has no seed"),
@@ -167,7 +166,7 @@ fn no_seed(seed: i64, model: &ModelInfo) -> Option<&'static str> {
     }
 }
 
-/// The efforts a provider has words for.
+/// Returns the efforts that a provider supports.
 fn efforts(provider: &str) -> &'static [ReasoningEffort] {
     use ReasoningEffort::{High, Low, Max, Medium, Minimal, None, Xhigh};
     match provider {

@@ -1,6 +1,5 @@
-//! A chain of tools as one: the first takes the arguments, each next the text
-//! of the one before. What is known about it follows from its parts; to a run
-//! it is as dangerous as its worst one.
+//! A chain of tools as one tool: the first takes the arguments, each next one the text of the one before.
+//! Its description follows from its parts; its permission is that of its most dangerous part.
 
 use std::sync::Arc;
 
@@ -9,60 +8,59 @@ use serde_json::{Map, Value};
 use crate::requests::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use crate::schema::Schema;
 
-/// Tools in a chain; longer ones are programs.
+/// The maximum number of tools in a chain.
 pub const STEPS_MAX: usize = 16;
 
 /// One tool of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// What is known about it.
+    /// The description of the tool.
     pub tool: Arc<ToolInfo>,
-    /// Arguments that are the same in every call.
+    /// The arguments that are the same in every call.
     pub args: Map<String, Value>,
 }
 
-/// What tools make together.
+/// The result of chaining tools.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// What is known about it.
+    /// The description of the tool.
     pub info: ToolInfo,
-    /// The property of each tool that takes the text of the one before; the
-    /// first has none.
+    /// The property of each tool that takes the text of the previous one; the first has none.
     pub takes: Vec<Option<String>>,
 }
 
-/// Why tools do not make a chain.
+/// The reason why tools do not form a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineError {
-    /// Name between one tool and `STEPS_MAX`.
+    /// The number of steps is not between one and `STEPS_MAX`.
     #[error("a pipeline has 1 to {STEPS_MAX} steps, not {0}")]
     Length(usize),
-    /// Put another tool in its place, or say more in its arguments.
+    /// A step cannot take the text of the previous one: use another tool, or set more of its arguments.
     #[error("`{tool}` cannot follow another tool: what it needs beside its `args` must be exactly one text")]
     NoText {
-        /// Which step.
+        /// The position of the step.
         step: usize,
-        /// Its tool.
+        /// The name of its tool.
         tool: String,
     },
-    /// Correct the argument.
+    /// A fixed argument is not valid.
     #[error("`{tool}` cannot take this: {reason}")]
     Argument {
-        /// Which step.
+        /// The position of the step.
         step: usize,
-        /// Its tool.
+        /// The name of its tool.
         tool: String,
         /// The argument.
         property: String,
-        /// What is wrong with it.
+        /// The reason why it is not valid.
         reason: String,
     },
-    /// Tools that hold different locks cannot wait for each other.
+    /// Two tools need different locks; a chain can hold only one.
     #[error("`{tool}` holds another lock than `{other}`, and a pipeline holds only one")]
     Locks {
-        /// Which step.
+        /// The position of the step.
         step: usize,
-        /// Its tool.
+        /// The name of its tool.
         tool: String,
         /// The tool of an earlier step.
         other: String,
@@ -70,7 +68,7 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
-    /// What it is about: `steps`, one of them, or one of its arguments.
+    /// Returns the part that the error is about: `steps`, one of them, or one of its arguments.
     pub fn place(&self) -> String {
         match self {
             PipelineError::Length(_) => "steps".to_owned(),
@@ -80,7 +78,7 @@ impl PipelineError {
     }
 }
 
-/// What these tools make together, or the first thing that is in the way.
+/// Chains these tools, or returns the first error.
 pub fn chain(name: &str, description: &str, links: &[Link]) -> Result<Chain, PipelineError> {
     let Some(first) = links.first().filter(|_| links.len() <= STEPS_MAX) else {
         return Err(PipelineError::Length(links.len()));
@@ -104,7 +102,7 @@ pub fn chain(name: &str, description: &str, links: &[Link]) -> Result<Chain, Pip
     Ok(Chain { info, takes: takes? })
 }
 
-/// Every argument that is always the same must be one of the tool's, and fit.
+/// Checks that every fixed argument is one of the tool's, and fits.
 fn check(step: usize, Link { tool, args }: &Link) -> Result<(), PipelineError> {
     let properties = tool.schema.json().get("properties").and_then(Value::as_object);
     for (property, value) in args {
@@ -126,7 +124,7 @@ fn check(step: usize, Link { tool, args }: &Link) -> Result<(), PipelineError> {
     Ok(())
 }
 
-/// The property a tool that follows another takes its text with.
+/// Returns the property with which a tool takes the text of the previous one.
 fn takes((step, Link { tool, args }): (usize, &Link)) -> Result<Option<String>, PipelineError> {
     if step == 0 {
         return Ok(None);
@@ -144,7 +142,7 @@ fn takes((step, Link { tool, args }): (usize, &Link)) -> Result<Option<String>, 
     }
 }
 
-/// Whether a text may stand where this schema says what may.
+/// Whether this schema accepts a text.
 fn takes_text(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|name| name == "string"),
@@ -153,7 +151,7 @@ fn takes_text(schema: &Value) -> bool {
     }
 }
 
-/// What is left to say to the first tool.
+/// Returns the schema of the first tool's arguments that are not fixed.
 fn open(Link { tool, args }: &Link) -> Schema {
     if args.is_empty() {
         return tool.schema.clone();
@@ -168,7 +166,7 @@ fn open(Link { tool, args }: &Link) -> Schema {
     Schema::new(json)
 }
 
-/// The one lock of the chain, if there is one.
+/// Returns the one lock of the chain, if there is one.
 fn lock(links: &[Link]) -> Result<Option<String>, PipelineError> {
     let mut locked = links.iter().enumerate().filter(|(_, link)| link.tool.lock.is_some());
     let Some((_, first)) = locked.next() else { return Ok(None) };

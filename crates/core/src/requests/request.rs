@@ -1,5 +1,5 @@
-//! A request as JSON, read field by field. Every wrong type is reported with
-//! its path; fields nobody knows are ignored, but named.
+//! Reads a request from JSON, field by field. Every wrong type is reported with its path; unknown fields
+//! are ignored with a warning.
 
 pub mod shape;
 
@@ -15,11 +15,11 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::{ModelOptions, REASONING_EFFORTS};
 use crate::requests::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule, Workflow};
 
-/// Tasks in one request; more would only be a mistake or an attack.
+/// The number of tasks in one request; more can only be a mistake or an attack.
 const TASKS_MAX: usize = 20_000;
 /// The fields of the frame a request may come in.
 const ENVELOPE: [&str; 2] = ["type", "requestId"];
-/// Entries of any other list or map.
+/// The number of entries of any other list or map.
 const ENTRIES_MAX: usize = 1_000;
 
 /// Reads a request. Returns it with warnings about unknown fields.
@@ -32,8 +32,8 @@ pub fn parse(json: &Value) -> Result<(Request, Vec<String>), Vec<Mistake>> {
     if notes.mistakes.is_empty() { Ok((request, notes.warnings)) } else { Err(notes.mistakes) }
 }
 
-/// Reads what is to be different in a run that goes on from another one's
-/// record, and where that record ends. Returns it with warnings about unknown fields.
+/// Reads the changes for a run that continues another one's record, and the end of that record. Returns
+/// them with warnings about unknown fields.
 pub fn parse_edits(json: &Value) -> Result<(Edits, Keep, Vec<String>), Vec<Mistake>> {
     let mut notes = Notes::default();
     let (edits, keep) = match Fields::of(json, "", &mut notes) {
@@ -78,7 +78,7 @@ fn request(fields: &mut Fields<'_>) -> Request {
 
 fn task(fields: &mut Fields<'_>) -> Draft {
     let description = fields.text("description").unwrap_or_default();
-    // What an agent wants is the task, unless it is said.
+    // The goal of an agent is the task's description, unless it is given.
     let wanting = |agent: Agent| match agent.goal.as_str() {
         "" => Agent { goal: description.clone(), ..agent },
         _ => agent,
@@ -138,7 +138,7 @@ fn overriding(fields: &mut Fields<'_>) -> Override {
     change
 }
 
-/// How models answer; ranges depend on the model, so they are checked with it.
+/// Reads the model options; ranges depend on the model, so they are checked later.
 fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
     let options = ModelOptions {
         temperature: fields.number("temperature"),
@@ -170,21 +170,21 @@ fn options(fields: &mut Fields<'_>) -> RequestOptions {
     options
 }
 
-/// Words for the order of tasks.
+/// The words for the order of tasks.
 pub const WORKFLOWS: &[(&str, Workflow)] =
     &[("SEQUENTIAL", Workflow::Sequential), ("PARALLEL", Workflow::Parallel), ("HIERARCHICAL", Workflow::Hierarchical)];
-/// Words for whose output is looked at.
+/// The words for the tasks whose output is reviewed.
 pub const REVIEW_POLICIES: &[(&str, ReviewPolicy)] = &[
     ("NEVER", ReviewPolicy::Never),
     ("AFTER_EVERY_TASK", ReviewPolicy::AfterEveryTask),
     ("AFTER_LAST_TASK", ReviewPolicy::AfterLastTask),
 ];
-/// Words for a task's own say on reviews.
+/// The words for a task's own rule for reviews.
 pub const REVIEW_RULES: &[(&str, ReviewRule)] = &[("required", ReviewRule::Required), ("skip", ReviewRule::Skip)];
-/// Words for what happens when nobody answers a review in time.
+/// The words for the action when a review is not answered in time.
 pub const ON_TIMEOUT: &[(&str, OnTimeout)] =
     &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
-/// Words for what becomes of an answer that is cut at the output limit.
+/// The words for the handling of an answer that is cut at the output limit.
 pub const ON_TRUNCATED: &[(&str, OnTruncated)] =
     &[("continue", OnTruncated::Continue), ("fail", OnTruncated::Fail), ("accept", OnTruncated::Accept)];
 const CAPTURE_MODES: &[(&str, CaptureMode)] = &[
@@ -194,7 +194,7 @@ const CAPTURE_MODES: &[(&str, CaptureMode)] = &[
     ("DETAILED", CaptureMode::Full),
 ];
 
-/// What came up while reading.
+/// The mistakes and warnings found while reading.
 #[derive(Default)]
 struct Notes {
     mistakes: Vec<Mistake>,
@@ -233,7 +233,7 @@ impl<'a> Fields<'a> {
         self.notes.mistakes.push(Mistake::new(Code::BadRequest, place, message));
     }
 
-    /// Says that a field is needed, unless something else is wrong with it.
+    /// Reports a required field as missing, unless it already has another mistake.
     fn missing(&mut self, name: &'static str) {
         if self.object.get(name).is_none_or(Value::is_null) {
             self.mistake(name, "is required");
@@ -267,7 +267,7 @@ impl<'a> Fields<'a> {
         self.read(name, "true or false", Value::as_bool)
     }
 
-    /// A number above zero; a string of digits will do.
+    /// Reads a number above zero; a string of digits is accepted.
     fn count(&mut self, name: &'static str) -> Option<u32> {
         self.read(name, "a whole number above 0", |value| {
             let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
@@ -283,12 +283,12 @@ impl<'a> Fields<'a> {
         self.read(name, "a whole number of 64 bits", Value::as_i64)
     }
 
-    /// A position, from 0.
+    /// Reads a position, from 0.
     fn position(&mut self, name: &'static str) -> Option<u64> {
         self.read(name, "a whole number of at least 0", Value::as_u64)
     }
 
-    /// A length, or -1 for no limit.
+    /// Reads a length, or -1 for no limit.
     fn length(&mut self, name: &'static str) -> Option<i64> {
         self.read(name, "a whole number of at least -1", |value| value.as_i64().filter(|length| *length >= -1))
     }
@@ -307,7 +307,7 @@ impl<'a> Fields<'a> {
         self.get(name).cloned()
     }
 
-    /// A list of names, none of them blank.
+    /// Reads a list of names, none of them blank.
     fn names(&mut self, name: &'static str) -> Vec<String> {
         let Some(value) = self.get(name) else { return Vec::new() };
         let Value::Array(items) = value else {
@@ -325,7 +325,7 @@ impl<'a> Fields<'a> {
         names.into_iter().flatten().collect()
     }
 
-    /// A list of tasks, each by its name or its position: `$name`, `$0`.
+    /// Reads a list of tasks, each by its name or its position: `$name`, `$0`.
     fn references(&mut self, name: &'static str) -> Vec<String> {
         let references = self.names(name);
         if let Some((bad, reference)) = references.iter().enumerate().find(|(_, text)| !text.starts_with('$')) {
@@ -334,7 +334,7 @@ impl<'a> Fields<'a> {
         references
     }
 
-    /// Text by name; scalars become text, objects and lists do not.
+    /// Reads texts by name; scalars become text, objects and lists do not.
     fn strings(&mut self, name: &'static str) -> BTreeMap<String, String> {
         let mut strings = BTreeMap::new();
         let Some(value) = self.get(name) else { return strings };
@@ -388,7 +388,7 @@ impl<'a> Fields<'a> {
         self.known.extend(names);
     }
 
-    /// Names the fields nobody asked for.
+    /// Adds a warning for each unknown field.
     fn finish(&mut self) {
         let unknown = self.object.keys().filter(|key| !self.known.contains(&key.as_str()));
         let warnings: Vec<String> =

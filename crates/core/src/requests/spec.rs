@@ -17,67 +17,67 @@ use crate::requests::model_options::ModelOptions;
 use crate::schema::Schema;
 use crate::state::budget::Limits;
 
-/// A run as accepted.
+/// The specification of an accepted run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// What kind of work it is.
+    /// The kind of work.
     #[serde(default)]
     pub kind: Kind,
     /// The ensemble's name.
     pub name: String,
     /// In which order tasks run.
     pub workflow: Workflow,
-    /// What a failed task means for the others.
+    /// The effect of a failed task on the other tasks.
     pub on_error: OnError,
-    /// The alias asked where a task names no model.
+    /// The alias of the model to ask where a task names none.
     pub model: String,
     /// The tasks, in declared order; positions in this list are their ids.
     pub tasks: Vec<Task>,
-    /// How people take part.
+    /// The settings for reviews by people.
     pub review: Review,
-    /// What the run and everything under it may use.
+    /// The limits on the usage of the run and everything under it.
     pub limits: Limits,
-    /// What applies to every task of the run.
+    /// The options that apply to every task of the run.
     pub options: Options,
-    /// How models answer, unless a task says otherwise.
+    /// The options for models' answers, unless a task has its own.
     #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
     pub model_options: ModelOptions,
-    /// What templates were resolved with.
+    /// The values that templates were resolved with.
     pub inputs: BTreeMap<String, String>,
     /// Labels for finding the run again.
     pub tags: BTreeMap<String, String>,
-    /// How often work may be handed on from agent to agent.
+    /// The number of times work may be handed on from agent to agent.
     pub max_delegation_depth: u32,
-    /// How often work may be handed out.
+    /// The number of times work may be handed out in the whole run.
     #[serde(default = "unlimited")]
     pub max_delegations: u32,
-    /// How often work may be handed to the same agent.
+    /// The number of times work may be handed to the same agent.
     #[serde(default = "unlimited")]
     pub max_delegations_per_agent: u32,
-    /// What makes it a turn of a chat.
+    /// The chat's part, when the run is a turn of a chat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<chat::Turn>,
     /// The W3C trace it belongs to, as its submission named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
-    /// Where it comes from, when another ensemble asked for it.
+    /// The path by which it came from other ensembles, when another ensemble asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<Origin>>,
 }
 
-/// Runs of earlier versions have no such limit.
+/// The limit for runs of earlier versions, which have none.
 fn unlimited() -> u32 {
     u32::MAX
 }
 
-/// How a run came here from other ensembles.
+/// The path by which a run came here from other ensembles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The ensembles it came through, the first one first.
+    /// The ensembles it came through, from first to last.
     pub ancestors: Vec<String>,
-    /// How many more it may pass through.
+    /// The number of further ensembles it may pass through.
     pub hops: u32,
-    /// What it goes before while it waits.
+    /// The priority in the queue.
     pub priority: Priority,
     /// The request it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,17 +87,16 @@ pub struct Origin {
 /// A request of another ensemble.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
-    /// What tells it apart from every other one.
+    /// The id, unique among all requests.
     pub id: String,
-    /// What it says, digested: the same id must not mean anything else.
+    /// The digest of the request's content: the same id must always have the same content.
     pub digest: String,
-    /// How long it is worked on when nobody waits for it any more; absent: to
-    /// its end.
+    /// The time for which the work goes on after the requester stopped waiting; absent: until it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience_ms: Option<u64>,
 }
 
-/// Kinds of work. Each has slots, a queue and a retention of its own.
+/// The kinds of work. Each has its own slots, queue and retention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -108,15 +107,15 @@ pub enum Kind {
     Turn,
     /// Work for another ensemble.
     Peer,
-    /// Looking for what is worth remembering of a turn.
+    /// The search for facts worth remembering in a turn.
     Mining,
 }
 
 impl Kind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Run, Kind::Turn, Kind::Peer, Kind::Mining];
 
-    /// The word for it, in ids and in lists.
+    /// Returns the word for the kind, used in ids and in lists.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Run => "run",
@@ -130,66 +129,65 @@ impl Kind {
 /// One task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Unique in the run.
+    /// The name, unique in the run.
     pub name: String,
-    /// What to do.
+    /// The description of the work to do.
     pub description: String,
-    /// What the answer should be.
+    /// The expected answer.
     pub expected_output: String,
-    /// More to know, beside the description.
+    /// Additional context, beside the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_context: Option<String>,
-    /// Who does it.
+    /// The agent that does the task.
     pub agent: Agent,
-    /// The alias to ask; the run's when absent.
+    /// The alias of the model to ask; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How the model answers; the run's where it says nothing.
+    /// The options for the model's answer; the run's where unset.
     #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
     pub model_options: ModelOptions,
-    /// Names of the tools it may call.
+    /// The names of the tools it may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Positions of the tasks whose outputs it reads.
+    /// The positions of the tasks whose outputs it reads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<usize>,
-    /// Model calls it may make in one attempt.
+    /// The number of model calls it may make in one attempt.
     pub max_iterations: u32,
-    /// What its output must look like.
+    /// The schema its output must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Schema>,
-    /// Names under which outputs are remembered across runs.
+    /// The names under which outputs are remembered across runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<String>,
-    /// Whether the agent says what could be better, for the next run.
+    /// Whether the agent is asked for improvements for the next run.
     #[serde(default)]
     pub reflection: bool,
-    /// The tool that does it instead of a model.
+    /// The tool that does the task instead of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<String>,
-    /// What that tool is called with; absent: all there is to say about the task.
+    /// The arguments of that tool; absent: a complete description of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler_args: Option<Value>,
-    /// Tools that must agree before it begins.
+    /// The tools that must approve the task before it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_guardrails: Vec<String>,
-    /// Tools that must agree with its output.
+    /// The tools that must approve its output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output_guardrails: Vec<String>,
-    /// Whether a person looks at its output; absent: the run's policy decides.
+    /// Whether a person reviews its output; absent: the run's policy decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRule>,
-    /// What becomes of an answer that is cut at the output limit.
+    /// The handling of an answer that is cut at the output limit.
     #[serde(default, skip_serializing_if = "OnTruncated::is_default")]
     pub on_truncated: OnTruncated,
     /// Whether a person is asked before it starts.
     #[serde(default)]
     pub review_before: bool,
-    /// How long reviews of this task wait, 0 = for ever; the run's when absent.
+    /// The time for which reviews of this task wait, 0 = without limit; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_timeout_ms: Option<Millis>,
-    /// What its texts were made from, where that holds variables: a fork may
-    /// give those other values.
+    /// The texts before variables were replaced, where they hold variables: a fork may use other values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<Box<Template>>,
 }
@@ -197,15 +195,15 @@ pub struct Task {
 /// A task's texts as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
-    /// What to do.
+    /// The description of the work to do.
     pub description: String,
-    /// What the answer should be.
+    /// The expected answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<String>,
-    /// More to know.
+    /// Additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_context: Option<String>,
-    /// Who does it.
+    /// The agent that does the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
 }
@@ -225,7 +223,7 @@ pub enum Workflow {
 }
 
 impl Workflow {
-    /// The word for it on the wire.
+    /// Returns the word for the workflow on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Workflow::Sequential => "SEQUENTIAL",
@@ -235,27 +233,26 @@ impl Workflow {
     }
 }
 
-/// What a failed task means for the others.
+/// The effect of a failed task on the other tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OnError {
     /// No other task starts.
     #[default]
     FailFast,
-    /// Only those that need its output are skipped.
+    /// Only the tasks that need its output are skipped.
     ContinueOnError,
 }
 
-/// How people take part in a run.
+/// The settings of a run for reviews by people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// Whose output is looked at when the task does not say.
+    /// The tasks whose output is reviewed when the task has no rule of its own.
     pub policy: ReviewPolicy,
-    /// How long a review waits; 0 = for ever.
+    /// The time for which a review waits; 0 = without limit.
     pub timeout_ms: Millis,
-    /// What happens when nobody answers in time, where somebody wrote it down.
-    /// Unwritten, reviews that a task demands wait for a person. Runs of earlier
-    /// versions always have it.
+    /// The action when a review is not answered in time, where the author set one. Without it, reviews that a
+    /// task demands wait for a person. Runs of earlier versions always have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<OnTimeout>,
 }
@@ -266,11 +263,11 @@ impl Default for Review {
     }
 }
 
-/// Whose output is looked at.
+/// The tasks whose output is reviewed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReviewPolicy {
-    /// Nobody's.
+    /// No task's.
     #[default]
     Never,
     /// Every task's.
@@ -279,13 +276,13 @@ pub enum ReviewPolicy {
     AfterLastTask,
 }
 
-/// A task's own word on reviews.
+/// A task's own rule for reviews, which overrides the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewRule {
-    /// A person looks at the output.
+    /// A person reviews the output.
     Required,
-    /// Nobody does, whatever the policy.
+    /// The output is not reviewed, whatever the policy.
     Skip,
 }
 
@@ -324,13 +321,13 @@ pub enum OnTimeout {
 /// Options of a run that apply to every task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// Characters of a tool's output the model is shown; all when absent.
+    /// The number of characters of a tool's output that the model is shown; all when absent.
     pub max_tool_output: Option<usize>,
-    /// Characters of a tool's output in log lines; all when absent.
+    /// The number of characters of a tool's output in log lines; all when absent.
     pub tool_log_truncate: Option<usize>,
     /// Whether prompts and replies are logged.
     pub verbose: bool,
-    /// What an exported trace holds.
+    /// The content of an exported trace.
     pub capture: CaptureMode,
 }
 
@@ -355,12 +352,12 @@ pub enum CaptureMode {
 }
 
 impl Spec {
-    /// What it goes before while it waits.
+    /// The priority in the queue.
     pub fn priority(&self) -> Priority {
         self.origin.as_ref().map(|origin| origin.priority).unwrap_or_default()
     }
 
-    /// The tasks that were declared: all but a manager's.
+    /// Returns the declared tasks: all but a manager's.
     pub fn team(&self) -> &[Task] {
         match (self.workflow, self.tasks.split_last()) {
             (Workflow::Hierarchical, Some((_manager, team))) => team,
@@ -368,14 +365,14 @@ impl Spec {
         }
     }
 
-    /// The roles work can be handed to, each once.
+    /// Returns the roles that work can be handed to, each once.
     pub(crate) fn roles(&self) -> Vec<&str> {
         let mut known = BTreeSet::new();
         let roles = self.team().iter().map(|task| task.agent.role.as_str());
         roles.filter(|role| known.insert(role.to_lowercase())).collect()
     }
 
-    /// Whether the task at this position leads the others.
+    /// Whether the task at this position is the manager's.
     pub(crate) fn is_manager(&self, position: usize) -> bool {
         self.workflow == Workflow::Hierarchical && position + 1 == self.tasks.len()
     }
@@ -385,8 +382,8 @@ impl Spec {
         self.workflow != Workflow::Hierarchical || self.is_manager(position)
     }
 
-    /// What each task waits on: what it reads and, in a sequence, the task
-    /// declared before it.
+    /// Returns the tasks that each task waits on: those it reads and, in a sequence, the task declared before
+    /// it.
     pub(crate) fn order(&self) -> Vec<Vec<usize>> {
         let waits = |(position, task): (usize, &Task)| match self.workflow {
             Workflow::Parallel | Workflow::Hierarchical => task.context.clone(),

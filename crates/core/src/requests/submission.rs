@@ -1,5 +1,5 @@
-//! A submitted request, checked in the order people are promised: what it
-//! asks for, whether there is anything to run, then everything else at once.
+//! A submitted request, checked in the documented order: whether it brings tasks, whether there is anything
+//! to run, then everything else at once.
 
 use serde_json::Value;
 
@@ -8,24 +8,24 @@ use crate::requests::draft::Ensemble;
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::request;
 
-/// What is to be done with a request that has no mistakes.
+/// A request without mistakes, with the action to take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Submission {
-    /// Run it.
+    /// The run is started.
     Run(Compiled),
-    /// Only say what would run.
+    /// The compiled run is only reported.
     DryRun(Compiled),
 }
 
-/// Whether a request, or a workflow that is to be saved, brings schemas: they
-/// take longer to read than everything else.
+/// Whether a request, or a workflow to be saved, contains schemas: they take longer to read than everything
+/// else.
 pub fn brings_schemas(json: &Value) -> bool {
     let mut tasks = json.get("tasks").and_then(Value::as_array).into_iter().flatten();
     tasks.any(|task| task.get("outputSchema").is_some_and(|schema| !schema.is_null()))
 }
 
-/// Reads a request against the ensemble and what there is to choose from.
-/// Warnings about the request come before those about its tasks.
+/// Reads a request against the ensemble and the catalog. Warnings about the request come before those about
+/// its tasks.
 pub fn read(json: &Value, ensemble: &Ensemble, catalog: &Catalog) -> Result<Submission, Vec<Mistake>> {
     let brings_tasks = json.get("tasks").is_some_and(|tasks| !tasks.is_null());
     if json.is_object() && !brings_tasks && ensemble.tasks.is_empty() {

@@ -1,6 +1,6 @@
-//! `{name}` in a text is replaced by an input, `{{name}}` stands for a literal
-//! `{name}`, and anything else in braces is left alone, so that JSON in a
-//! prompt survives. Values are put in as they are and never looked at again.
+//! Fills in templates: `{name}` in a text is replaced by an input, `{{name}}` stands for a literal
+//! `{name}`, and anything else in braces is left alone, so that JSON in a prompt survives. Inserted values
+//! are not expanded again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ enum Piece<'a> {
     Escaped(&'a str),
 }
 
-/// Why a text cannot be filled in.
+/// The reason why a text cannot be filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unresolved {
     /// These variables have no value, in the order they appear.
@@ -23,7 +23,7 @@ pub enum Unresolved {
     TooLarge,
 }
 
-/// The text with every variable replaced. Its length is known before it is made.
+/// Returns the text with every variable replaced. Its length is computed before it is built.
 pub fn resolve(template: &str, inputs: &BTreeMap<String, String>) -> Result<String, Unresolved> {
     let length = measure(template, inputs)?;
     let mut text = String::with_capacity(length);
@@ -65,7 +65,7 @@ fn measure(template: &str, inputs: &BTreeMap<String, String>) -> Result<usize, U
 pub(crate) struct Texts<'a> {
     inputs: &'a BTreeMap<String, String>,
     missing: BTreeSet<String>,
-    /// How long all are together by now.
+    /// The total length so far.
     bytes: usize,
     too_large: Option<String>,
 }
@@ -75,8 +75,7 @@ impl Texts<'_> {
         Texts { inputs, missing: BTreeSet::new(), bytes: 0, too_large: None }
     }
 
-    /// The text filled in. Where that cannot be done it is empty, and why is
-    /// kept in mind.
+    /// Returns the text filled in. Where that fails it is empty, and the reason is kept.
     pub(crate) fn fill(&mut self, text: &str) -> String {
         match resolve(text, self.inputs) {
             Ok(text) if self.bytes.saturating_add(text.len()) <= TEMPLATES_BYTES_MAX => {
@@ -90,12 +89,12 @@ impl Texts<'_> {
         String::new()
     }
 
-    /// Why a text since the last time could not be filled in for its length.
+    /// Takes the message about a text that was too long since the last call.
     pub(crate) fn too_large(&mut self) -> Option<String> {
         self.too_large.take()
     }
 
-    /// The variables that have no value.
+    /// Returns the variables that have no value.
     pub(crate) fn missing(&self) -> &BTreeSet<String> {
         &self.missing
     }
@@ -105,7 +104,7 @@ fn too_large(what: &str, max: usize) -> String {
     format!("{what} longer than {max} bytes once the variables are replaced")
 }
 
-/// The distinct variables of a text, in the order they appear.
+/// Returns the distinct variables of a text, in the order they appear.
 pub fn variables(template: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for piece in pieces(template) {
@@ -137,7 +136,7 @@ fn next_piece(text: &str) -> (Piece<'_>, &str) {
     if let Some((name, after)) = braced(text, "{", "}") {
         return (Piece::Variable(name), after);
     }
-    // Past the first character, up to the next brace.
+    // Skips the first character, then continues up to the next brace.
     let first = text.chars().next().map_or(0, char::len_utf8);
     let (skipped, tail) = text.split_at(first);
     let until = skipped.len() + tail.find('{').unwrap_or(tail.len());

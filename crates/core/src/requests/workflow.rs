@@ -1,6 +1,5 @@
-//! A saved workflow: a task graph as people draw it, kept as it was sent with
-//! places on a canvas, and checked by the same compiler as a request that
-//! brings tasks of its own. It becomes such a request when it is run.
+//! A saved workflow: a task graph as people draw it, kept as it was sent with positions on a canvas, and
+//! checked by the same compiler as a request with its own tasks. It becomes such a request when it is run.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +13,17 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::requests::request;
 use crate::requests::request::shape::{AsSent, ModelOptions, Options, WorkflowTask};
 
-/// Characters of a name.
+/// The number of characters of a name.
 pub(crate) const NAME_MAX: usize = 200;
-/// Characters of a description.
+/// The number of characters of a description.
 const DESCRIPTION_MAX: usize = 10_000;
-/// Tasks of one workflow; nobody could draw more.
+/// The number of tasks of one workflow.
 pub(crate) const TASKS_MAX: usize = 1_000;
-/// Bytes of a whole document, so that a version can always be shown at once.
+/// The number of bytes of a whole document, so that a version can always be shown at once.
 const BYTES_MAX: usize = 512 * 1024;
-/// How far from the middle of the canvas a task may be.
+/// The maximum distance of a task from the middle of the canvas.
 const CANVAS: f64 = 1e6;
-/// Fields a client may send back as it got them, beside the document's own.
+/// The fields that a client may send back unchanged, beside the document's own.
 const SHOWN: [&str; 6] = ["id", "version", "createdAt", "updatedAt", "updatedBy", "warnings"];
 const OWN: [&str; 6] = ["name", "description", "tasks", "inputs", "options", "modelOptions"];
 
@@ -53,8 +52,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a workflow against what there is to choose from. Returns it with
-    /// what was odd. Inputs without a value are no mistake: its runs bring them.
+    /// Reads a workflow and checks it against the catalog. Returns it with warnings. Inputs without a value are
+    /// no mistake: its runs supply them.
     pub fn read(json: &Value, ensemble: &Ensemble, catalog: &Catalog) -> Result<(Document, Vec<String>), Vec<Mistake>> {
         let Value::Object(fields) = json else { return Err(vec![wrong("", "a workflow is a JSON object")]) };
         let mut mistakes = Vec::new();
@@ -89,7 +88,7 @@ impl Document {
         Ok((document, warnings))
     }
 
-    /// The request that runs it, with what is wanted for this run.
+    /// Returns the request that runs it, with the settings for this run.
     pub fn request(&self, wanted: &Value) -> Result<Value, Mistake> {
         let Value::Object(fields) = wanted else { return Err(wrong("", "a run is asked for with a JSON object")) };
         if let Some(name) = ["tasks", "taskOverrides"].into_iter().find(|name| fields.contains_key(*name)) {
@@ -111,14 +110,14 @@ impl Document {
         self.tasks.iter().any(|task| task.to_string().contains(&named))
     }
 
-    /// How often a task reads another.
+    /// Returns the number of edges: how often a task reads another one.
     pub fn edges(&self) -> usize {
         let reads = |task: &Value| task.get("context").and_then(Value::as_array).map_or(0, Vec::len);
         self.tasks.iter().map(reads).sum()
     }
 }
 
-/// What an agent that draws a workflow must hand over.
+/// Returns the schema of the result of an agent that draws a workflow.
 pub(crate) fn schema() -> Value {
     let names = json!({ "type": "array", "items": { "type": "string" } });
     let task = json!({
@@ -147,7 +146,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// Everything the compiler says is wrong, apart from inputs that come later.
+/// Returns all mistakes that the compiler finds, apart from missing inputs.
 fn compiles(
     ensemble: &Ensemble,
     request: crate::requests::draft::Request,
@@ -187,7 +186,7 @@ fn too_large(json: &Value) -> Option<Mistake> {
     (bytes > BYTES_MAX).then(|| wrong("", format!("a workflow may have {BYTES_MAX} bytes, not {bytes}")))
 }
 
-/// Tasks as a request has them, and what is wrong with their places.
+/// Returns the tasks as in a request, and the mistakes in their positions.
 fn without_positions(tasks: &Value) -> (Value, Vec<Mistake>) {
     let (mut plain, mut mistakes) = (tasks.clone(), Vec::new());
     for (index, task) in plain.as_array_mut().into_iter().flatten().enumerate() {
@@ -209,7 +208,7 @@ fn unknown(fields: &Map<String, Value>) -> impl Iterator<Item = String> {
     fields.keys().filter(move |name| !is_known(name)).map(|name| format!("unknown field `{name}` was ignored"))
 }
 
-/// One object laid over another, key by key; whatever else is said replaces it.
+/// Merges one object over another, key by key; any other value replaces the base.
 fn over(base: Value, wanted: Option<&Value>) -> Value {
     match (base, wanted) {
         (base, None | Some(Value::Null)) => base,

@@ -1,11 +1,11 @@
-//! The subschemas of a schema and how they hang together: which apply to the
-//! same value as their parent, and which to a part of it.
+//! The subschemas of a schema and their relations: which apply to the same value as their parent, and which
+//! to a part of it.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// A subschema, as an index into its graph.
+/// The index of a subschema in its graph.
 pub(super) type NodeId = usize;
 
 /// Every subschema that can be reached from the root.
@@ -17,31 +17,31 @@ pub(super) struct Graph {
 /// One subschema.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// Subschemas for the same value, with whether a reference leads there.
+    /// The subschemas for the same value, each written in place or reached by a reference.
     pub(super) in_place: Vec<(NodeId, Link)>,
-    /// Subschemas for the fields of these names.
+    /// The subschemas for the fields of these names.
     pub(super) properties: HashMap<String, NodeId>,
-    /// Subschemas for any field.
+    /// The subschemas for any field.
     pub(super) every_property: Vec<NodeId>,
-    /// Subschemas for the names of fields.
+    /// The subschemas for the names of fields.
     pub(super) names: Vec<NodeId>,
-    /// Subschemas for the first items, in order.
+    /// The subschemas for the first items, in order.
     pub(super) prefix: Vec<NodeId>,
-    /// Subschemas for any item.
+    /// The subschemas for any item.
     pub(super) every_item: Vec<NodeId>,
-    /// Whether it asks what others left unread, so that they are asked twice.
+    /// Whether it has an `unevaluated…` keyword, for which the other subschemas are evaluated twice.
     pub(super) is_unevaluated: bool,
     /// Whether the items of a list must differ.
     pub(super) is_unique: bool,
-    /// Keywords of its own, each with the size of what it holds.
+    /// The number of its own keywords, each with the size of its value.
     pub(super) keywords: u64,
-    /// The pattern of a text.
+    /// The pattern for texts.
     pub(super) pattern: Option<String>,
-    /// Patterns of the names of fields.
+    /// The patterns for the names of fields.
     pub(super) name_patterns: Vec<String>,
 }
 
-/// How one subschema leads to another for the same value.
+/// The kind of link from one subschema to another for the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Written,
@@ -49,14 +49,14 @@ pub(super) enum Link {
 }
 
 impl Node {
-    /// Subschemas for parts of the value.
+    /// Returns the subschemas for parts of the value.
     pub(super) fn parts(&self) -> impl Iterator<Item = NodeId> {
         let properties = self.properties.values().chain(&self.every_property).chain(&self.names);
         properties.chain(&self.prefix).chain(&self.every_item).copied()
     }
 }
 
-/// Reads a schema of known depth. The reason is for people.
+/// Reads a schema of known depth. The error message is for people.
 pub(super) fn read(root: &Value) -> Result<Graph, String> {
     let mut anchors = HashMap::new();
     collect_anchors(root, &mut anchors)?;
@@ -74,7 +74,7 @@ pub(super) fn read(root: &Value) -> Result<Graph, String> {
 struct Reader<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
-    /// Nodes by the address of their JSON.
+    /// The nodes by the address of their JSON.
     known: HashMap<usize, NodeId>,
     unread: Vec<(NodeId, &'a Value)>,
     nodes: Vec<Node>,
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             }
             "properties" => {
                 let named = self.named(value);
-                // Each is looked up in the value.
+                // Each name is looked up in the value.
                 node.keywords += named.len() as u64;
                 node.properties.extend(named.into_iter().map(|(name, id)| (name.clone(), id)));
             }
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
             "pattern" => node.pattern = value.as_str().map(str::to_owned),
             "uniqueItems" => node.is_unique = value == &Value::Bool(true),
             "enum" | "const" | "required" | "dependentRequired" => node.keywords += size(value),
-            // Anything else is a number to compare with, or says nothing about values.
+            // Any other keyword is a number to compare with, or does not restrict values.
             _ => {}
         }
     }
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         schemas.map(|(name, schema)| (name, self.node(schema))).collect()
     }
 
-    /// The subschema a reference points at.
+    /// Returns the subschema that a reference points at.
     fn target(&self, reference: &str) -> Result<&'a Value, String> {
         let Some(fragment) = reference.strip_prefix('#') else {
             return Err(format!("only local references are allowed, not `{reference}`"));
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
                 Value::Array(items) => items.get(part.parse::<usize>().ok()?)?,
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
             };
-            // A part with an address of its own would change what `#` means in it.
+            // A part with its own `$id` would change the meaning of `#` inside it.
             (!is_resource(next)).then_some(next)
         })
     }
@@ -199,7 +199,7 @@ fn is_resource(value: &Value) -> bool {
     value.get("$id").is_some_and(Value::is_string)
 }
 
-/// Names two places may not share, or a reference could mean either.
+/// Collects the anchors. Two subschemas may not share one, or a reference would be ambiguous.
 fn collect_anchors<'a>(value: &'a Value, anchors: &mut HashMap<&'a str, &'a Value>) -> Result<(), String> {
     match value {
         Value::Array(items) => items.iter().try_for_each(|item| collect_anchors(item, anchors)),
@@ -220,7 +220,7 @@ fn names(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
     ["$anchor", "$dynamicAnchor"].into_iter().filter_map(|keyword| fields.get(keyword)?.as_str())
 }
 
-/// Values in a value, itself included.
+/// Returns the number of values in a value, itself included.
 pub(super) fn size(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(size).sum::<u64>() + 1,

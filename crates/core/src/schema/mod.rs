@@ -1,5 +1,4 @@
-//! A JSON Schema, compiled when first used and never again. Equality and
-//! storage know only the JSON.
+//! A JSON Schema, compiled at its first use and only once. Equality and storage use only the JSON.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, OnceLock};
@@ -37,8 +36,8 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
-    /// A schema of our own, or one that was checked before. It is compiled
-    /// within the same limits as one from outside.
+    /// Creates a schema of our own, or one that was checked before. It is compiled within the same limits as
+    /// one from outside.
     pub fn new(json: Value) -> Schema {
         Schema { json: Arc::new(json), compiled: Arc::default(), bytes: Arc::default() }
     }
@@ -57,12 +56,12 @@ impl Schema {
         }
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     pub fn json(&self) -> &Value {
         &self.json
     }
 
-    /// How long it is as text.
+    /// Returns the length of its text in bytes.
     pub(crate) fn bytes(&self) -> usize {
         *self.bytes.get_or_init(|| self.json.to_string().len())
     }
@@ -71,7 +70,7 @@ impl Schema {
         self.compiled.get_or_init(|| Compiled::new(&self.json))
     }
 
-    /// Everything `value` does wrong, each with its path; nothing when it fits.
+    /// Returns all violations of `value`, each with its path; none when it fits.
     pub fn violations(&self, value: &Value) -> Vec<String> {
         match self.compiled() {
             Ok(compiled) => compiled.violations(value),
@@ -79,8 +78,8 @@ impl Schema {
         }
     }
 
-    /// The arguments that a text stands for: an object as JSON that fits, or
-    /// else the value of the only required property, when that is a string.
+    /// Returns the arguments that a text stands for: an object as JSON that fits, or else the value of the only
+    /// required property, when that is a string.
     pub fn arguments(&self, text: &str) -> Option<Value> {
         let object = serde_json::from_str(text).ok().filter(Value::is_object);
         match (object, self.only_string()) {
@@ -90,8 +89,8 @@ impl Schema {
         }
     }
 
-    /// The name of the only required property, when it is a string: what a
-    /// bare text stands for.
+    /// Returns the name of the only required property, when it is a string: the one that a bare text stands
+    /// for.
     pub fn only_string(&self) -> Option<&str> {
         let required = self.json.get("required")?.as_array()?;
         let [name] = required.as_slice() else { return None };
@@ -104,7 +103,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "(the whole value)" } else { path }
 }
 
-/// A schema ready for use, with what is needed to tell what a use costs.
+/// A compiled schema, with the data needed to compute the cost of a use.
 struct Compiled {
     validator: Validator,
     graph: graph::Graph,
@@ -148,7 +147,7 @@ impl Compiled {
 }
 
 fn within(json: &Value, bytes: usize, depth: usize) -> Result<(), String> {
-    // Depth first: the text of a deep value is made by recursion.
+    // The depth is checked first: the text of a deep value is made by recursion.
     if is_deeper(json, depth) {
         return Err(format!("the schema is nested more than {SCHEMA_DEPTH_MAX} levels deep"));
     }
@@ -167,7 +166,7 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// What an error says, cut where it becomes long.
+/// Returns the message of an error, cut where it becomes long.
 fn bounded(error: &impl fmt::Display) -> String {
     let mut text = Bounded(String::new());
     match write!(text, "{error}") {

@@ -1,6 +1,5 @@
-//! What a schema's patterns take when they are compiled, in bytes. Only an
-//! engine whose time is linear in the text is used, so look-around and
-//! back-references are refused.
+//! Computes the compiled size of a schema's patterns, in bytes. Only an engine whose time is linear in the
+//! text is used, so look-around and back-references are refused.
 
 use std::collections::HashMap;
 
@@ -9,10 +8,10 @@ use regex_automata::nfa::thompson;
 use super::graph::Graph;
 use crate::requests::bounds::{PATTERN_BYTES_MAX, PATTERN_READING_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX};
 
-/// Characters of a pattern that an error quotes.
+/// The number of characters of a pattern that an error quotes.
 const QUOTED_MAX: usize = 80;
 
-/// The compiled size of every pattern.
+/// Returns the compiled size of every pattern.
 pub(super) fn sizes(graph: &Graph) -> Result<HashMap<String, usize>, String> {
     let mut sizes: HashMap<String, usize> = HashMap::new();
     let mut reading = 0_usize;
@@ -38,8 +37,8 @@ pub(super) fn sizes(graph: &Graph) -> Result<HashMap<String, usize>, String> {
     Ok(sizes)
 }
 
-/// Bytes read while a pattern is translated: the translation begins anew after
-/// every escape it replaces.
+/// Returns the number of bytes read while a pattern is translated: the translation begins anew after every
+/// escape it replaces.
 fn reads(pattern: &str) -> usize {
     let escapes = pattern.bytes().filter(|byte| *byte == b'\\').count();
     pattern.len().saturating_mul(escapes + 1)

@@ -1,5 +1,4 @@
-//! What holding a value against a schema takes, counted before it is done: one
-//! step is a keyword applied to a value.
+//! Counts the steps of a validation before it is done: one step is a keyword applied to a value.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,15 +9,15 @@ use super::graph::{Graph, Node, NodeId, size};
 use super::weight::Weight;
 use crate::requests::bounds::{LISTING_STEPS_MAX, VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
 
-/// Compiled bytes of a pattern, times bytes of a text, that take as long as a step.
+/// The product of a pattern's compiled bytes and a text's bytes that takes as long as one step.
 const MATCHING_PER_STEP: u64 = 256;
-/// Bytes of a text that take as long as a step to be read.
+/// The number of bytes of a text that take as long to read as one step.
 const READING_PER_STEP: u64 = 64;
-/// Comparisons for every value in a list whose items must differ: short lists
-/// are compared pair by pair.
+/// The number of comparisons for every value in a list whose items must differ: short lists are compared
+/// pair by pair.
 const COMPARISONS: u64 = 8;
 
-/// What a whole schema weighs, for values so small that nothing need be counted.
+/// The weight of a whole schema, for values so small that no counting is needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Total {
     keywords: u64,
@@ -30,7 +29,7 @@ impl Total {
     pub(super) fn new(graph: &Graph, weights: &[Weight]) -> Total {
         let pairs = graph.nodes.iter().zip(weights);
         pairs.fold(Total::default(), |total, (node, weight)| {
-            // A list may be compared once for every level it is inside of.
+            // A list may be compared once for every level that it is nested in.
             let unique = if node.is_unique { COMPARISONS.saturating_mul(u64::from(VALIDATION_DEPTH_MAX)) } else { 0 };
             let keywords = node.keywords.saturating_add(unique).saturating_mul(weight.times.max(1));
             let patterns = weight.pattern.saturating_add(weight.name_patterns).saturating_mul(weight.times.max(1));
@@ -42,7 +41,7 @@ impl Total {
         })
     }
 
-    /// Whether a value is small enough however the schema is applied to it.
+    /// Whether a value is small enough, however the schema is applied to it.
     fn allows(&self, value: &Value) -> bool {
         let Some(extent) = Extent::of(value, VALIDATION_DEPTH_MAX / self.nested.max(1)) else { return false };
         let keywords = extent.values.saturating_mul(self.keywords);
@@ -50,17 +49,17 @@ impl Total {
     }
 }
 
-/// How large a value is.
+/// The size of a value.
 #[derive(Clone, Copy, Default)]
 struct Extent {
-    /// Values in it, names of fields included.
+    /// The number of values in it, names of fields included.
     values: u64,
-    /// Bytes of its texts and names.
+    /// The number of bytes of its texts and names.
     text: u64,
 }
 
 impl Extent {
-    /// Nothing for a value of more levels.
+    /// Returns the size of a value; none for a value of more levels.
     fn of(value: &Value, levels: u32) -> Option<Extent> {
         let levels = levels.checked_sub(1)?;
         let own = Extent { values: 1, text: 0 };
@@ -80,20 +79,20 @@ impl Extent {
     }
 }
 
-/// Whether a value may be held against the schema.
+/// Whether a value may be validated against the schema.
 pub(super) fn may_check(graph: &Graph, weights: &[Weight], total: &Total, value: &Value) -> bool {
     let limits = (VALIDATION_STEPS_MAX, u64::MAX);
     total.allows(value) || Counter::new(graph, weights, limits).visit(0, value, 0).is_some()
 }
 
-/// Whether everything that is wrong with a value may be listed. Then no result
-/// is used twice: what is inside two alternatives is gone through twice.
+/// Whether all violations of a value may be listed. Listing reuses no results: a part inside two
+/// alternatives is visited twice.
 pub(super) fn may_list(graph: &Graph, weights: &[Weight], value: &Value) -> bool {
     let limits = (VALIDATION_STEPS_MAX, LISTING_STEPS_MAX);
     Counter::new(graph, weights, limits).visit(0, value, 0).is_some()
 }
 
-/// The steps of checking and of listing, each unless they are too many.
+/// Returns the steps of checking and of listing, each unless they are too many.
 #[cfg(test)]
 pub(super) fn counted(graph: &Graph, weights: &[Weight], value: &Value) -> (Option<u64>, Option<u64>) {
     let mut counter = Counter::new(graph, weights, (VALIDATION_STEPS_MAX, u64::MAX));
@@ -104,11 +103,11 @@ pub(super) fn counted(graph: &Graph, weights: &[Weight], value: &Value) -> (Opti
 struct Counter<'a> {
     graph: &'a Graph,
     weights: &'a [Weight],
-    /// What a subschema took for a value, by its id and the value's address.
+    /// The steps a subschema took for a value, by its id and the value's address.
     seen: HashMap<(NodeId, usize), u64, BuildHasherDefault<PairHasher>>,
-    /// Steps that are left when every pair is gone through once.
+    /// The remaining steps when every pair is visited once.
     left: u64,
-    /// Steps that are allowed when pairs are gone through as often as they come up.
+    /// The allowed steps when pairs are visited as often as they occur.
     listing: u64,
 }
 
@@ -117,8 +116,8 @@ impl<'a> Counter<'a> {
         Counter { graph, weights, seen: HashMap::default(), left, listing }
     }
 
-    /// What listing takes from here on. Every pair of subschema and value is
-    /// counted once in what checking takes.
+    /// Returns the steps of listing from here on, and subtracts those of checking, in which every pair of
+    /// subschema and value counts once.
     fn visit(&mut self, id: NodeId, value: &Value, depth: u32) -> Option<u64> {
         if depth > VALIDATION_DEPTH_MAX {
             return None;
@@ -156,7 +155,7 @@ impl<'a> Counter<'a> {
         (sum <= self.listing).then_some(sum)
     }
 
-    /// What the keywords of one subschema take for one value.
+    /// Returns the steps of the keywords of one subschema for one value.
     fn own(&self, node: &Node, weight: &Weight, value: &Value) -> u64 {
         let more = match value {
             Value::String(text) => reading(text.len() as u64, weight.pattern),
@@ -181,8 +180,8 @@ fn reading(bytes: u64, patterns: u64) -> u64 {
     matching.saturating_add(bytes / READING_PER_STEP)
 }
 
-/// Mixes two numbers. Neither is chosen by others, and counting takes longer
-/// than validating with the hasher of the standard library.
+/// Mixes two numbers. An attacker can choose neither, and with the hasher of the standard library counting
+/// would take longer than validating.
 #[derive(Default)]
 struct PairHasher(u64);
 

@@ -1,5 +1,5 @@
-//! What schemas may cost, each limit with an attack that passes without it, and
-//! a count of what a validation really does against what was counted before.
+//! Tests the cost limits of schemas: each limit with an attack that passes without it, and the number of
+//! evaluated keywords against the number counted before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 
 use super::*;
 
-/// `$defs` of which each holds the one before twice, as `link` says.
+/// Returns `$defs` in which each holds the previous one twice, by means of `link`.
 fn ladder(link: impl Fn(String) -> Value, define: impl Fn(usize, Value) -> Value) -> Value {
     let rungs = (1..=50).map(|rung| (format!("d{rung}"), define(rung, link(format!("d{}", rung - 1)))));
     let defs: Map<String, Value> = std::iter::once(("d0".to_owned(), define(0, json!({})))).chain(rungs).collect();
@@ -250,11 +250,11 @@ fn a_stored_schema_of_an_older_version_fails_in_words() {
     assert!(violations.concat().starts_with("the schema itself cannot be used: the pattern"), "{violations:?}");
 }
 
-/// Keywords that were evaluated, whatever their answer.
+/// The number of keywords that were evaluated, whatever their result.
 #[derive(Clone, Default)]
 struct Count(Arc<AtomicU64>);
 
-/// A keyword that counts and then says what it holds.
+/// A keyword that counts its evaluations and returns a fixed result.
 struct Counting {
     count: Count,
     answer: bool,
@@ -280,7 +280,7 @@ fn counting(json: &Value, count: &Count) -> Validator {
     options.build(json).unwrap()
 }
 
-/// Up to six definitions that refer to each other, in every way a schema can.
+/// Generates up to six definitions that refer to each other, in every way a schema can.
 fn made_up_schemas() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(|answer| json!({ "counted": answer })),
@@ -313,8 +313,8 @@ fn made_up_values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// How often more a validation may evaluate keywords than it was counted to:
-/// the validator keeps a result only from sixteen references on.
+/// The factor by which a validation may evaluate more keywords than were counted: the validator keeps a
+/// result only from sixteen references on.
 const SLACK: u64 = 16;
 
 proptest! {

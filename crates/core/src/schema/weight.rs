@@ -1,39 +1,39 @@
-//! What a schema costs whatever the value is: how often its subschemas apply to
-//! one value once references are replaced, and what their patterns take. A
-//! schema that grows without bound when it is expanded is refused here.
+//! Computes the cost of a schema independent of the value: how often its subschemas apply to one value once
+//! references are replaced, and the size of their patterns. A schema that grows without bound when it is
+//! expanded is refused here.
 
 use std::collections::HashMap;
 
 use super::graph::{Graph, Link, Node, NodeId};
 use crate::requests::bounds::{APPLIED_MAX, APPLIED_TOTAL_MAX, NESTED_MAX, REFERENCES_MAX};
 
-/// Subschemas that take as long to compile as one more that is asked which
-/// parts of a value it reads: those are compiled anew for each that asks.
+/// The compile cost, in subschemas, of one that is asked which parts of a value it evaluates: it is
+/// compiled anew for each subschema that asks.
 const MARKING: u64 = 10;
 
-/// What one subschema costs for one value.
+/// The cost of one subschema for one value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weight {
-    /// Subschemas that apply to the value because this one does, itself included.
+    /// The number of subschemas that apply to the value because this one does, itself included.
     pub(super) applied: u64,
-    /// The most often it is itself applied to one value.
+    /// The maximum number of times it is itself applied to one value.
     pub(super) times: u64,
-    /// Subschemas applied once more to find out which parts they have read.
+    /// The number of subschemas applied once more to find out which parts they have evaluated.
     marking: u64,
-    /// How often that is done to the subschemas it holds.
+    /// The number of times that is done to the subschemas it holds.
     again: u64,
-    /// Compiled bytes of its own pattern of texts.
+    /// The compiled bytes of its own pattern for texts.
     pub(super) pattern: u64,
-    /// Compiled bytes of the patterns of texts that apply because it does.
+    /// The compiled bytes of the patterns for texts that apply because it does.
     pub(super) patterns: u64,
-    /// Compiled bytes of its own patterns of names.
+    /// The compiled bytes of its own patterns for names.
     pub(super) name_patterns: u64,
     references: u64,
-    /// Subschemas for the same value one inside the other, from here.
+    /// The nesting depth of subschemas for the same value, from here.
     pub(super) nested: u32,
 }
 
-/// Weighs every subschema. The reason is for people.
+/// Computes the weight of every subschema. The error message is for people.
 pub(super) fn weigh(graph: &Graph, sizes: &HashMap<String, usize>) -> Result<Vec<Weight>, String> {
     let mut scales = Scales { graph, sizes, weights: vec![State::Unknown; graph.nodes.len()] };
     let ids = 0..graph.nodes.len();
@@ -96,7 +96,7 @@ impl Scales<'_> {
             sum.nested = sum.nested.max(inner.nested + 1);
         }
         if node.is_unevaluated {
-            // Asked once for whether it fits and once for what is wrong.
+            // Evaluated once to check the value and once to list violations.
             sum.again = sum.marking.saturating_mul(2).div_ceil(sum.applied);
             sum.applied = sum.applied.saturating_add(sum.marking.saturating_mul(2));
         }
@@ -119,8 +119,8 @@ fn too_many_references() -> String {
     format!("with every reference replaced by what it points at there are more than {REFERENCES_MAX}")
 }
 
-/// Counts how often each subschema is applied where a value enters the schema:
-/// at the root, and wherever a part of a value does.
+/// Counts how often each subschema is applied where a value enters the schema: at the root, and wherever a
+/// part of a value does.
 fn count_times(graph: &Graph, weights: &mut [Weight]) -> Result<(), String> {
     let parts = graph.nodes.iter().flat_map(|node| node.parts());
     let mut entries: Vec<NodeId> = std::iter::once(0).chain(parts).collect();
@@ -151,15 +151,14 @@ fn count_times(graph: &Graph, weights: &mut [Weight]) -> Result<(), String> {
     Ok(())
 }
 
-/// References with every one replaced by what it points at. Subschemas that
-/// lead back to each other are one group; it is expanded once, however often it
-/// is referred to.
+/// Returns the number of references with each replaced by its target. Subschemas that lead back to each
+/// other are one group; it is expanded once, however often it is referred to.
 fn expanded_references(graph: &Graph) -> u64 {
     let groups = groups(graph);
     let mut group_of: Vec<usize> = vec![usize::MAX; graph.nodes.len()];
     let mut counts: Vec<u64> = Vec::with_capacity(groups.len());
     let mut once = 0_u64;
-    // A group comes after all it leads to.
+    // A group comes after all groups it leads to.
     for (index, group) in groups.iter().enumerate() {
         group.iter().for_each(|id| group_of.get_mut(*id).into_iter().for_each(|of| *of = index));
         let links = || group.iter().filter_map(|id| graph.nodes.get(*id)).flat_map(links);
@@ -178,14 +177,14 @@ fn expanded_references(graph: &Graph) -> u64 {
     root.saturating_add(once)
 }
 
-/// Where a subschema leads, and 1 where a reference does.
+/// Returns the targets of a subschema, with 1 for each reached by a reference.
 fn links(node: &Node) -> impl Iterator<Item = (NodeId, u64)> {
     let in_place = node.in_place.iter().map(|(id, link)| (*id, u64::from(*link == Link::Reference)));
     in_place.chain(node.parts().map(|id| (id, 0)))
 }
 
-/// Subschemas grouped so that those of one lead to each other, each group after
-/// all it leads to (Tarjan's algorithm, without recursion: chains are long).
+/// Returns the strongly connected groups of subschemas, each after all groups it leads to (Tarjan's
+/// algorithm, without recursion: chains are long).
 fn groups(graph: &Graph) -> Vec<Vec<NodeId>> {
     let targets = |id: NodeId| -> Vec<NodeId> {
         graph.nodes.get(id).into_iter().flat_map(links).map(|(target, _)| target).collect()
@@ -215,9 +214,9 @@ fn groups(graph: &Graph) -> Vec<Vec<NodeId>> {
 
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    /// In which order it was entered, from 1.
+    /// The order in which it was entered, from 1.
     order: usize,
-    /// The earliest that can be reached from it.
+    /// The earliest entered node that can be reached from it.
     low: usize,
     is_open: bool,
 }

@@ -1,5 +1,5 @@
-//! What a verbose run says in the process's own log: prompts, replies, and
-//! calls, whose results are cut to the length the run asked for.
+//! The log lines of a verbose run: prompts, replies, and calls, whose results are cut to the configured
+//! length.
 
 use crate::event::{Event, EventKind};
 use crate::id::Id;
@@ -8,17 +8,16 @@ use crate::state::run::Run;
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it is about: `prompt`, `reply` or `tool`.
+    /// The kind of line: `prompt`, `reply` or `tool`.
     pub what: &'static str,
-    /// The turn or the call it belongs to.
+    /// The id of the conversation or call it belongs to.
     pub place: Id,
-    /// The words.
+    /// The text.
     pub text: String,
 }
 
 impl Run {
-    /// What is said about an event, which was just applied to this run; nothing
-    /// unless the run is verbose.
+    /// Returns the log line for an event, which was just applied to this run; none unless the run is verbose.
     pub fn aloud(&self, event: &Event) -> Option<Line> {
         let fact = Some(&event.kind).filter(|_| self.spec().options.verbose)?;
         prompt(fact).or_else(|| reply(fact)).or_else(|| self.tool(fact))
@@ -51,7 +50,7 @@ fn reply(fact: &EventKind) -> Option<Line> {
     Some(Line { what: "reply", place: turn.clone(), text })
 }
 
-/// So many characters of a text, and how many there were.
+/// Returns the first characters of a text, with the total number when it was cut.
 fn cut(text: String, max: Option<usize>) -> String {
     match max.and_then(|max| text.char_indices().nth(max)) {
         Some((at, _)) => format!("{}… [{} characters]", text.get(..at).unwrap_or_default(), text.chars().count()),

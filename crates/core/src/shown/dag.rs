@@ -1,5 +1,5 @@
-//! The order of a run's tasks, as it is exported for drawing: what waits on
-//! what, what can run at the same time, and the longest chain.
+//! The order of a run's tasks, as it is exported for drawing: the dependencies, the tasks that can run at
+//! the same time, and the longest chain.
 
 use serde_json::{Value, json};
 
@@ -10,15 +10,15 @@ use crate::state::graph::Graph;
 use crate::state::run::Run;
 use crate::time::iso;
 
-/// The version of the shape, as viewers know it.
+/// The version of the format, as viewers know it.
 const VERSION: &str = "1.3";
 
 impl Run {
-    /// The tasks and their order.
+    /// Returns the tasks and their order.
     pub fn dag(&self, at: Millis) -> Value {
         let waits = match self.spec().workflow {
             Workflow::Sequential | Workflow::Parallel => self.spec().order(),
-            // A manager begins each when it likes.
+            // A manager begins the tasks in any order.
             Workflow::Hierarchical => vec![Vec::new(); self.spec().team().len()],
         };
         let levels = levels(&waits);
@@ -38,7 +38,7 @@ impl Run {
     }
 }
 
-/// How many tasks must come before each, in a row.
+/// Returns the level of each task: the number of tasks that must come before it, in a row.
 fn levels(waits: &[Vec<usize>]) -> Vec<usize> {
     let (mut levels, mut graph) = (vec![0; waits.len()], Graph::new(waits));
     loop {
@@ -53,7 +53,7 @@ fn levels(waits: &[Vec<usize>]) -> Vec<usize> {
     }
 }
 
-/// One of the longest chains, from its first task to its last.
+/// Returns one of the longest chains, from its first task to its last.
 fn longest(waits: &[Vec<usize>], levels: &[usize]) -> Vec<usize> {
     let level = |task: &usize| levels.get(*task).copied().unwrap_or(0);
     let mut next = (0..levels.len()).rev().max_by_key(level);

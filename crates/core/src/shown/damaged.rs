@@ -1,5 +1,5 @@
-//! A run that cannot be read, as lists and its detail show it: everything its
-//! row still says, in the same shape as any other run, and why.
+//! A run that cannot be read, as lists and its detail show it: all that its row still holds, in the same
+//! shape as any other run, and the reason.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use crate::time::iso;
 /// The row of a run whose events, or whose row itself, cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub struct DamagedRun<'a> {
-    /// The run.
+    /// The id of the run.
     pub run: &'a str,
-    /// Its row, as far as that can be read.
+    /// Its row, as far as it can be read.
     pub row: &'a str,
-    /// Where it stood.
+    /// The last known status.
     pub status: &'a str,
-    /// When it was submitted.
+    /// The time at which it was submitted.
     pub started_at: Millis,
     /// Its labels.
     pub tags: &'a BTreeMap<String, String>,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     pub reason: &'a str,
 }
 
 impl DamagedRun<'_> {
-    /// The run in a list.
+    /// Returns the run as in a list.
     pub fn listed(&self) -> Value {
         self.over(json!(Run::default().summary(self.run).row))
     }
 
-    /// The run's detail: nothing is known of its tasks.
+    /// Returns the run's detail: nothing is known of its tasks.
     pub fn detail(&self) -> Value {
         self.over(json!(Run::default().detail(self.run)))
     }
 
-    /// What is known of it over what is said of a run of which nothing is.
+    /// Puts the known fields over the view of an empty run.
     fn over(&self, mut view: Value) -> Value {
         let stored: Map<String, Value> = serde_json::from_str(self.row).unwrap_or_default();
         if let Value::Object(view) = &mut view {

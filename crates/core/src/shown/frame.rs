@@ -1,7 +1,7 @@
-//! What watchers see: one frame per event. A frame is a rendering of the event
-//! *and the state right after it*, so it may quote what earlier events hold.
-//! Names follow the protocol; where it had no frame for a fact, ours is named
-//! after the fact. `run` and `chat` list the frames, this file makes them.
+//! Renders the frames that clients see, one per event. A frame is a rendering of the event *and the state
+//! right after it*, so it may quote data of earlier events. Names follow the protocol; where it had no
+//! frame for an event, ours is named after the event. `run` and `chat` list the frames, this file makes
+//! them.
 
 pub mod chat;
 pub mod field;
@@ -31,11 +31,11 @@ use crate::state::conversation::Conversation;
 use crate::state::run::{How, Run};
 use crate::text::Text;
 
-/// Messages quoted in the frame of a model call.
+/// The number of messages quoted in the frame of a model call.
 const QUOTED_MAX: usize = 20;
 
 impl Run {
-    /// The frame of `event`, which was just applied to this run as its `seq`th.
+    /// Returns the frame of `event`, which was just applied to this run as number `seq`.
     pub fn frame(&self, run: &str, seq: u64, event: &Event) -> EventFrame {
         if let Some(chat) = &self.spec().chat {
             return EventFrame::Turn(TurnFrame {
@@ -181,7 +181,7 @@ impl Run {
             EventKind::RunPaused { by } => Frame::RunPaused { by: by.clone() },
             EventKind::RunResumed { by } => Frame::RunResumed { by: by.clone() },
             EventKind::BudgetExceeded { breach } => Frame::BudgetExceeded(exceeded(breach)),
-            // Runs that are no chat have no such facts.
+            // Only turns of a chat have such events.
             EventKind::Chat(_) => Frame::Unknown,
             EventKind::RunEnded { end } => Frame::EnsembleCompleted {
                 ensemble_id: self.ensemble_id().to_owned(),
@@ -216,8 +216,8 @@ impl Run {
         Frame::RunForked { retry_of, forked_from }
     }
 
-    /// The number of the task a turn belongs to, as people see it: a manager's
-    /// is the only one.
+    /// Returns the number of the task that a conversation belongs to, as people see it: a manager's is the only
+    /// one.
     fn shown(&self, turn: &Id) -> usize {
         if self.spec().is_manager(turn.task_index()) { 1 } else { turn.task_index() + 1 }
     }
@@ -250,8 +250,8 @@ impl Run {
         self.worker(call).map_or("", |task| task.agent.role.as_str())
     }
 
-    /// The agent and task that a turn stands for. A subtask goes by its own
-    /// title, so that its conversation is told apart from its parent's.
+    /// Returns the agent and task of a conversation. A subtask has its own title, so that its conversation can
+    /// be distinguished from its parent's.
     pub(crate) fn turn_place(&self, turn: &Id) -> TurnPlace {
         let Some(task) = self.worker(turn) else { return TurnPlace::default() };
         let title = self.conversations().get(turn).filter(|_| turn.parent().is_some()).map(|turn| turn.title());
@@ -268,14 +268,14 @@ impl Run {
         TaskPlace { turn: self.turn_place(turn), task_name }
     }
 
-    /// The model call of a turn that is wanted or under way.
+    /// Returns the model call that a conversation needs next or has under way.
     fn model_call_place(&self, turn: &Id) -> ModelCall {
         let state = self.conversations().get(turn);
         let (iteration_index, model) = (state.map(|turn| turn.round()), state.map(|turn| turn.model().clone()));
         ModelCall { turn: self.turn_place(turn), iteration_index, model }
     }
 
-    /// The model call of a turn that was answered by a reply that is no answer.
+    /// Returns the model call that got a reply which is no answer.
     fn answered_call_place(&self, turn: &Id) -> ModelCall {
         let place = self.model_call_place(turn);
         ModelCall { iteration_index: place.iteration_index.map(|round| round.saturating_sub(1)), ..place }
@@ -291,7 +291,7 @@ impl Run {
         }
     }
 
-    /// The turn that a call belongs to.
+    /// Returns the conversation that a call belongs to.
     pub(crate) fn caller(&self, call: &Id) -> TurnPlace {
         match call.parent() {
             Some((turn, _)) => self.turn_place(&turn),
@@ -360,7 +360,7 @@ impl Run {
         }
     }
 
-    /// The name and arguments of a call, as the model asked for it.
+    /// Returns the name and arguments of a call, as the model asked for it.
     pub(crate) fn asked_call(&self, call: &Id) -> (String, String) {
         let found = call.parent().and_then(|(turn, index)| {
             let duty = self.conversations().get(&turn)?.duty().filter(|_| call.is_chore());
@@ -391,7 +391,7 @@ impl Run {
         }
     }
 
-    /// How a call ended: whether well, in words, as data.
+    /// Returns the result of a call: whether it succeeded, as text, and as data.
     pub(crate) fn result_words(&self, call: &Id, outcome: &Outcome) -> (bool, String, Option<Value>) {
         match outcome {
             Outcome::Answer { text, data } => (true, text.to_string(), data.clone()),
@@ -403,7 +403,7 @@ impl Run {
         }
     }
 
-    /// What a subtask answered: in its slot, or already told to the model.
+    /// Returns the answer of a subtask: from its pending call, or from the messages to the model.
     pub(crate) fn result_of(&self, call: &Id) -> String {
         if let Some((_, Slot::Returned(Outcome::Answer { text, .. }))) = self.slot(call) {
             return text.to_string();
@@ -416,7 +416,7 @@ impl Run {
         told.unwrap_or_default()
     }
 
-    /// A review, as it is announced and listed.
+    /// Returns a review, as it is announced and listed.
     pub(crate) fn review_view(&self, run: &str, review: u32) -> Option<Review> {
         let state = self.reviews().get(review as usize)?;
         let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.turn));
@@ -438,7 +438,7 @@ impl Run {
         })
     }
 
-    /// What a call asks a person.
+    /// Returns the question that a call asks a person.
     fn question_of(&self, call: &Id) -> Question {
         serde_json::from_str(&self.asked_call(call).1).unwrap_or_default()
     }
@@ -475,7 +475,8 @@ impl Run {
         }
     }
 
-    /// The switch holds from the next model call of the first task under way.
+    /// Returns the frame of a model switch, which takes effect with the next model call of the first task under
+    /// way.
     fn switched_frame(&self, previous: &str, by: &str) -> Frame {
         let first = self.conversations().iter().find(|(id, _)| id.parent().is_none());
         let (task_index, iteration_index) = first.map_or((0, 0), |(id, turn)| {
@@ -486,7 +487,7 @@ impl Run {
         Frame::ModelSwitched { model, previous_model, task_index, iteration_index, by: by.to_owned() }
     }
 
-    /// A value that may be missing: chats write `null`, runs leave it out.
+    /// Wraps a value that may be missing: chats write `null`, runs leave it out.
     fn nullable<T>(&self, value: Option<T>) -> Nullable<T> {
         match value {
             Some(value) => Nullable::Value(value),
@@ -496,25 +497,25 @@ impl Run {
     }
 }
 
-/// The public id of a review.
+/// Returns the public id of a review.
 pub fn review_id(run: &str, review: u32) -> String {
     format!("{run}-review-{review}")
 }
 
-/// The run and number in a review's public id.
+/// Returns the run and number in a review's public id.
 pub fn parse_review_id(id: &str) -> Option<(&str, u32)> {
     id.rsplit_once("-review-").and_then(|(run, number)| Some((run, number.parse().ok()?)))
 }
 
 impl Run {
-    /// The public id of a directive that was given to this run.
+    /// Returns the public id of a directive that was given to this run.
     pub fn directive_id(&self, run: &str, given: &Directive) -> Option<String> {
         let number = self.directives().iter().rposition(|directive| directive == given)?;
         u32::try_from(number).ok().map(|number| directive_id(run, number))
     }
 }
 
-/// The public id of a directive.
+/// Returns the public id of a directive.
 pub fn directive_id(run: &str, directive: u32) -> String {
     format!("{run}-directive-{directive}")
 }
@@ -547,7 +548,7 @@ fn requested(call: &Call) -> ToolRequest {
     ToolRequest { name: call.tool.clone(), arguments: call.args.clone() }
 }
 
-/// A message as it is shown.
+/// Returns a message as it is shown.
 pub(crate) fn quote(message: &Message) -> Quoted {
     let said =
         |role, content: &Text| Quoted { role, content: Some(content.clone()), tool_calls: None, tool_name: None };

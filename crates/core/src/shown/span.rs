@@ -1,8 +1,7 @@
-//! What a run did, as spans for whoever follows requests across systems. A
-//! span is a rendering of the event that ends it and of the run right before
-//! that event, so nothing has to be remembered for it and a restart loses none.
-//! Names follow OpenTelemetry's conventions for generative AI. What was said,
-//! asked and answered is `span_content`, and told only on request.
+//! The spans of a run, for tracing across systems. A span is a rendering of the event that ends it and of
+//! the run right before that event, so no state is needed for it and a restart loses none. Names follow
+//! OpenTelemetry's conventions for generative AI. The content of prompts and answers is in `span_content`,
+//! and included only on request.
 
 use crate::decisions::next::Effect;
 use crate::event::{End, Event, EventKind};
@@ -11,40 +10,40 @@ use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
-/// The place of the span of a run as a whole.
+/// The id of the span of a run as a whole.
 pub const RUN: &str = "run";
 
-/// Something that took time and is over.
+/// An operation that took time and is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it is in its run; no other span of the run has the same place.
+    /// The id of the span within its run; unique in the run.
     pub place: String,
-    /// The place of the span it is part of; none for the run's own.
+    /// The id of the parent span; none for the run's own.
     pub parent: Option<String>,
-    /// What is shown for it.
+    /// The name to show.
     pub name: String,
-    /// Whether something outside was asked.
+    /// Whether an external system was called.
     pub kind: Kind,
-    /// When it began.
+    /// The time at which it began.
     pub start: Millis,
-    /// When it was over.
+    /// The time at which it ended.
     pub end: Millis,
-    /// What is known about it.
+    /// The attributes.
     pub attributes: Vec<(&'static str, Attribute)>,
-    /// What went wrong, if anything did.
+    /// The error, if there was one.
     pub error: Option<String>,
 }
 
-/// Who did it.
+/// The side that did the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// This process.
     Internal,
-    /// Somebody who was asked over the network.
+    /// Another system, over the network.
     Client,
 }
 
-/// One thing known about a span.
+/// The value of an attribute of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
     /// A text.
@@ -53,7 +52,7 @@ pub enum Attribute {
     Whole(u64),
     /// Texts, in order.
     Texts(Vec<String>),
-    /// What was said, at its full length.
+    /// The content of a message, in full length.
     Content(String),
 }
 
@@ -70,8 +69,8 @@ impl From<u64> for Attribute {
 }
 
 impl Run {
-    /// The span that ends with `event`, which is about to be applied to this
-    /// run; none when nothing ends with it.
+    /// Returns the span that ends with `event`, which is about to be applied to this run; none when nothing
+    /// ends with it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a new event happens within a span unless it is listed here")]
     pub fn span(&self, run: &str, event: &Event) -> Option<Span> {
         let at = event.at;
@@ -94,7 +93,7 @@ impl Run {
             EventKind::RunEnded { end } => Some(self.run_span(at, end)),
             _ => None,
         }?;
-        // What a forked run has from its origin began before it did.
+        // Work that a forked run has from its origin began before the run did.
         span.start = span.start.clamp(self.accepted_at().min(at), at);
         span.attributes.push(("consort.run.id", run.into()));
         if let Some(chat) = &self.spec().chat {
@@ -103,7 +102,7 @@ impl Run {
         Some(span)
     }
 
-    /// The place of the span that an effect under way will have.
+    /// Returns the id of the span that an effect under way will have.
     pub fn span_place(&self, effect: &Effect) -> String {
         match effect {
             Effect::Ask(question) => {
@@ -127,7 +126,7 @@ impl Run {
         Some(self.chat_span(id, at)?.failed(failure_word(failure.kind), &failure.to_string()))
     }
 
-    /// A question to a model.
+    /// Returns the span of a request to a model.
     fn chat_span(&self, id: &Id, at: Millis) -> Option<Span> {
         let turn = self.conversations().get(id).filter(|turn| turn.is_asked())?;
         let (provider, model) = self.model_names(turn.model());
@@ -142,7 +141,7 @@ impl Run {
         )
     }
 
-    /// A call: of a tool, or one that became a conversation of its own.
+    /// Returns the span of a call: of a tool, or one that became a conversation of its own.
     fn call_span(&self, id: &Id, at: Millis, outcome: &Outcome, duration_ms: u64) -> Option<Span> {
         let span = if self.conversations().contains_key(id) {
             self.agent_span(id, at)?
@@ -169,7 +168,7 @@ impl Run {
         })
     }
 
-    /// A conversation: a task's, a subtask's, or one of another agent.
+    /// Returns the span of a conversation: a task's, a subtask's, or one of another agent.
     fn agent_span(&self, id: &Id, at: Millis) -> Option<Span> {
         let turn = self.conversations().get(id)?;
         let task = self.spec().tasks.get(turn.worker())?;
@@ -187,8 +186,8 @@ impl Run {
         if turn.used().unknown {
             return Some(span);
         }
-        // Under names of our own: stores add up what the conventions name, and
-        // the model calls of the conversation have said it already.
+        // These have names of our own: trace stores add up the attributes of the conventions, and the model calls
+        // of the conversation have reported them already.
         let Usage { input, output, .. } = turn.used().usage;
         Some(span.with("consort.usage.input_tokens", input).with("consort.usage.output_tokens", output))
     }
@@ -210,8 +209,8 @@ impl Run {
         }
     }
 
-    /// Who serves the model of an alias, as the conventions name them, and
-    /// under which name.
+    /// Returns the provider of a model by its alias, as the conventions name it, and the name it is served
+    /// under.
     fn model_names<'a>(&'a self, alias: &'a str) -> (&'a str, &'a str) {
         let known = self.models().get(alias);
         let provider = match known.map_or("", |model| model.provider.as_str()) {
@@ -244,12 +243,12 @@ impl Span {
     }
 }
 
-/// The place of a question under way: every attempt is a span of its own.
+/// Returns the id of the span of a question under way: every attempt is a span of its own.
 fn asked(id: &Id, turn: &Conversation) -> String {
     format!("{id}?{}.{}", turn.used().llm_calls, turn.attempt())
 }
 
-/// The place of what a turn or call is part of.
+/// Returns the id of the parent span of a conversation or call.
 fn above(id: &Id) -> String {
     id.parent().map_or_else(|| RUN.to_owned(), |(turn, _)| turn.to_string())
 }

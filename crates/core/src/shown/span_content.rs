@@ -1,6 +1,5 @@
-//! Prompts, answers, arguments and results for spans, in the JSON of
-//! OpenTelemetry's conventions. They are told only where a configuration asks
-//! for them, and never whole where they are long.
+//! Prompts, answers, arguments and results for spans, in the JSON of OpenTelemetry's conventions. They are
+//! exported only where the configuration asks for them, and long ones are cut.
 
 use serde_json::{Value, json};
 
@@ -10,14 +9,14 @@ use crate::message::{Call, Message, Outcome, Part, Reply};
 use crate::shown::span::{Attribute, finish_reason};
 use crate::state::run::Run;
 
-/// Bytes of one attribute; collectors refuse requests of some megabytes.
+/// The number of bytes of one attribute; collectors refuse requests of some megabytes.
 const CONTENT_MAX: usize = 64 * 1024;
-/// Bytes of one text in it, so that one long result does not hide the rest.
+/// The number of bytes of one text in it, so that one long result does not hide the rest.
 const TEXT_MAX: usize = 16 * 1024;
 
 impl Run {
-    /// What was said in the span that ends with `event`, which is about to be
-    /// applied to this run; nothing when no such span ends with it.
+    /// Returns the content of the span that ends with `event`, which is about to be applied to this run; empty
+    /// when no such span ends with it.
     pub fn span_content(&self, event: &Event) -> Vec<(&'static str, Attribute)> {
         let told = if let EventKind::ModelReplied { turn, reply, .. } = &event.kind {
             let mut told = self.asked_content(turn);
@@ -46,7 +45,8 @@ impl Run {
         told
     }
 
-    /// Of a call that was a conversation of its own, that conversation tells.
+    /// Returns the content of a call. For a call that was a conversation of its own, that conversation's span
+    /// has it.
     fn call_content(&self, call: &Id, outcome: &Outcome) -> Vec<(&'static str, Value)> {
         if self.conversations().contains_key(call) {
             return Vec::new();
@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-/// The last messages that fit, in their order.
+/// Returns the last messages that fit, in their order.
 fn newest(messages: impl DoubleEndedIterator<Item = Value>) -> Vec<Value> {
     let mut left = CONTENT_MAX;
     let fits = |message: &Value| match left.checked_sub(message.to_string().len()) {
@@ -102,7 +102,7 @@ fn part(part: &Part) -> Value {
         Part::Text { text, .. } => words(text.as_str()),
         Part::Thinking { text, .. } => json!({ "type": "reasoning", "content": cut(text.as_str()) }),
         Part::Call(Call { provider_id, tool, args, .. }) => {
-            // Arguments as the model wrote them, where they are not JSON.
+            // The arguments as the model wrote them, where they are not JSON.
             let args = cut(args.as_str());
             let args = serde_json::from_str(&args).unwrap_or(Value::String(args));
             json!({ "type": "tool_call", "id": provider_id, "name": tool, "arguments": args })

@@ -1,6 +1,5 @@
-//! A run as it is exported for reading: who was asked what, what was said and
-//! done, how long it took. A fold over the run's events, so it can be made of
-//! any run at any time; `shape` is what it looks like.
+//! A run as it is exported for reading: all requests, messages and calls, with their durations. A fold over
+//! the run's events, so it can be made of any run at any time; `shape` defines its format.
 
 mod shape;
 
@@ -18,7 +17,7 @@ use crate::state::conversation::Used;
 use crate::state::run::{How, Run};
 use crate::text::Text;
 
-/// Everything about a run.
+/// Returns the trace of a run.
 pub fn trace(events: &[Event]) -> Value {
     let mut tracer = Tracer::default();
     events.iter().for_each(|event| tracer.take(event));
@@ -28,12 +27,12 @@ pub fn trace(events: &[Event]) -> Value {
 #[derive(Default)]
 struct Tracer {
     run: Run,
-    /// Every conversation, subtasks and delegations included.
+    /// All conversations, subtasks and delegations included.
     talks: BTreeMap<Id, Talk>,
     errors: Vec<Failed>,
 }
 
-/// Something that went wrong.
+/// An error.
 struct Failed {
     turn: Id,
     at: Millis,
@@ -50,19 +49,19 @@ struct Talk {
     ended_at: Option<Millis>,
     prompts: Option<(Text, Text)>,
     rounds: Vec<Round>,
-    /// Calls of the run's own.
+    /// The calls of chores.
     chores: Vec<Called>,
-    /// Conversations it handed work to.
+    /// The conversations it handed work to.
     children: Vec<Id>,
     used: Used,
     output: Option<Text>,
     parsed: Option<Value>,
     succeeded: bool,
-    /// Whether it ended in the run that this one goes on from.
+    /// Whether it ended in the run that this one continues.
     inherited: bool,
 }
 
-/// One question to a model.
+/// One request to a model.
 struct Round {
     index: u32,
     asked_at: Millis,
@@ -132,7 +131,7 @@ impl Tracer {
         }
     }
 
-    /// What came before is another run's; what is under way counts anew.
+    /// Marks everything so far as another run's; the counters of work under way start anew.
     fn inherit(&mut self, at: Millis) {
         self.errors.iter_mut().for_each(|failed| failed.inherited = true);
         for talk in self.talks.values_mut() {
@@ -168,7 +167,7 @@ impl Tracer {
         }
     }
 
-    /// What the turns have used that an event is about: its own, or its call's.
+    /// Updates the usage of the conversations that an event belongs to: its own, or its call's.
     fn keep_count(&mut self, place: &Id) {
         for id in [place.clone(), turn_of(place)] {
             let used = self.run.conversations().get(&id).map(|turn| *turn.used());
@@ -206,7 +205,7 @@ impl Tracer {
     }
 }
 
-/// The turn a call was made in; a task's own.
+/// Returns the conversation a call was made in; for a task itself.
 fn turn_of(place: &Id) -> Id {
     place.parent().map_or_else(|| place.clone(), |(turn, _)| turn)
 }

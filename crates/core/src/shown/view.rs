@@ -1,4 +1,4 @@
-//! A run as others see it: a row of a list, the whole of it, its result.
+//! Views of a run for clients: a row of a list, all details, its result.
 
 mod detail;
 mod result;
@@ -29,14 +29,14 @@ use crate::text::Text;
 
 const NANOS_PER_USD: u64 = 1_000_000_000;
 
-/// What a log keeps beside a stream so that lists need not read it.
+/// The data a log keeps beside a stream so that lists need not read the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary<'a> {
     /// Where the run stands.
     pub status: Status,
-    /// When it was submitted.
+    /// The time at which it was submitted.
     pub started_at: Millis,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended_at: Option<Millis>,
     /// Its labels.
     pub tags: &'a BTreeMap<String, String>,
@@ -48,9 +48,9 @@ pub struct Summary<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Listed<'a> {
-    /// A run's.
+    /// A row for a run.
     Run(Box<Row<'a>>),
-    /// A turn's of a chat.
+    /// A row for a turn of a chat.
     Turn(Box<chat::Listed<'a>>),
 }
 
@@ -195,7 +195,7 @@ impl Run {
         }
     }
 
-    /// What a log keeps beside the run's stream.
+    /// Returns the data that a log keeps beside the run's stream.
     pub fn summary<'a>(&'a self, run: &'a str) -> Summary<'a> {
         let ended_at = self.end().map(|_| self.at());
         let row = match &self.spec().chat {
@@ -232,7 +232,7 @@ impl Run {
         }
     }
 
-    /// The run this one goes on from.
+    /// Returns the run that this one continues.
     pub fn descent(&self) -> Descent<'_> {
         match self.origin() {
             None => Descent::default(),
@@ -249,7 +249,7 @@ impl Run {
         self.spec().tasks.get(index).map(|task| CurrentTask { name: &task.name, index })
     }
 
-    /// The reviews that wait for a person.
+    /// Returns the reviews that wait for a person.
     pub fn pending_reviews(&self, run: &str) -> Vec<Review> {
         let view = |review: &u32| self.review_view(run, *review).map(|view| Review::of(run, view));
         self.open_reviews().iter().filter_map(view).collect()
@@ -266,13 +266,13 @@ impl Run {
         }
     }
 
-    /// The output of the task that completed last.
+    /// Returns the output of the task that completed last.
     pub fn answer(&self) -> Option<&str> {
         let ended = self.tasks().get(self.outputs().last()?)?;
         if let How::Completed { output, .. } = &ended.how { Some(output.as_str()) } else { None }
     }
 
-    /// Why its tasks failed, in declared order.
+    /// Returns the reasons why tasks failed, in declared order.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
         self.tasks().values().filter_map(|ended| match &ended.how {
             How::Failed { reason } => Some(reason.as_str()),
@@ -280,17 +280,17 @@ impl Run {
         })
     }
 
-    /// How long the run took, or has taken so far.
+    /// Returns the time the run took, or has taken so far.
     pub fn took_ms(&self) -> Millis {
         self.duration_ms(self.at())
     }
 
-    /// Why the run failed.
+    /// Returns the reason why the run failed.
     pub fn error(&self) -> Option<&str> {
         if let Some(End::Failed { error }) = self.end() { Some(error) } else { None }
     }
 
-    /// Tokens used; -1 when some model did not say.
+    /// Returns the number of tokens used; -1 when some model did not report it.
     pub fn total_tokens(&self) -> i64 {
         self.totals().tokens()
     }
@@ -299,7 +299,7 @@ impl Run {
         at.saturating_sub(self.accepted_at())
     }
 
-    /// What the run has cost, when every model it asked has a price.
+    /// Returns the cost of the run, when every model it asked has a price.
     fn cost(&self) -> Option<Cost> {
         let known = self.unpriced().is_empty() && !self.totals().unknown && self.totals().llm_calls > 0;
         known.then(|| Cost { input_cost: usd(self.totals().input_cost), output_cost: usd(self.totals().output_cost) })
@@ -308,12 +308,12 @@ impl Run {
     fn completed_tasks(&self) -> usize {
         match self.spec().workflow {
             Workflow::Sequential | Workflow::Parallel => self.outputs().len(),
-            // A worker may be asked again, and the manager is nobody's task.
+            // A worker may be asked again, and the manager is not one of the declared tasks.
             Workflow::Hierarchical => self.tasks().keys().filter(|task| !self.spec().is_manager(**task)).count(),
         }
     }
 
-    /// Why nothing happens just now.
+    /// Returns the reason why nothing happens at the moment.
     pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
         if self.ended() || self.in_flight() > 0 {
             return None;
@@ -350,14 +350,14 @@ pub struct PriceView {
 }
 
 impl Price {
-    /// The prices in dollars.
+    /// Returns the prices in dollars.
     pub fn view(&self) -> PriceView {
         PriceView { input: usd(self.input), output: usd(self.output), cached_input: usd(self.cached_input) }
     }
 }
 
 impl Used {
-    /// Tokens read and written; -1 when some model did not say.
+    /// Returns the number of tokens read and written; -1 when some model did not report it.
     pub fn tokens(&self) -> i64 {
         if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
     }
@@ -377,12 +377,12 @@ pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Money as a number of dollars.
+/// Returns an amount of money as a number of dollars.
 pub(crate) fn usd(nanos: NanoUsd) -> f64 {
     nanos as f64 / NANOS_PER_USD as f64
 }
 
-/// Money as text, in dollars with eight decimals, the last rounded half up.
+/// Returns an amount of money as text, in dollars with eight decimals, the last rounded half up.
 pub fn cost_text(nanos: NanoUsd) -> String {
     let tens = nanos.saturating_add(5) / 10;
     format!("{}.{:08}", tens / 100_000_000, tens % 100_000_000)

@@ -1,5 +1,4 @@
-//! Whose words are shown while something is under way: the part of a live
-//! frame that is the same for a whole model call or tool call.
+//! The source of live frames: the fields that are the same for a whole model call or tool call.
 
 use std::sync::Arc;
 
@@ -9,14 +8,14 @@ use crate::shown::frame::field::{Iso, TurnPlace};
 use crate::shown::frame::live::{LiveFrame, ProgressPlace, ToolProgress};
 use crate::state::run::Run;
 
-/// The speaker of live frames.
+/// The source of live frames.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Voice {
     /// A model of a run.
     Run {
-        /// The run.
+        /// The id of the run.
         run_id: Arc<str>,
-        /// The conversation.
+        /// The agent and task of the conversation.
         turn: Arc<TurnPlace>,
     },
     /// A model of a chat.
@@ -25,7 +24,7 @@ pub enum Voice {
     Call {
         /// The call.
         place: ProgressPlace,
-        /// The number.
+        /// The number of the turn's first event.
         base: Option<u64>,
     },
 }
@@ -35,24 +34,24 @@ pub enum Voice {
 pub struct ChatVoice {
     /// The number of the turn's first event in its thread.
     pub base: u64,
-    /// The thread.
+    /// The id of the thread.
     pub thread_id: Arc<str>,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: Arc<str>,
-    /// Where in the turn.
+    /// The level in the turn's tree.
     pub level: Level,
-    /// The model call.
+    /// The id of the model call.
     pub call_id: Arc<str>,
 }
 
 impl Voice {
-    /// The frame of words of a run's model.
+    /// Returns the frame of a piece of text from a run's model.
     pub fn token(&self, words: &str, at: Millis) -> Option<LiveFrame> {
         let Voice::Run { run_id, turn } = self else { return None };
         Some(LiveFrame::Token { run_id: run_id.clone(), turn: turn.clone(), token: words.to_owned(), sent_at: Iso(at) })
     }
 
-    /// The frame of a call's progress, said at `at` after the event `last`.
+    /// Returns the frame of a call's progress, reported at `at` after the event `last`.
     pub fn progress(&self, at: Millis, last: u64) -> Option<ToolProgress> {
         let Voice::Call { place, base } = self else { return None };
         let (sent_at, chat_seq) = match base {
@@ -65,7 +64,7 @@ impl Voice {
 }
 
 impl Run {
-    /// The voice of a model that is being asked.
+    /// Returns the source of the live frames of a model that is being asked.
     pub fn voice(&self, run: &str, turn: &Id) -> Voice {
         match &self.spec().chat {
             Some(chat) => Voice::Chat(Arc::new(self.chat_voice(chat, run, turn))),
@@ -73,7 +72,7 @@ impl Run {
         }
     }
 
-    /// The voice of a call that is under way.
+    /// Returns the source of the live frames of a call that is under way.
     pub fn progress_voice(&self, run: &str, call: &Id) -> Voice {
         let (name, _) = self.asked_call(call);
         let place = match &self.spec().chat {

@@ -1,6 +1,5 @@
-//! One budget for the whole tree. Whatever is limited is claimed before a call
-//! is made and settled after, so no interleaving of turns can spend the same
-//! unit twice.
+//! One budget for the whole tree of tasks and subtasks. Every limited amount is claimed before a call is
+//! made and settled after, so no interleaving of conversations can spend the same unit twice.
 
 use std::fmt;
 
@@ -11,34 +10,34 @@ use crate::id::Millis;
 use crate::requests::catalog::NanoUsd;
 use crate::shown::view::usd;
 
-/// What a run may use, all its subtasks included. 0 means no limit, except for
-/// `depth`, where it means no subtasks.
+/// The limits of a run, all its subtasks included. 0 means no limit, except for `depth`, where it means no
+/// subtasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// How deep subtasks may nest.
+    /// The maximum nesting depth of subtasks.
     pub depth: u32,
-    /// Model calls in one task or subtask; a task may allow itself fewer.
+    /// The number of model calls in one task or subtask; a task may set a lower limit.
     pub iterations_per_level: u32,
-    /// Calls of one reply that run side by side; the rest follow one by one.
+    /// The number of calls of one reply that run in parallel; the rest follow one by one.
     pub parallel_per_turn: u32,
-    /// Subtasks altogether.
+    /// The total number of subtasks.
     pub subtasks: u64,
-    /// Model calls altogether.
+    /// The total number of model calls.
     pub llm_calls: u64,
-    /// Tool calls altogether.
+    /// The total number of tool calls.
     pub tool_calls: u64,
-    /// Time of work; waiting for people and being down do not count.
+    /// The working time; waiting for people and downtime do not count.
     pub wall_clock_ms: Millis,
-    /// Bytes of one tool result the model is shown.
+    /// The number of bytes of one tool result that the model is shown.
     pub tool_result_bytes: usize,
-    /// Tokens of conversation sent at most; older exchanges are dropped.
+    /// The maximum number of tokens of conversation sent; older exchanges are dropped.
     pub history_tokens: u64,
-    /// How often an answer that breaks its schema is sent back.
+    /// The number of times an answer that breaks its schema is sent back.
     pub schema_retries: u32,
-    /// Tokens altogether, read and written.
+    /// The total number of tokens, read and written.
     pub tokens: u64,
-    /// Money altogether.
+    /// The total cost.
     pub cost: NanoUsd,
 }
 
@@ -82,11 +81,11 @@ pub enum Reason {
 /// A limit that the next step would pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breach {
-    /// Which limit.
+    /// The limit that would be exceeded.
     pub reason: Reason,
-    /// What it is.
+    /// The value of the limit.
     pub limit: u64,
-    /// What would have been used, the refused step included.
+    /// The amount that would have been used, the refused step included.
     pub observed: u64,
 }
 
@@ -104,16 +103,16 @@ impl fmt::Display for Breach {
     }
 }
 
-/// What is set aside for one model call until it is known what it used.
+/// The amount set aside for one model call until its usage is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Tokens, read and written.
+    /// The number of tokens, read and written.
     pub tokens: u64,
-    /// Money.
+    /// The cost.
     pub cost: NanoUsd,
 }
 
-/// A quantity with a limit: spent for certain, or promised to calls under way.
+/// A quantity with a limit: an amount spent for certain, and an amount held for calls under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pool {
     limit: u64,
@@ -130,7 +129,7 @@ impl Pool {
         self.spent.saturating_add(self.held)
     }
 
-    /// What may still be claimed.
+    /// Returns the amount that may still be claimed.
     fn left(&self) -> u64 {
         if self.limit == 0 { u64::MAX } else { self.limit.saturating_sub(self.committed()) }
     }
@@ -156,7 +155,7 @@ impl Pool {
     }
 }
 
-/// What a run has used and promised.
+/// The amounts a run has used, and those it holds for calls under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     subtasks: Pool,
@@ -167,7 +166,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A fresh budget.
+    /// Creates an unused budget.
     pub fn new(limits: &Limits) -> Budget {
         Budget {
             subtasks: Pool::new(limits.subtasks),
@@ -178,42 +177,42 @@ impl Budget {
         }
     }
 
-    /// Tokens that may still be claimed.
+    /// Returns the number of tokens that may still be claimed.
     pub fn tokens_left(&self) -> u64 {
         self.tokens.left()
     }
 
-    /// Money that may still be claimed.
+    /// Returns the cost that may still be claimed.
     pub fn cost_left(&self) -> NanoUsd {
         self.cost.left()
     }
 
-    /// Money spent, for certain or possibly, by calls that have ended or not.
+    /// Returns the cost that calls, ended or not, have caused or may cause.
     pub fn cost_committed(&self) -> NanoUsd {
         self.cost.committed()
     }
 
-    /// Model calls made.
+    /// Returns the number of model calls made.
     pub fn llm_calls(&self) -> u64 {
         self.llm_calls.spent
     }
 
-    /// Tool calls made.
+    /// Returns the number of tool calls made.
     pub fn tool_calls(&self) -> u64 {
         self.tool_calls.spent
     }
 
-    /// Subtasks started.
+    /// Returns the number of subtasks started.
     pub fn subtasks(&self) -> u64 {
         self.subtasks.spent
     }
 
-    /// Tokens spent or promised.
+    /// Returns the number of tokens spent or held.
     pub fn tokens_committed(&self) -> u64 {
         self.tokens.committed()
     }
 
-    /// What is promised to calls under way, of what this limit is about.
+    /// Returns the amount held for calls under way, of the quantity with this limit.
     pub fn held(&self, reason: Reason) -> u64 {
         match reason {
             Reason::Tokens => self.tokens.held,
@@ -222,15 +221,15 @@ impl Budget {
         }
     }
 
-    /// These limits for a model call that comes after everything else: what is
-    /// left of calls, tokens and money; none when there is nothing of one.
+    /// Returns these limits reduced to the remaining calls, tokens and cost, for a model call after the run;
+    /// none when one of them is used up.
     pub fn rest(&self, limits: &Limits) -> Option<Limits> {
         let rest = |pool: &Pool| if pool.limit == 0 { Some(0) } else { Some(pool.left()).filter(|left| *left > 0) };
         let (llm_calls, tokens, cost) = (rest(&self.llm_calls)?, rest(&self.tokens)?, rest(&self.cost)?);
         Some(Limits { llm_calls, tokens, cost, ..*limits })
     }
 
-    /// Takes one model call.
+    /// Claims one model call.
     pub fn claim_call(&mut self) -> Result<(), Breach> {
         self.llm_calls.check(1, Reason::LlmCalls)?;
         self.llm_calls.spend(1);
@@ -246,22 +245,22 @@ impl Budget {
         Ok(())
     }
 
-    /// Replaces a claim by what the call really used.
+    /// Replaces a claim by the amount that the call really used.
     pub fn settle(&mut self, claim: &Claim, used: &Claim) {
         self.tokens.settle(claim.tokens, used.tokens);
         self.cost.settle(claim.cost, used.cost);
     }
 
-    /// Takes so many tool calls, all or none.
+    /// Claims a number of tool calls, all or none.
     pub fn claim_tools(&mut self, calls: u64) -> Result<(), Breach> {
-        // Of those that do not fit, the first is the one too many.
+        // Of the calls that do not fit, the first one exceeds the limit.
         let one_too_many = |breach: Breach| Breach { observed: breach.limit.saturating_add(1), ..breach };
         self.tool_calls.check(calls, Reason::ToolCalls).map_err(one_too_many)?;
         self.tool_calls.spend(calls);
         Ok(())
     }
 
-    /// Takes one subtask.
+    /// Claims one subtask.
     pub fn claim_subtask(&mut self) -> Result<(), Breach> {
         self.subtasks.check(1, Reason::Subtasks)?;
         self.subtasks.spend(1);

@@ -1,6 +1,5 @@
-//! The calls of one reply. Those that may run side by side go first, up to a
-//! cap; the rest follow one at a time. Results are read back in the order the
-//! model asked, whatever the order they came in.
+//! The calls of one reply. Those that may run in parallel go first, up to a cap; the rest follow one at a
+//! time. Results are read back in the order the model asked, whatever the order in which they arrived.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,19 +13,19 @@ use crate::requests::catalog::ToolInfo;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Calls {
     slots: Vec<(Call, Slot)>,
-    /// Indices `next` must do something about.
+    /// The indices of the calls that `next` must do something about.
     todo: BTreeSet<usize>,
-    /// Calls that wait until everything before them is over.
+    /// The calls that wait until everything before them is over.
     queue: VecDeque<usize>,
-    /// Calls of the batch, or the one of the queue, that have no outcome yet.
+    /// The number of calls of the batch, or of the queue, that have no outcome yet.
     running: usize,
-    /// How many have still to be announced.
+    /// The number of calls that have still to be announced.
     pub(crate) to_announce: usize,
-    /// Whether the budget has been charged for them, all together.
+    /// Whether the budget has been charged for all of them together.
     pub(crate) claimed: bool,
 }
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Slot {
     /// Nothing has happened yet.
@@ -37,23 +36,23 @@ pub(crate) enum Slot {
     Orphaned,
     /// A subtask is doing it.
     Delegated,
-    /// A person is asked.
+    /// A person is asked for permission.
     Asking,
-    /// A person says it may be made.
+    /// A person has permitted the call.
     Approved,
-    /// The client is asked to make it, until then.
+    /// The client is asked to make the call, until the given time.
     AtClient {
-        /// When it is given up.
+        /// The time at which it is given up.
         due: Millis,
     },
-    /// A person has answered; the model is to be told.
+    /// A person has answered; the result is still to be recorded.
     Heard(Outcome),
     /// It is over.
     Returned(Outcome),
 }
 
 impl Calls {
-    /// The calls of a reply; at most `side_by_side` (0 = any number) start together.
+    /// Builds the calls of a reply; at most `side_by_side` (0 = any number) start together.
     pub(crate) fn new<'a>(
         calls: impl Iterator<Item = &'a Call>,
         tool: impl Fn(&str) -> Option<Arc<ToolInfo>>,
@@ -62,7 +61,7 @@ impl Calls {
         let slots: Vec<_> = calls.map(|call| (call.clone(), Slot::Waiting)).collect();
         let serial = |call: &Call| tool(&call.tool).is_some_and(|tool| !tool.parallel_safe || tool.lock.is_some());
         let (mut todo, mut queue) = (BTreeSet::new(), VecDeque::new());
-        // What ends a turn comes after everything else it asked for.
+        // A call that ends the conversation comes after all others.
         let (mut surplus, mut finish) = (VecDeque::new(), VecDeque::new());
         for (index, (call, _)) in slots.iter().enumerate() {
             if OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask) {
@@ -82,8 +81,8 @@ impl Calls {
         calls
     }
 
-    /// Positions of the calls nobody works on and that have no outcome: those
-    /// that must be given up when the turn is stopped.
+    /// Returns the positions of the calls that are not being worked on and have no outcome: those to give up
+    /// when the conversation is stopped.
     pub(crate) fn idle(&self) -> impl Iterator<Item = usize> {
         let is_idle = |slot: &Slot| match slot {
             Slot::Waiting | Slot::Asking | Slot::Approved | Slot::AtClient { .. } | Slot::Heard(_) => true,
@@ -92,22 +91,22 @@ impl Calls {
         self.slots.iter().enumerate().filter(move |(_, (_, slot))| is_idle(slot)).map(|(index, _)| index)
     }
 
-    /// How many there are.
+    /// Returns the number of calls.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The calls `next` must do something about.
+    /// Returns the calls that `next` must do something about.
     pub(crate) fn todo(&self) -> impl Iterator<Item = (usize, &Call, &Slot)> {
         self.todo.iter().filter_map(|&index| self.slots.get(index).map(|(call, slot)| (index, call, slot)))
     }
 
-    /// The call at `index` and where it stands.
+    /// Returns the call at `index` and its state.
     pub(crate) fn get(&self, index: usize) -> Option<(&Call, &Slot)> {
         self.slots.get(index).map(|(call, slot)| (call, slot))
     }
 
-    /// Moves one call on.
+    /// Changes the state of one call.
     pub(crate) fn set(&mut self, index: usize, to: Slot) {
         self.claimed = true;
         let Some((_, slot)) = self.slots.get_mut(index) else { return };
@@ -124,7 +123,7 @@ impl Calls {
         }
     }
 
-    /// The owner is gone: what its tools were doing is nobody's.
+    /// Marks the calls that tools were doing as orphaned, after the owner is gone.
     pub(crate) fn orphan(&mut self) {
         for (index, (_, slot)) in self.slots.iter_mut().enumerate() {
             if *slot == Slot::Dispatched {
@@ -134,13 +133,13 @@ impl Calls {
         }
     }
 
-    /// Calls that a tool is doing, or was doing when its owner went away.
+    /// Returns the calls that a tool is doing, or was doing when its owner went away.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = usize> {
         let begun = |(_, (_, slot)): &(usize, &(Call, Slot))| matches!(slot, Slot::Dispatched | Slot::Orphaned);
         self.slots.iter().enumerate().filter(begun).map(|(index, _)| index)
     }
 
-    /// Every call with its outcome, once all have one.
+    /// Returns every call with its outcome, once all have one.
     pub(crate) fn results(&self) -> Option<impl Iterator<Item = (usize, &Call, &Outcome)>> {
         let over = self.running == 0 && self.queue.is_empty();
         over.then(|| {

@@ -1,4 +1,4 @@
-//! What the fold keeps for a turn of a chat beside what it keeps for every run.
+//! The part of the fold that only turns of a chat have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,33 +21,33 @@ use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
 use crate::text::Text;
 
-/// What a run keeps when it is a turn.
+/// The additional state of a run that is a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
-    /// What may be done without asking.
+    /// The permission mode.
     pub(crate) mode: Mode,
-    /// Tools allowed for the rest of the thread.
+    /// The tools allowed for the rest of the thread.
     pub(crate) allowed: BTreeSet<String>,
-    /// Questions for permission, and those still open.
+    /// All questions for permission, and the numbers of those still open.
     pub(crate) approvals: Vec<Approval>,
     pub(crate) open: BTreeSet<u32>,
-    /// What calls are called outside.
+    /// The public names of calls.
     names: BTreeMap<Id, String>,
     taken: BTreeSet<String>,
     rows: Vec<Row>,
     pub(crate) nodes: Vec<Node>,
-    /// The last reply of the root, and words of one that was cut off.
+    /// The last reply of the root, and the partial text of one that was cut off.
     reply: Option<Arc<Reply>>,
     partial: Text,
-    /// What each model was used for.
+    /// The usage by model.
     pub(crate) by_model: BTreeMap<String, Used>,
-    /// What went wrong last with the model: a code, and its status if it has one.
+    /// The last error of the model: a code, and the HTTP status if there is one.
     pub(crate) error: Option<(&'static str, Option<u16>)>,
-    /// Why the turn failed, in words.
+    /// The reason why the turn failed.
     failure: Option<String>,
     /// The limit that ended the turn.
     pub(crate) breach: Option<Breach>,
-    /// How many events there are.
+    /// The number of events.
     pub(crate) events: u64,
 }
 
@@ -57,22 +57,22 @@ pub(crate) struct Approval {
     pub(crate) call: Id,
     pub(crate) asked_at: Millis,
     pub(crate) due: Option<Millis>,
-    /// The answer that holds; absent while open.
+    /// The answer that counts; absent while open.
     pub(crate) answer: Option<Answer>,
 }
 
 impl State {
-    /// What a call is called outside.
+    /// Returns the public name of a call.
     pub(crate) fn name<'a>(&'a self, call: &'a Id) -> &'a str {
         self.names.get(call).map_or(call.as_str(), String::as_str)
     }
 
-    /// The call of this name.
+    /// Returns the call of this name.
     pub(crate) fn named(&self, name: &str) -> Option<&Id> {
         self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| id)
     }
 
-    /// The rows so far.
+    /// Returns the rows so far.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -81,27 +81,27 @@ impl State {
         self.nodes.iter().rev().find(|node| node.place == *call)
     }
 
-    /// A call is handed to whoever makes it.
+    /// Notes that a call was handed to the client.
     fn begin_node(&mut self, place: &Id, at: Millis) {
         if let Some(node) = self.nodes.iter_mut().rev().find(|node| node.place == *place) {
             node.begun_at = Some(at);
         }
     }
 
-    /// How long ago that was.
+    /// Returns the time since a call was handed to the client.
     pub(crate) fn took(&self, place: &Id, now: Millis) -> Millis {
         let begun_at = self.node(place).and_then(|node| node.begun_at);
         begun_at.map_or(0, |begun_at| now.saturating_sub(begun_at))
     }
 
-    /// What came of a call or a task of a workflow.
+    /// Records the result of a call or of a task of a workflow.
     pub(crate) fn end_node(&mut self, place: &Id, result_preview: String, is_error: bool, duration_ms: u64) {
         if let Some(node) = self.nodes.iter_mut().rev().find(|node| node.place == *place) {
             (node.result_preview, node.is_error, node.duration_ms) = (result_preview, is_error, duration_ms);
         }
     }
 
-    /// The provider's name for a call, unless it was used before in this turn.
+    /// Assigns the public name of a call: the provider's, unless it was used before in this turn.
     fn give_name(&mut self, call: &Id, wanted: &str) {
         let mut name = if wanted.is_empty() { call.to_string() } else { wanted.to_owned() };
         if self.taken.contains(&name) {
@@ -115,7 +115,7 @@ impl State {
 }
 
 impl Run {
-    /// What an event means for a turn, once it has been applied to the run.
+    /// Applies an event to the turn's part of the state, after it was applied to the run.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact says anything to a chat")]
     pub(crate) fn note(&mut self, event: &Event) {
         let spec = self.spec.clone();
@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// A task of the workflow begins or ends in the tree.
+    /// Adds the begin or the end of a task of the workflow to the tree.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
     fn note_step(&mut self, fact: &event::EventKind) {
         match fact {
@@ -193,7 +193,7 @@ impl Run {
         if !self.converses(turn) {
             return;
         }
-        // What a model without tools wants to call is no part of what it said.
+        // Calls by a model without tools are no part of its message.
         let whole = !calls.is_empty() || reply.calls().next().is_none();
         (self.chat.reply, self.chat.partial) = (whole.then(|| reply.clone()), Text::default());
         self.chat.error = None;
@@ -203,7 +203,7 @@ impl Run {
         }
     }
 
-    /// Whether a turn makes the calls of its last reply.
+    /// Whether a conversation makes the calls of its last reply.
     pub(crate) fn calls(&self, turn: &Id) -> bool {
         self.conversations.get(turn).is_some_and(|turn| turn.calls().is_some())
     }
@@ -218,7 +218,7 @@ impl Run {
         self.chat.end_node(call, preview(&result), is_error, duration_ms);
     }
 
-    /// The rows of the root's calls, once all have ended.
+    /// Stores the rows of the root's calls, once all have ended.
     pub(crate) fn note_results<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
         for message in messages {
             let Message::Tool { call, provider_id, name: tool, text, is_error } = message else { continue };
@@ -229,7 +229,7 @@ impl Run {
         }
     }
 
-    /// Moves a turn past a fact that only turns have.
+    /// Applies an event that only turns have.
     pub(crate) fn chat_applied(&mut self, fact: &ChatEventKind) {
         match fact {
             ChatEventKind::CallAnnounced { call } => self.announced(call),
@@ -295,8 +295,8 @@ impl Run {
         self.chat.rows.push(Row { continues, tree: tree(&self.chat.nodes), ..answer });
     }
 
-    /// Why the turn failed, if it did: a task's reason, or a limit that was
-    /// reached before any task began.
+    /// Returns the reason why the turn failed, if it did: a task's reason, or a limit that was reached before
+    /// any task began.
     fn failure(&self) -> Option<String> {
         let stopped = || match &self.stop {
             Some((End::Failed { error }, _)) => Some(self.failure_words(error)),
@@ -305,7 +305,7 @@ impl Run {
         self.chat.failure.clone().or_else(stopped)
     }
 
-    /// The answer of a turn that did not fail.
+    /// Returns the answer of a turn that did not fail.
     fn answer_row(&self) -> Row {
         let said = |content: Text| Row::said(Role::Assistant, content, self.at);
         if !self.converses(&Id::task(0)) {
@@ -322,7 +322,7 @@ impl Run {
         }
     }
 
-    /// The turn's rows, as they are stored.
+    /// Returns the turn's rows, as they are stored.
     pub fn rows(&self) -> &[Row] {
         self.chat.rows()
     }

@@ -22,12 +22,12 @@ use crate::state::memory::{Entry, Memory};
 use crate::state::unfinished::Unfinished;
 use crate::text::Text;
 
-/// Failing calls in a row, all alike, before the model is told.
+/// The number of identical failing calls in a row after which the model is notified.
 const REPEATS_MAX: u32 = 3;
-/// Bytes a token stands for when it has not been counted by the provider: few,
-/// so that estimates are rather too high than too low.
+/// The number of bytes per token where the provider has not counted: low, so that estimates are rather too
+/// high than too low.
 pub(super) const BYTES_PER_TOKEN: u64 = 3;
-/// Tokens a message costs beside its words.
+/// The number of tokens a message costs beside its text.
 const MESSAGE_TOKENS: u64 = 8;
 
 /// The conversation of a task or a subtask that is under way.
@@ -35,8 +35,8 @@ const MESSAGE_TOKENS: u64 = 8;
 pub struct Conversation {
     /// A subtask's label; a task's is its name.
     pub(super) title: String,
-    /// The position of the task whose agent it is: its own, its parent's, or
-    /// that of the agent it was handed to.
+    /// The position of the task whose agent works here: its own, its parent's, or that of the agent the work
+    /// was handed to.
     pub(super) worker: usize,
     /// How often its work was handed on from agent to agent.
     pub(super) delegations: u32,
@@ -50,12 +50,12 @@ pub struct Conversation {
     pub(super) tools: Arc<[Arc<ToolInfo>]>,
     /// What it has used.
     pub(super) used: Used,
-    /// The conversation, shared with whoever is asking the model.
+    /// The messages, shared with the model call under way.
     pub(super) messages: Arc<Vec<Message>>,
     /// Where in it stands what it was opened with.
     pub(super) asked_at: usize,
     pub(super) size: Size,
-    /// Directives it has read.
+    /// The directives it has read.
     pub(super) directives: BTreeSet<u32>,
     pub(super) asking: Asking,
     pub(super) chores: Chores,
@@ -66,7 +66,7 @@ pub struct Conversation {
     pub(super) schema_failures: u32,
     /// What it keeps of replies that were no answer.
     pub(super) unfinished: Unfinished,
-    /// What it and those before it have written down, and what its children bring.
+    /// The memory entries of this conversation and of those before it, and those its children bring.
     pub(super) memory: Memory,
     pub(super) brought: BTreeMap<usize, Vec<(String, Entry)>>,
     pub(super) repetition: Repetition,
@@ -94,7 +94,7 @@ pub(super) struct Chores {
     pub(super) done: BTreeSet<Chore>,
     /// The one begun last.
     pub(super) duty: Option<Duty>,
-    /// What was recalled, by the names it was remembered under.
+    /// The remembered outputs, by the names they were remembered under.
     pub(super) recalled: Vec<(String, Text)>,
 }
 
@@ -133,9 +133,9 @@ pub(super) struct Owed {
 /// Failing calls that are all alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Repetition {
-    /// The last failing call and how often it was made in a row.
+    /// The last failing call and the number of times it was made in a row.
     pub(super) last: Option<(String, Text, u32)>,
-    /// What the model must be told about that.
+    /// The repeated call that the model must be notified of.
     pub(super) notice: Option<(String, u32)>,
 }
 
@@ -151,19 +151,19 @@ pub(crate) struct Ended {
 /// What a conversation has used, its subtasks not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// When it started.
+    /// The time at which it started.
     pub started_at: Millis,
-    /// Model calls.
+    /// The number of model calls.
     pub llm_calls: u64,
-    /// Tool calls that have ended.
+    /// The number of tool calls that have ended.
     pub tool_calls: u64,
-    /// Tokens, as far as they are known.
+    /// The number of tokens, as far as they are known.
     pub usage: Usage,
-    /// Whether some model call did not say what it used.
+    /// Whether some model call did not report its usage.
     pub unknown: bool,
-    /// Time models took.
+    /// The time models took.
     pub llm_ms: u64,
-    /// Time tools took.
+    /// The time tools took.
     pub tool_ms: u64,
     /// What reading cost.
     pub input_cost: NanoUsd,
@@ -172,19 +172,19 @@ pub struct Used {
 }
 
 impl Used {
-    /// What it cost, altogether.
+    /// Returns the total cost.
     pub(crate) fn cost(&self) -> NanoUsd {
         self.input_cost.saturating_add(self.output_cost)
     }
 
-    /// Adds what another ensemble used.
+    /// Adds the usage that another ensemble reported.
     pub(crate) fn absorb(&mut self, spent: &Spent) {
         self.add(&spent.usage, None);
         self.input_cost = self.input_cost.saturating_add(spent.input_cost);
         self.output_cost = self.output_cost.saturating_add(spent.output_cost);
     }
 
-    /// Adds what one model call used, as somebody else says: it may be anything.
+    /// Adds the usage of one model call, as reported by the provider: the numbers are not trusted.
     pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         let own = &mut self.usage;
         own.input = own.input.saturating_add(usage.input);
@@ -197,8 +197,7 @@ impl Used {
     }
 }
 
-/// How long the conversation is: counted by the provider up to its last reply,
-/// estimated from there on.
+/// The size of the conversation: counted by the provider up to its last reply, estimated from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) counted: u64,
@@ -209,29 +208,29 @@ pub(super) struct Size {
 /// What a conversation waits for, or wants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
-    /// Wants to be announced.
+    /// The start must be recorded.
     Start,
-    /// Wants its opening written.
+    /// The opening messages must be written.
     Prompt,
-    /// Wants the model asked.
+    /// The model must be asked.
     Ask,
-    /// Waits for the model.
+    /// The model was asked and has not answered yet.
     Asked,
-    /// Wants the model asked again, but not yet.
+    /// The model must be asked again, but not before this time.
     Backoff { until: Millis },
-    /// Wants it settled what becomes of a reply that is no answer.
+    /// It must be decided what follows from a reply that is no complete answer.
     Unfinished(Completeness),
-    /// Wants calls made or waits for them.
+    /// Calls must be made or are under way.
     Calling(Calls),
-    /// Wants its answer checked, reviewed or taken.
+    /// The answer must be checked, reviewed or accepted.
     Answered(Text),
-    /// Waits for a person.
+    /// A review waits for a person.
     Reviewing { review: u32, output: Text },
-    /// Wants to end well.
+    /// The output is approved; the conversation must be completed.
     Approved(Text),
-    /// Wants to end without having run.
+    /// It must end without having run.
     Skipping(String),
-    /// Wants to end badly.
+    /// It must end with a failure.
     Failing(TaskFailure),
 }
 
@@ -240,7 +239,7 @@ pub(crate) enum Phase {
 pub(crate) enum Want {
     /// Nothing: it waits.
     Nothing,
-    /// Only to be looked at.
+    /// No resource; `next` must plan a step.
     Attention,
     /// A slot of the model it asks.
     Model,
@@ -282,7 +281,7 @@ impl Conversation {
         self.phase == Phase::Asked
     }
 
-    /// What it needs from outside before it can go on.
+    /// Returns the resource it needs before it can go on.
     pub(crate) fn want(&self) -> Want {
         match &self.phase {
             Phase::Start
@@ -302,7 +301,7 @@ impl Conversation {
         }
     }
 
-    /// Its answer, from when it is given until the turn ends.
+    /// Returns its answer, from when it is given until the conversation ends.
     pub(crate) fn output(&self) -> Text {
         match &self.phase {
             Phase::Answered(text) | Phase::Approved(text) | Phase::Reviewing { output: text, .. } => text.clone(),
@@ -318,18 +317,19 @@ impl Conversation {
         }
     }
 
-    /// The tool of this name, if the turn, or the chore it is at, has it.
+    /// Returns the tool of this name, if the conversation, or the chore under way, has it.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolInfo>> {
         let tools = self.on_duty().map_or(&*self.tools, |duty| duty.tools.as_slice());
         tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether the turn, or the chore it is at, has an own tool.
+    /// Whether the conversation, or the chore under way, has an own tool.
     pub(crate) fn has(&self, tool: OwnTool) -> bool {
         self.tool(tool.name()).is_some()
     }
 
-    /// What the next model call may call: in the last one, only what ends the turn.
+    /// Returns the tools that the next model call may use: in the last round, only those that end the
+    /// conversation.
     pub(crate) fn offered(&self) -> Arc<[Arc<ToolInfo>]> {
         if !self.last {
             return self.tools.clone();
@@ -337,25 +337,25 @@ impl Conversation {
         self.tools.iter().filter(|tool| tool.as_own() == Some(OwnTool::FinishSubtask)).cloned().collect()
     }
 
-    /// The chore whose calls are under way.
+    /// Returns the chore whose calls are under way.
     pub(crate) fn on_duty(&self) -> Option<&Duty> {
         let under_way =
             |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.done.contains(&duty.chore);
         self.chores.duty.as_ref().filter(under_way)
     }
 
-    /// What was recalled of outputs, by name.
+    /// Returns the recalled outputs, by name.
     pub(crate) fn memories(&self) -> Vec<(&str, &str)> {
         let outputs = self.chores.recalled.iter().filter(|(scope, _)| !chore::is_reflection(scope));
         outputs.map(|(scope, text)| (scope.as_str(), text.as_str())).collect()
     }
 
-    /// What was recalled of critiques.
+    /// Returns the recalled critiques.
     pub(crate) fn notes(&self) -> Option<&str> {
         self.chores.recalled.iter().find(|(scope, _)| chore::is_reflection(scope)).map(|(_, text)| text.as_str())
     }
 
-    /// The id of a call under way.
+    /// Returns the id of a call under way.
     pub(crate) fn call_id(&self, me: &Id, index: usize) -> Id {
         match self.on_duty() {
             Some(duty) => me.chore(&format!("{:?}{}", duty.chore, self.review.rejections).to_lowercase(), index),
@@ -370,14 +370,14 @@ impl Conversation {
         (self.phase, self.chores.duty) = (Phase::Calling(calls), Some(duty));
     }
 
-    /// A chore is over, and this came of it.
+    /// Ends a chore and stores its results.
     pub(crate) fn end_duty(&mut self, chore: Chore, phase: Phase, recalled: Vec<(String, Text)>) {
         self.chores.done.insert(chore);
         self.chores.recalled.extend(recalled);
         self.phase = phase;
     }
 
-    /// Does it all again, with what a reviewer said.
+    /// Starts a new attempt after a rejection.
     pub(crate) fn start_over(&mut self, phase: Phase) {
         self.review.rejections += 1;
         self.chores.done.clear();
@@ -389,26 +389,26 @@ impl Conversation {
         self.tool(tool)?.lock.clone()
     }
 
-    /// Tokens the next request has at a guess.
+    /// Returns the estimated number of tokens of the next request.
     pub(crate) fn estimate(&self) -> u64 {
         let Size { counted, fresh_bytes, fresh_messages } = self.size;
         counted + fresh_bytes.div_ceil(BYTES_PER_TOKEN) + fresh_messages * MESSAGE_TOKENS
     }
 
-    /// Rounds of this attempt that counted: answers sent back and replies that
-    /// were no answer do not.
+    /// Returns the number of rounds of this attempt that counted: answers sent back and replies that were no
+    /// answer do not count.
     pub(crate) fn iterations(&self) -> u32 {
         (self.round - self.first_round).saturating_sub(self.schema_failures + self.unfinished.rounds)
     }
 
-    /// One more of the calls under way is announced.
+    /// Marks one more of the calls under way as announced.
     pub(crate) fn announced(&mut self, index: usize) {
         if let Phase::Calling(calls) = &mut self.phase {
             calls.to_announce = calls.len().saturating_sub(index + 1);
         }
     }
 
-    /// Begins a conversation anew, after what was said before.
+    /// Begins the conversation anew, after the earlier messages of a chat.
     pub(crate) fn open(&mut self, system: &Text, before: &[Message], user: &Text) {
         self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
         self.messages = Arc::default();
@@ -423,34 +423,34 @@ impl Conversation {
         self.phase = Phase::Ask;
     }
 
-    /// Asks the agent what could be better; its answer is kept meanwhile.
+    /// Asks the agent for improvements; its answer is kept meanwhile.
     pub(crate) fn reflect(&mut self) {
         self.reflection.answer = Some(self.output());
         self.tell(prompt::REFLECT);
         self.phase = Phase::Ask;
     }
 
-    /// Tells the agent to answer now.
+    /// Asks the agent to answer now.
     pub(crate) fn last_round(&mut self) {
         self.last = true;
         self.tell(if self.owed.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
     }
 
-    /// Reminds the agent of how its subtask ends.
+    /// Reminds the agent of the way to end its subtask.
     pub(crate) fn nudge(&mut self) {
         self.owed.nudges += 1;
         self.tell(prompt::FINISH);
         self.phase = Phase::Ask;
     }
 
-    /// It owes a structured result from now on.
+    /// Requires a structured result from now on.
     pub(crate) fn owe(&mut self, schema: &Schema) {
         let finish = Arc::new(finish::info(schema));
         self.tools = self.tools.iter().cloned().chain([finish]).collect();
         self.owed.schema = Some(schema.clone());
     }
 
-    /// What came of an attempt to finish.
+    /// Records the outcome of an attempt to finish.
     pub(crate) fn finish(&mut self, outcome: &Outcome, cause: Option<&Cause>) {
         match outcome {
             Outcome::Answer { text, .. } => self.owed.finished = Some(text.clone()),
@@ -465,13 +465,13 @@ impl Conversation {
         }
     }
 
-    /// Tells the agent that it repeats itself.
+    /// Notifies the agent that it repeats itself.
     pub(crate) fn noticed(&mut self, tool: &str, times: u32) {
         self.repetition.notice = None;
         self.tell(prompt::repeated(tool, times));
     }
 
-    /// The model will not answer. A critique is not worth failing a task for.
+    /// Handles a model that will not answer. A task does not fail for lack of a critique.
     pub(crate) fn give_up(&mut self, reason: &str) {
         self.phase = match self.reflection.answer.take() {
             Some(answer) => {
@@ -482,7 +482,7 @@ impl Conversation {
         };
     }
 
-    /// Adds what the agent is told between two rounds.
+    /// Adds a message to the agent between two rounds.
     pub(crate) fn tell(&mut self, text: impl Into<Text>) {
         self.say(Message::User { text: text.into() });
     }
@@ -510,23 +510,23 @@ impl Conversation {
             self.round += 1;
             Phase::Answered(self.unfinished.complete(&reply.text()).into())
         } else {
-            // Words before a call are no part of the answer, cut or not.
+            // Text before a call is no part of the answer, cut or not.
             let _words = self.unfinished.complete("");
             Phase::Calling(Calls::new(reply.calls(), |name| self.tool(name).cloned(), side_by_side))
         };
     }
 
-    /// The provider has counted everything up to here.
+    /// Notes that the provider has counted everything up to here.
     pub(crate) fn counted(&mut self, usage: &Usage) {
         self.size = Size { counted: usage.total(), ..Size::default() };
     }
 
-    /// The calls under way, if any.
+    /// Returns the calls under way, if any.
     pub(crate) fn calls(&self) -> Option<&Calls> {
         if let Phase::Calling(calls) = &self.phase { Some(calls) } else { None }
     }
 
-    /// The calls of the reply with their outcomes, once all have one.
+    /// Returns the calls of the reply with their outcomes, once all have one.
     pub(crate) fn results(&self, me: &Id) -> Option<Vec<Ended>> {
         let Phase::Calling(calls) = &self.phase else { return None };
         let ended = |(index, call, outcome): (usize, &Call, &Outcome)| Ended {
@@ -538,8 +538,8 @@ impl Conversation {
         calls.results().map(|results| results.map(ended).collect())
     }
 
-    /// All calls have ended: the model is due again and reads the results in
-    /// the order it asked for them, unless the turn has finished with them.
+    /// Settles the calls when all have ended: the model is asked again and reads the results in the order it
+    /// asked for them, unless the conversation has finished with them.
     pub(crate) fn settle(&mut self, results: Vec<(Message, Text)>, retries: u32) {
         for (message, args) in results {
             if let Message::Tool { name, is_error, .. } = &message {
@@ -559,7 +559,7 @@ impl Conversation {
         };
     }
 
-    /// Counts failing calls that are all alike.
+    /// Counts identical failing calls in a row.
     fn watch(&mut self, tool: String, args: Text, is_error: bool) {
         self.repetition.last = match self.repetition.last.take() {
             _ if !is_error => None,
@@ -573,8 +573,8 @@ impl Conversation {
         }
     }
 
-    /// The owner is gone: whatever it had under way is nobody's. Returns what
-    /// was set aside for a model call that may or may not have happened.
+    /// Marks the calls under way as without an owner, after the owner is gone. Returns the amount that was set
+    /// aside for a model call of which it is not known whether it happened.
     pub(crate) fn orphan(&mut self) -> Option<Claim> {
         match &mut self.phase {
             Phase::Asked => {
@@ -598,7 +598,7 @@ impl Conversation {
         }
     }
 
-    /// Another model is asked from now on; it need not wait for the one before.
+    /// Switches to another model from now on; a wait for the previous one ends.
     pub(crate) fn switch(&mut self) {
         self.asking.fallback = 0;
         if let Phase::Backoff { .. } = self.phase {

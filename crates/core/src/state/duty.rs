@@ -21,7 +21,7 @@ pub(crate) struct Duty {
     pub(crate) chore: Chore,
     /// The task's answer, if it has one by now.
     pub(crate) answer: Text,
-    /// What is called, also known after it is over.
+    /// The calls, kept also after the chore is over.
     pub(crate) calls: Vec<Call>,
     pub(crate) tools: Vec<Arc<ToolInfo>>,
 }
@@ -42,7 +42,7 @@ impl Run {
     }
 }
 
-/// What becomes of a task when a chore is over, and what was learnt from it.
+/// Returns the phase of a task after a chore, and the entries it recalled.
 pub(crate) fn ended(duty: &Duty, outcomes: &[&Outcome], task: (&str, &str)) -> (Phase, Vec<(String, Text)>) {
     let failed = outcomes.iter().find_map(|outcome| match outcome {
         Outcome::Failed { text } => Some(text.to_string()),

@@ -1,4 +1,4 @@
-//! A task that is over: how it ended, and what it left.
+//! A task that is over: its end and its output.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ pub(crate) struct Ended {
     pub(crate) at: Millis,
     pub(crate) used: Used,
     pub(crate) model: String,
-    /// What was said of an answer that was never complete.
+    /// The partial answer that was never completed.
     pub(crate) partial: Option<Text>,
-    /// Whether its output is an answer that was cut and taken all the same.
+    /// Whether its output is a cut answer that was accepted all the same.
     pub(crate) truncated: bool,
 }
 
-/// How a task ended.
+/// The way a task ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum How {
     Completed { output: Text, parsed: Option<Value> },
@@ -29,7 +29,7 @@ pub(crate) enum How {
 }
 
 impl Ended {
-    /// A task whose turn ended like this.
+    /// Creates the record of a task whose conversation ended like this.
     pub(crate) fn of(how: How, at: Millis, turn: &Conversation) -> Ended {
         let (partial, truncated) = match how {
             How::Completed { .. } => (None, turn.unfinished.truncated),
@@ -38,7 +38,7 @@ impl Ended {
         Ended { how, at, used: turn.used, model: turn.asking.model.clone(), partial, truncated }
     }
 
-    /// A task that was not begun.
+    /// Creates the record of a task that was not begun.
     pub(crate) fn without_turn(how: How, at: Millis) -> Ended {
         Ended { how, at, used: Used::default(), model: String::new(), partial: None, truncated: false }
     }

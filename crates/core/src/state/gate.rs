@@ -1,5 +1,5 @@
-//! Reviews, as the fold sees them: a turn stops at a gate, and goes on, starts
-//! over or ends there by the first word of a person or of the clock.
+//! Reviews in the fold: a conversation stops at a review, and continues, starts over or ends there by the
+//! first decision of a person or by the timeout.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(crate) struct ReviewState {
     pub(crate) opened_at: Millis,
     pub(crate) due: Option<Millis>,
     pub(crate) on_timeout: Option<OnTimeout>,
-    /// The word that holds; absent while open.
+    /// The word of the decision; absent while open.
     pub(crate) verdict: Option<ReviewOutcome>,
 }
 
@@ -36,20 +36,20 @@ impl ReviewState {
         ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None }
     }
 
-    /// The action that ends the review at `due`; none while it waits for a person.
+    /// Returns the action that ends the review at `due`; none while it waits for a person.
     pub(crate) fn action(&self) -> Option<OnTimeout> {
         // Reviews of earlier versions name an action although they never expire.
         self.on_timeout.filter(|_| self.due.is_some())
     }
 }
 
-/// How long a review of `task` waits, and what happens then; none: it waits for
-/// a person. Silence approves what a task demands only where that was written.
+/// Returns the time for which a review of `task` waits, and the action at its end; none: it waits for a
+/// person. A review that a task demands is approved by timeout only where that was configured.
 pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(Millis, OnTimeout)> {
     let demanded = match timing {
         Timing::BeforeExecution => true,
         Timing::AfterExecution => task.review == Some(ReviewRule::Required),
-        // A question is no approval: unanswered, the agent is told so.
+        // A question is no approval: if it is not answered, the agent is notified.
         Timing::DuringExecution => false,
     };
     let usual = task.review_timeout_ms.unwrap_or(review.timeout_ms);
@@ -61,10 +61,10 @@ pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(
     (timeout > 0).then_some((timeout, then))
 }
 
-/// Where a review stands.
+/// The state of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody has decided.
+    /// No decision was made yet.
     Open,
     /// It ended like this.
     Decided(ReviewOutcome),
@@ -119,8 +119,8 @@ impl From<&Decision> for ReviewOutcome {
 }
 
 impl EventKind {
-    /// Whether work begins or goes on with it, which takes a slot. Everything
-    /// else settles what has happened and can be recorded without one.
+    /// Whether work begins or continues with this event, which takes a slot. All other events settle work that
+    /// has happened and can be recorded without one.
     pub(crate) fn needs_slot(&self) -> bool {
         match self {
             EventKind::RunStarted
@@ -173,31 +173,30 @@ impl EventKind {
 }
 
 impl Run {
-    /// Where a review stands; `None` when there never was such a review.
+    /// Returns the state of a review; `None` when there is no such review.
     pub fn review_standing(&self, review: u32) -> Option<Standing> {
         let state = self.reviews.get(review as usize)?;
         Some(state.verdict.map_or(Standing::Open, Standing::Decided))
     }
 
-    /// Whether the run holds no slot, or is about to give it back, because
-    /// nothing but reviews was open; until its work goes on, it stays so.
+    /// Whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
+    /// until its work continues.
     pub fn is_parked(&self) -> bool {
         self.parked
     }
 
-    /// Notes after each fact whether the run is parked.
+    /// Updates after each event whether the run is parked.
     pub(crate) fn park(&mut self, fact: &EventKind) {
         let stays = self.parked && !fact.needs_slot();
         self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }
 
-    /// Whether time counts: not while the run is paused, has no slot, or only
-    /// people are waited for.
+    /// Whether working time passes: not while the run is paused, has no slot, or waits only for people.
     pub(crate) fn works(&self) -> bool {
         self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
     }
 
-    /// Whether people were asked and no turn can go on without them.
+    /// Whether people were asked and no conversation can go on without them.
     pub(crate) fn waits_for_people(&self) -> bool {
         self.in_flight == 0
             && self.wants.is_empty()
@@ -229,7 +228,7 @@ impl Run {
         self.change(&id, |turn| turn.phase = Phase::Reviewing { review, output: turn.output() });
     }
 
-    /// Takes a review off the list; the turn or call and the output it was about.
+    /// Closes a review; returns the conversation or call and the output it was about.
     fn settle_review(&mut self, review: u32, verdict: ReviewOutcome) -> Option<(Id, Timing, Text)> {
         let state = self.reviews.get_mut(review as usize)?;
         state.verdict = Some(verdict);
@@ -254,7 +253,7 @@ impl Run {
             Decision::Continue => self.pass(&id, timing, output),
             Decision::Edit { output: edited } => {
                 let is_answer = timing == Timing::AfterExecution;
-                // A person's words are whole, whatever the model's were.
+                // A person's text is complete, even if the model's was cut.
                 self.change(&id, |turn| turn.unfinished.truncated &= !is_answer);
                 self.pass(&id, timing, if is_answer { edited.clone() } else { output });
             }
@@ -283,7 +282,7 @@ impl Run {
         }
     }
 
-    /// Nobody answered a call's question in time.
+    /// Handles a call's question that was not answered in time.
     fn unheard(&mut self, call: &Id, action: OnTimeout) {
         match action {
             OnTimeout::Continue => {
@@ -306,7 +305,7 @@ impl Run {
         self.change(&id, |turn| turn.phase = Phase::Failing(TaskFailure::cancelled()));
     }
 
-    /// Open reviews wait from now on, as long as they waited at first.
+    /// Restarts the waiting time of open reviews from now on.
     pub(crate) fn reopen_reviews(&mut self) {
         for review in &self.open_reviews {
             let Some(state) = self.reviews.get_mut(*review as usize) else { continue };
@@ -320,7 +319,7 @@ impl Run {
         }
     }
 
-    /// The reviewed turn goes on.
+    /// Lets the reviewed conversation go on.
     fn pass(&mut self, id: &Id, timing: Timing, output: Text) {
         self.change(id, |turn| {
             turn.phase = match timing {
@@ -330,7 +329,7 @@ impl Run {
         });
     }
 
-    /// The reviewed turn keeps what it has, and no other task starts.
+    /// Keeps the output of the reviewed conversation, and lets no other task start.
     fn exit_early(&mut self, id: &Id, timing: Timing, output: Text, exit: Exit) {
         match timing {
             Timing::DuringExecution | Timing::AfterExecution => self.pass(id, timing, output),

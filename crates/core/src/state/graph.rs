@@ -1,35 +1,34 @@
-//! Which tasks may start. Each task counts the inputs it still lacks; finishing
-//! a task touches only those that wait on it, so nobody ever scans all tasks.
+//! Determines which tasks may start. Each task counts the inputs it still lacks; finishing a task touches
+//! only those that wait on it, so there is no scan of all tasks.
 
 use std::collections::BTreeSet;
 
 use crate::requests::spec::{Spec, Workflow};
 
-/// The order of a run's tasks, which are known by their positions.
+/// The order of a run's tasks, which are identified by their positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
-    /// Tasks with all inputs there, not yet started.
+    /// The tasks with all inputs there, not yet started.
     ready: BTreeSet<usize>,
-    /// Tasks that can never start, not yet skipped.
+    /// The tasks that can never start, not yet skipped.
     doomed: BTreeSet<usize>,
-    /// Tasks not yet over.
+    /// The number of tasks not yet over.
     left: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Node {
-    /// Inputs it still lacks.
+    /// The number of inputs it still lacks.
     unmet: usize,
-    /// Who waits on it.
+    /// The tasks that wait on it.
     dependents: Vec<usize>,
     /// Whether it has ended or been skipped.
     over: bool,
 }
 
 impl Graph {
-    /// A graph in which task `i` waits on `inputs[i]`; positions beyond the
-    /// list are ignored.
+    /// Creates a graph in which task `i` waits on `inputs[i]`; positions beyond the list are ignored.
     pub(crate) fn new(inputs: &[Vec<usize>]) -> Graph {
         let mut nodes: Vec<Node> = inputs.iter().map(|_| Node::default()).collect();
         for (task, inputs) in inputs.iter().enumerate() {
@@ -47,7 +46,7 @@ impl Graph {
         Graph { left: nodes.len(), nodes, ready, doomed: BTreeSet::new() }
     }
 
-    /// The order in which a run's tasks begin.
+    /// Creates the graph of a run's tasks.
     pub(crate) fn of(spec: &Spec) -> Graph {
         match spec.workflow {
             Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
@@ -55,23 +54,23 @@ impl Graph {
         }
     }
 
-    /// A graph of `tasks` of which only the last one is run.
+    /// Creates a graph of `tasks` of which only the last one is run.
     pub(crate) fn last_of(tasks: usize) -> Graph {
         let nodes = (0..tasks).map(|_| Node::default()).collect();
         Graph { nodes, ready: tasks.checked_sub(1).into_iter().collect(), doomed: BTreeSet::new(), left: 1 }
     }
 
-    /// Tasks that may start now.
+    /// Returns the tasks that may start now.
     pub(crate) fn ready(&self) -> impl Iterator<Item = usize> {
         self.ready.iter().copied()
     }
 
-    /// Tasks that can never start because an input failed.
+    /// Returns the tasks that can never start because an input failed.
     pub(crate) fn doomed(&self) -> impl Iterator<Item = usize> {
         self.doomed.iter().copied()
     }
 
-    /// Tasks not yet over.
+    /// The number of tasks not yet over.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
@@ -80,7 +79,7 @@ impl Graph {
         self.ready.remove(&task);
     }
 
-    /// The task has its output: those that waited only on it are ready.
+    /// Marks a task as completed: those that waited only on it are ready.
     pub(crate) fn finish(&mut self, task: usize) {
         self.left = self.left.saturating_sub(1);
         for dependent in self.dependents(task) {
@@ -93,7 +92,7 @@ impl Graph {
         }
     }
 
-    /// The task will never have an output, nor will those that wait on it.
+    /// Marks a task as failed: neither it nor those that wait on it will have an output.
     pub(crate) fn fail(&mut self, task: usize) {
         self.left = self.left.saturating_sub(1);
         self.doomed.remove(&task);
@@ -111,8 +110,8 @@ impl Graph {
     }
 }
 
-/// The first circle among the tasks, as positions, each waiting on the next and
-/// the start repeated at the end; none when an order exists.
+/// Returns the first cycle among the tasks, as positions, each waiting on the next and the start repeated
+/// at the end; none when an order exists.
 pub(crate) fn cycle(inputs: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut graph = Graph::new(inputs);
     let mut done = vec![false; inputs.len()];

@@ -9,8 +9,8 @@ use crate::message::Message;
 use crate::state::conversation::{BYTES_PER_TOKEN, Conversation, Size, bytes};
 
 impl Conversation {
-    /// How many whole exchanges, oldest first, can be dropped: all but the one
-    /// the turn has just had. What was said before the turn can all go.
+    /// Returns the number of whole exchanges, oldest first, that can be dropped: all but the latest one.
+    /// Messages from before this conversation can all be dropped.
     pub(crate) fn droppable(&self) -> usize {
         self.droppable_of(&self.exchanges())
     }
@@ -20,7 +20,7 @@ impl Conversation {
         exchanges.len() - usize::from(own)
     }
 
-    /// How many of the oldest exchanges must go to bring the estimate down to `max`.
+    /// Returns the number of the oldest exchanges to drop to bring the estimate down to `max`.
     pub(crate) fn excess(&self, max: u64) -> usize {
         let mut over = self.estimate().saturating_sub(max);
         let exchanges = self.exchanges();
@@ -55,7 +55,7 @@ impl Conversation {
         starts.iter().zip(ends).map(piece).collect()
     }
 
-    /// Removes the oldest exchanges, each whole, and says so in their place.
+    /// Removes the oldest exchanges, each whole, and puts a note in their place.
     pub(crate) fn drop_exchanges(&mut self, exchanges: usize) {
         let pieces = self.exchanges();
         if self.droppable_of(&pieces) < exchanges {
@@ -69,7 +69,7 @@ impl Conversation {
             if index == first {
                 kept.push(note.clone());
             }
-            // What a person said while the agents worked still holds.
+            // A directive that a person gave while the agents worked still holds.
             if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
                 kept.push(message.clone());
             }

@@ -10,7 +10,7 @@ use crate::state::run::{How, Run};
 use crate::state::stopwatch::Stopwatch;
 
 impl Run {
-    /// Begins work of its own, with what the record left open.
+    /// Begins the run's own work, with the tasks that the record left open.
     pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>) {
         self.origin = Some(origin.clone());
         if let Some(Edited { spec, models, belt }) = edited {
@@ -35,10 +35,10 @@ impl Run {
         self.reopen_reviews();
     }
 
-    /// Tells what was done before from what is done here: what ended stays as
-    /// it was, what is under way counts anew.
+    /// Separates earlier work from the run's own: ended tasks stay as they were, the counters of tasks under
+    /// way start anew.
     fn inherit(&mut self) {
-        // Events of earlier versions do not say how many of them are copies.
+        // Events of earlier versions do not hold the number of copies.
         self.copied = self.copied.max(self.events.saturating_sub(1));
         self.inherited = self.tasks.keys().copied().collect();
         for turn in self.conversations.values_mut() {

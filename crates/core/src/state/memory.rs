@@ -1,8 +1,7 @@
-//! What the turns of one run share while it lasts: results of subtasks and what
-//! agents write down for each other. A turn reads what was there when it asked
-//! for its calls; what those calls wrote is there once all of them have ended,
-//! merged in the order they were asked for. So no outcome depends on who was
-//! faster.
+//! The memory that the conversations of one run share: results of subtasks and entries that agents write
+//! for each other. A conversation reads the entries that existed when it asked for its calls; entries
+//! written by those calls become visible once all of them have ended, merged in the order of the calls. So
+//! no outcome depends on timing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +17,11 @@ use crate::schema::Schema;
 use crate::text::Text;
 use crate::time::iso;
 
-/// Where agents write.
+/// The prefix of the keys that agents write to.
 const SHARED: &str = "shared:";
-/// Entries listed at once.
+/// The number of entries listed at once.
 const LISTED_MAX: usize = 200;
-/// Characters of a description in a list.
+/// The number of characters of a description in a list.
 const DESCRIPTION_MAX: usize = 240;
 
 /// One entry.
@@ -37,7 +36,7 @@ pub(crate) struct Entry {
     pub(crate) created_at: Millis,
 }
 
-/// What one turn sees, and what it has added.
+/// The entries that one conversation sees, and those it has added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Memory {
     seen: Arc<BTreeMap<String, Entry>>,
@@ -45,12 +44,12 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// What a child sees: everything its parent does, as it is now.
+    /// Returns the entries that a child sees: all of its parent's, as they are now.
     pub(crate) fn handed_down(&self) -> Memory {
         Memory { seen: self.seen.clone(), written: Vec::new() }
     }
 
-    /// An entry that is overwritten keeps the time it was first made.
+    /// Stores an entry. An overwritten entry keeps the time of its creation.
     pub(crate) fn put(&mut self, key: String, entry: Entry) {
         let created_at = self.seen.get(&key).map_or(entry.created_at, |known| known.created_at);
         Arc::make_mut(&mut self.seen).insert(key.clone(), Entry { created_at, ..entry });
@@ -59,13 +58,13 @@ impl Memory {
         }
     }
 
-    /// What was added, to be merged into what the parent sees.
+    /// Returns the added entries, to be merged into the parent's.
     pub(crate) fn into_written(mut self) -> Vec<(String, Entry)> {
         let seen = Arc::unwrap_or_clone(self.seen);
         self.written.drain(..).filter_map(|key| seen.get(&key).cloned().map(|entry| (key, entry))).collect()
     }
 
-    /// What a call of `memory_list` is answered with.
+    /// Returns the answer to a call of `memory_list`.
     pub(crate) fn list(&self, args: &Value) -> Outcome {
         let wanted: Wanted = serde_json::from_value(args.clone()).unwrap_or_default();
         let matches = |(key, entry): &(&String, &Entry)| {
@@ -79,7 +78,7 @@ impl Memory {
         told(json!({ "entries": entries, "total": found.len(), "truncated": truncated }))
     }
 
-    /// What a call of `memory_read` is answered with.
+    /// Returns the answer to a call of `memory_read`.
     pub(crate) fn read(&self, args: &Value) -> Outcome {
         let keys = args.get("keys").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let (mut entries, mut missing) = (Vec::new(), Vec::new());
@@ -116,13 +115,13 @@ impl Entry {
     }
 }
 
-/// Where a write lands: always among what agents share.
+/// Returns the key of a write, which always has the prefix for agents.
 fn shared(args: &Value) -> String {
     let key = args.get("key").and_then(Value::as_str).unwrap_or_default();
     format!("{SHARED}{}", key.strip_prefix(SHARED).unwrap_or(key))
 }
 
-/// What a call of `memory_write` is answered with.
+/// Returns the answer to a call of `memory_write`.
 pub(crate) fn written(args: &Value) -> Outcome {
     told(json!({ "key": shared(args), "written": true }))
 }
@@ -131,7 +130,7 @@ fn told(value: Value) -> Outcome {
     Outcome::answer(value.to_string())
 }
 
-/// The entry a call of `memory_write` makes.
+/// Returns the entry that a call of `memory_write` makes.
 pub(crate) fn noted(args: &Value, source: &str, at: Millis) -> (String, Entry) {
     let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
     let value = match args.get("value") {
@@ -150,14 +149,14 @@ pub(crate) fn noted(args: &Value, source: &str, at: Millis) -> (String, Entry) {
     (shared(args), entry)
 }
 
-/// The entry a subtask's end makes: exactly what its caller was given.
+/// Returns the entry for the end of a subtask: exactly the result that its caller got.
 pub(crate) fn result(title: &str, value: Text, source: &str, at: Millis) -> (String, Entry) {
     let (title, source) = (Some(title.to_owned()), source.to_owned());
     let entry = Entry { kind: "task_result", value, title, description: None, source: source.clone(), created_at: at };
     (format!("task:{source}"), entry)
 }
 
-/// What models are told about `memory_list`.
+/// Returns the description of `memory_list` for models.
 pub(crate) fn list_info() -> ToolInfo {
     let schema = json!({ "type": "object", "properties": {
         "kind": text("Only entries of this kind: task_result or shared"),
@@ -167,14 +166,14 @@ pub(crate) fn list_info() -> ToolInfo {
     info(OwnTool::MemoryList, description, schema)
 }
 
-/// What models are told about `memory_read`.
+/// Returns the description of `memory_read` for models.
 pub(crate) fn read_info() -> ToolInfo {
     let schema = json!({ "type": "object", "properties": { "keys": texts("The keys to read") }, "required": ["keys"] });
     let description = "Reads entries by their keys, such as task:<id> for a subtask's whole result.";
     info(OwnTool::MemoryRead, description, schema)
 }
 
-/// What models are told about `memory_write`.
+/// Returns the description of `memory_write` for models.
 pub(crate) fn write_info() -> ToolInfo {
     let schema = json!({ "type": "object", "properties": {
         "key": text("A short name"),

@@ -23,12 +23,12 @@ use crate::state::unfinished::Unfinished;
 use crate::text::Text;
 
 impl Run {
-    /// How often the run was adopted.
+    /// Returns the number of times the run was adopted.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Whether answers or arguments are held against schemas in it.
+    /// Whether answers or arguments are checked against schemas in this run.
     pub fn validates(&self) -> bool {
         !self.belt.is_empty() || self.spec.tasks.iter().any(|task| task.output_schema.is_some())
     }
@@ -38,7 +38,7 @@ impl Run {
         &self.spec
     }
 
-    /// What the run has used and promised.
+    /// Returns the budget: the amounts used and set aside.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -48,8 +48,8 @@ impl Run {
         self.in_doubt
     }
 
-    /// What the run has used, as far as it is known; what is not known counts
-    /// as what was set aside for it.
+    /// Returns the usage of the run as far as it is known; an unknown amount counts as the amount that was set
+    /// aside for it.
     pub fn spent(&self) -> Spent {
         let Used { usage, input_cost, output_cost, .. } = self.totals;
         let known = Spent { usage, input_cost, output_cost };
@@ -64,17 +64,17 @@ impl Run {
         &self.conversations
     }
 
-    /// The name of this execution.
+    /// Returns the id of this execution.
     pub fn ensemble_id(&self) -> &str {
         &self.ensemble_id
     }
 
-    /// How the run ended, if it has.
+    /// Returns the end of the run, if it has ended.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// What the run has used altogether.
+    /// Returns the total usage of the run.
     pub fn totals(&self) -> &Used {
         &self.totals
     }
@@ -114,7 +114,7 @@ impl Run {
         &self.graph
     }
 
-    /// Turns by what they need before they can go on.
+    /// The conversations that can go on, by the resource they need first.
     pub(crate) fn wants(&self) -> &Wants {
         &self.wants
     }
@@ -281,7 +281,7 @@ impl Conversation {
         self.last
     }
 
-    /// How often the question under way was asked before.
+    /// The number of earlier attempts at the question under way.
     pub(crate) fn attempt(&self) -> u32 {
         self.asking.attempt
     }
@@ -296,7 +296,7 @@ impl Conversation {
         &self.asking.model
     }
 
-    /// When the model was asked last.
+    /// The time at which the model was asked last.
     pub(crate) fn since(&self) -> Millis {
         self.asking.since
     }

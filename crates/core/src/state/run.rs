@@ -1,7 +1,7 @@
-//! A run as a fold over its events. [`Run::apply`] never fails and never
-//! decides; it keeps at hand what `next` needs (ready tasks, turns that want
-//! something, timers, calls in flight), so `next` costs what is runnable and
-//! not what exists. Replaying a log rebuilds exactly the same value.
+//! A run as a fold over its events. [`Run::apply`] never fails and never decides; it keeps the indexes that
+//! `next` needs (ready tasks, conversations with a next step, timers, calls in flight), so the cost of
+//! `next` depends on the runnable work and not on the size of the run. Replaying a log rebuilds exactly the
+//! same value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,69 +25,69 @@ use crate::state::graph::Graph;
 use crate::state::stopwatch::Stopwatch;
 use crate::text::Text;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(super) ensemble_id: String,
-    /// Where its first events were taken from.
+    /// The source of its first events.
     pub(super) origin: Option<Origin>,
-    /// How many of its first events are copies.
+    /// The number of its first events that are copies.
     pub(super) copied: u64,
     /// Tasks that ended in the run its first events were taken from.
     pub(super) inherited: BTreeSet<usize>,
     pub(super) spec: Arc<Spec>,
     pub(super) models: Models,
     pub(super) belt: Belt,
-    /// What names that are looked up stood for when their tasks began.
+    /// The tools that looked-up names resolved to when their tasks began, by task.
     pub(super) composed: BTreeMap<usize, Vec<Arc<ToolInfo>>>,
-    /// Names of the tools it was accepted with, whatever they look like.
+    /// The names of the tools it was accepted with, including names that look like a provider's.
     pub(super) own: BTreeSet<String>,
-    /// Who was handed work, in order.
+    /// The positions of the agents that were handed work, in order.
     pub(super) errands: Vec<usize>,
     pub(super) graph: Graph,
     /// Conversations under way, of tasks and subtasks alike: recursion is data.
     pub(super) conversations: BTreeMap<Id, Conversation>,
-    /// What each of them wants, by what it needs for it.
+    /// The conversations that can go on, by the resource they need for it.
     pub(super) wants: Wants,
-    /// When something must be looked at without anybody asking.
+    /// The times at which the run must be looked at again without a request.
     pub(super) timers: BTreeSet<(Millis, Timer)>,
     /// Tasks that are over, by position, and in the order they ended.
     pub(super) tasks: BTreeMap<usize, Ended>,
     pub(super) outputs: Vec<usize>,
     pub(super) failed: usize,
-    /// Results that models were shown only the beginning of.
+    /// The full results of calls of which models were shown only the beginning.
     pub(super) cut: BTreeMap<String, Text>,
     /// Reviews, open and decided.
     pub(super) reviews: Vec<ReviewState>,
     pub(super) open_reviews: BTreeSet<u32>,
-    /// Whether its slot is somebody else's while only reviews are open.
+    /// Whether the run gave up its slot because only reviews are open.
     pub(super) parked: bool,
     pub(super) directives: Vec<Directive>,
     pub(super) budget: Budget,
     pub(super) totals: Used,
-    /// What calls under way may take out of the budget.
+    /// The amounts that calls under way may take out of the budget.
     pub(super) lent: BTreeMap<Id, Claim>,
-    /// Calls of which nobody knows whether they happened.
+    /// The number of calls of which it is not known whether they happened.
     pub(super) in_doubt: usize,
     pub(super) unpriced: BTreeSet<String>,
-    /// What there is beside, when it is a turn of a chat.
+    /// The additional state of a chat's turn.
     pub(super) chat: super::chat::State,
-    /// Model and tool calls this epoch's owner has under way.
+    /// The number of model and tool calls that this epoch's owner has under way.
     pub(super) in_flight: usize,
     pub(super) epoch: u64,
     pub(super) accepted_at: Millis,
-    /// When it first had an owner; until then it waited for its turn.
+    /// The time at which it first had an owner; until then it waited in the queue.
     pub(super) began_at: Option<Millis>,
     pub(super) started_at: Option<Millis>,
     pub(super) at: Millis,
-    /// Events applied so far, which is the number of the next one.
+    /// The number of events applied so far, which is the number of the next one.
     pub(super) events: u64,
     pub(super) clock: Stopwatch,
-    /// The model every later call goes to.
+    /// The alias of the model that every later call goes to.
     pub(super) switched: Option<String>,
     pub(super) cancel: Option<CancelMode>,
     pub(super) paused: bool,
-    /// Why nothing new may begin, and how soon: the run winds down to this end.
+    /// The end that the run winds down to, and how soon; nothing new may begin.
     pub(super) stop: Option<(End, CancelMode)>,
     pub(super) end: Option<End>,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Wants {
     pub(crate) locks: BTreeMap<String, BTreeSet<Id>>,
 }
 
-/// Something that is due at a time.
+/// An action that is due at a certain time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Review(u32),
@@ -196,18 +196,18 @@ impl Run {
         self.set_clock();
     }
 
-    /// Time of work passes while the run works.
+    /// Starts or stops the clock for working time, which runs while the run works.
     fn set_clock(&mut self) {
         let working = self.works();
         self.clock.set(working, self.at);
     }
 
-    /// True when nothing can follow.
+    /// Returns true when no event can follow.
     pub fn ended(&self) -> bool {
         self.end.is_some()
     }
 
-    /// True when whatever is under way should be dropped.
+    /// Returns true when the work under way should be dropped.
     pub fn stopping(&self) -> bool {
         self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
     }
@@ -232,7 +232,7 @@ impl Run {
         self.orphan();
     }
 
-    /// Whatever is under way is nobody's.
+    /// Marks every call under way as without an owner.
     pub(crate) fn orphan(&mut self) {
         self.in_flight = 0;
         let ids: Vec<Id> = self.conversations.keys().cloned().collect();
@@ -277,7 +277,7 @@ impl Run {
         dynamic::is_dynamic(name) && !self.own.contains(name)
     }
 
-    /// The tools of a task: those it names, and those its names stand for.
+    /// Returns the tools of a task: those it names, and those its names resolve to.
     pub(crate) fn tools_of(&self, position: usize, task: &Task) -> Arc<[Arc<ToolInfo>]> {
         let named = task.tools.iter().filter(|name| !self.is_looked_up(name));
         let is_named = |tool: &&Arc<ToolInfo>| !self.is_looked_up(&tool.name) && task.tools.contains(&tool.name);
@@ -289,15 +289,15 @@ impl Run {
         self.in_flight += 1;
         self.claim_calls(call);
         self.set(call, Slot::Dispatched);
-        // What a dead owner lent to the same call is still lent.
+        // An amount that a dead owner lent to the same call is still lent.
         if let Some(lent) = lent.filter(|_| !self.lent.contains_key(call)) {
             let _fits = self.budget.claim(lent);
             self.lent.insert(call.clone(), *lent);
         }
     }
 
-    /// Whoever did the call could use what it was lent; if it says it used
-    /// more, that is not the run's to pay.
+    /// Charges the usage that another ensemble reported for a call, up to the amount that the call was lent;
+    /// the run does not pay for more than that.
     fn charged(&mut self, call: &Id, spent: &Spent) {
         let lent = self.lent.remove(call).unwrap_or_default();
         let most = |used: u64, lent: u64| if lent == 0 { used } else { used.min(lent) };
@@ -321,7 +321,8 @@ impl Run {
         self.conversations.insert(call.clone(), turn);
     }
 
-    /// Whose turn a call was made in, and how often work was handed on to it.
+    /// Returns the worker of the conversation in which a call was made, and the number of times its work was
+    /// handed on.
     fn above(&self, call: &Id) -> (usize, u32) {
         let parent = call.parent().and_then(|(parent, _)| self.conversations.get(&parent));
         parent.map_or((call.task_index(), 0), |parent| (parent.worker, parent.delegations))
@@ -336,7 +337,7 @@ impl Run {
         });
     }
 
-    /// Work that was handed over is kept under the name of whoever did it.
+    /// Stores the output of delegated work under the task of the agent that did it.
     fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
         let Some(turn) = self.conversations.get(call).filter(|_| error.is_none()) else { return };
         let how = How::Completed { output: turn.output(), parsed: None };
@@ -363,7 +364,7 @@ impl Run {
         self.change(id, |turn| turn.asking.attempt = attempt);
     }
 
-    /// A model call is under way, with this much set aside for it.
+    /// Records a model call under way, and the amount set aside for it.
     fn hold(&mut self, id: &Id, claim: &Claim) {
         let _fits = self.budget.claim(claim);
         self.in_flight += 1;
@@ -378,7 +379,7 @@ impl Run {
         }
     }
 
-    /// A conversation begins; a chat's goes on.
+    /// Begins a conversation; a chat's continues with its history.
     fn opened_with(&mut self, id: &Id, system: &Text, user: &Text) {
         let spec = self.spec.clone();
         let chat = spec.chat.as_ref().filter(|_| self.converses(id));
@@ -432,7 +433,7 @@ impl Run {
         }
         self.change(id, |turn| match then {
             AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
-            // After a switch, the model to ask is due without a step down the list.
+            // After a switch, the new model is asked without a step down the list of fallbacks.
             AfterFailure::Fallback { model } => {
                 (turn.asking.fallback, turn.asking.attempt) = (turn.asking.fallback + usize::from(*model != alias), 0);
                 turn.phase = Phase::Ask;
@@ -506,7 +507,7 @@ impl Run {
         }
     }
 
-    /// Removes a turn and everything that was noted about it.
+    /// Removes a conversation and everything that is indexed for it.
     pub(crate) fn close(&mut self, id: &Id) -> Option<Conversation> {
         self.clear_retry(id);
         self.wants.forget(id);
@@ -522,13 +523,13 @@ impl Run {
         self.wind_down(End::Cancelled, mode);
     }
 
-    /// The first reason to stop is the one that holds; the strongest mode does.
+    /// Starts winding down. The first reason to stop is kept; of the modes, the strongest.
     pub(crate) fn wind_down(&mut self, end: End, mode: CancelMode) {
         let (end, held) = self.stop.take().unwrap_or((end, mode));
         self.stop = Some((end, held.max(mode)));
     }
 
-    /// Counts something for a turn and for the whole run.
+    /// Adds to the counters of a conversation and of the whole run.
     pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
         count(&mut self.totals);
         if let Some(turn) = self.conversations.get_mut(id) {
@@ -544,18 +545,18 @@ impl Run {
         self.wants.note(id, want, model);
     }
 
-    /// The task whose agent works in a turn.
+    /// Returns the task whose agent works in a conversation.
     pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
         self.spec.tasks.get(self.conversations.get(id).map_or(id.task_index(), |turn| turn.worker))
     }
 
-    /// The alias a turn asks as long as nothing fails.
+    /// Returns the alias of the model that a conversation asks as long as nothing fails.
     pub(crate) fn primary(&self, id: &Id) -> &String {
         let own = self.worker(id).and_then(|task| task.model.as_ref());
         self.switched.as_ref().or(own).unwrap_or(&self.spec.model)
     }
 
-    /// The alias the turn's next model call goes to.
+    /// Returns the alias of the model that the conversation's next model call goes to.
     pub(crate) fn alias(&self, id: &Id) -> String {
         let primary = self.primary(id);
         let fallback = self.conversations.get(id).map_or(0, |turn| turn.asking.fallback).checked_sub(1);

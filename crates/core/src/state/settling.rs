@@ -1,5 +1,5 @@
-//! How calls end, as the fold sees it: each outcome is noted where it belongs;
-//! once all calls of a reply have one, the conversation goes on.
+//! The ends of calls in the fold: each outcome is stored with its call; once all calls of a reply have one,
+//! the conversation goes on.
 
 use crate::cause::Cause;
 use crate::decisions::build;
@@ -15,7 +15,7 @@ use crate::state::memory::{self, Memory};
 use crate::state::run::{Run, Timer};
 
 impl Run {
-    /// The calls of a reply are paid for together, when the first is begun.
+    /// Claims the calls of a reply together, when the first is begun.
     pub(crate) fn claim_calls(&mut self, call: &Id) {
         let Some((id, _)) = call.parent() else { return };
         let calls = self.conversations.get(&id).and_then(Conversation::calls);
@@ -24,7 +24,7 @@ impl Run {
         }
     }
 
-    /// A call is not under way any more, nor due.
+    /// Marks a call as no longer under way, and removes its timer.
     fn leave(&mut self, call: &Id) {
         match self.slot(call).map(|(_, slot)| slot.clone()) {
             Some(Slot::Dispatched) => self.in_flight = self.in_flight.saturating_sub(1),
@@ -37,7 +37,7 @@ impl Run {
 
     pub(crate) fn returned(&mut self, call: &Id, (outcome, cause): (&Outcome, &Option<Cause>), duration_ms: u64) {
         self.claim_calls(call);
-        // Nobody said what it used, so it may have used all of it.
+        // Its usage was not reported, so it may have used the whole amount.
         if let Some(lent) = self.lent.remove(call) {
             self.budget.settle(&lent, &lent);
         }
@@ -66,7 +66,7 @@ impl Run {
         self.set(call, Slot::Returned(outcome));
     }
 
-    /// A graph is read by its reference, not out of what the model is told.
+    /// Keeps a drawn graph under its reference, from where it is read.
     fn keep_graph(&mut self, call: &Id, outcome: &Outcome) {
         if let (Outcome::Answer { data: Some(graph), .. }, true) = (outcome, self.builds(call)) {
             self.cut.insert(build::reference(call), graph.to_string().into());
@@ -92,8 +92,8 @@ impl Run {
         self.settle_calls(&id, &spec);
     }
 
-    /// Once all calls of a reply have ended, their results are read and what
-    /// they wrote down is seen, both in the order they were asked for.
+    /// Settles the calls of a reply once all have ended: their results and the memory entries they wrote become
+    /// visible, both in the order of the calls.
     fn settle_calls(&mut self, id: &Id, spec: &Spec) {
         let Some(ended) = self.conversations.get(id).and_then(|turn| turn.results(id)) else { return };
         let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
@@ -123,13 +123,13 @@ impl Run {
         });
     }
 
-    /// What a subtask sees of what others wrote down.
+    /// Returns the shared memory as a subtask sees it.
     pub(crate) fn memory_above(&self, call: &Id) -> Memory {
         let parent = call.parent().and_then(|(parent, _)| self.conversations.get(&parent));
         parent.map(|parent| parent.memory.handed_down()).unwrap_or_default()
     }
 
-    /// What a subtask leaves behind: what it wrote down, and what it gave back.
+    /// Collects the memory entries and the result of an ended subtask for its parent.
     fn bring(&mut self, call: &Id, child: Option<Conversation>, outcome: &Outcome) {
         let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
         let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
@@ -140,7 +140,7 @@ impl Run {
         }
     }
 
-    /// Moves one call of a chore on; the last one decides how the task goes on.
+    /// Updates one call of a chore; the last one decides how the task goes on.
     fn set_chore(&mut self, id: &Id, index: usize, slot: Slot, duty: &Duty) {
         let spec = self.spec.clone();
         let Some(task) = spec.tasks.get(id.task_index()) else { return };

@@ -1,9 +1,9 @@
-//! Counts time of work from the times of events; what lies between an owner's
-//! last event and the next adoption is not counted.
+//! Counts working time from the times of events; the time between an owner's last event and the next
+//! adoption is not counted.
 
 use crate::id::Millis;
 
-/// A stopwatch that is told what time it is.
+/// A stopwatch that gets the current time from its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stopwatch {
     counted: Millis,
@@ -11,7 +11,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Runs or stands from `at` on.
+    /// Starts or stops at `at`.
     pub(crate) fn set(&mut self, runs: bool, at: Millis) {
         match (runs, self.since) {
             (true, None) => self.since = Some(at),
@@ -20,12 +20,12 @@ impl Stopwatch {
         }
     }
 
-    /// What it shows at `now`.
+    /// Returns the time counted at `now`.
     pub(crate) fn read(&self, now: Millis) -> Millis {
         self.counted + self.since.map_or(0, |since| now.saturating_sub(since))
     }
 
-    /// When it will show `limit`, if it runs on.
+    /// Returns the time at which `limit` will be reached, if it keeps running.
     pub(crate) fn due(&self, limit: Millis) -> Option<Millis> {
         self.since.map(|since| since.saturating_add(limit.saturating_sub(self.counted)))
     }

@@ -13,19 +13,19 @@ use crate::text::Text;
 /// What can be done about an answer that was cut.
 const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
 
-/// What a turn keeps of replies that were no answer.
+/// The kept parts of replies that were no complete answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Unfinished {
-    /// The words of the parts so far, as they came.
+    /// The text of the parts so far, as they came.
     said: String,
     /// How often this answer was continued.
     continued: u32,
-    /// How often the model was asked again after a blank reply or a cut call.
+    /// The number of times the model was asked again after an empty reply or a cut call.
     blanks: u32,
     cut_calls: u32,
-    /// Rounds of this attempt that were no iterations.
+    /// The number of rounds of this attempt that do not count as iterations.
     pub(super) rounds: u32,
-    /// Whether the answer that was given is a cut one.
+    /// Whether the accepted answer is a cut one.
     pub(super) truncated: bool,
 }
 
@@ -45,28 +45,27 @@ impl Unfinished {
         self.cut_calls
     }
 
-    /// The words so far and those that follow them, without thoughts.
+    /// Returns the text so far followed by `more`, without reasoning.
     pub(crate) fn with(&self, more: &str) -> String {
         output::without_thoughts(format!("{}{more}", self.said))
     }
 
-    /// An answer is complete with these words; the next one starts anew.
+    /// Completes the answer with this text; the next answer starts anew.
     pub(crate) fn complete(&mut self, more: &str) -> String {
         let answer = self.with(more);
         *self = Unfinished { rounds: self.rounds, ..Unfinished::default() };
         answer
     }
 
-    /// What a turn that failed had said of its answer, if anything.
+    /// Returns the partial answer of a failed conversation, if there is one.
     pub(crate) fn partial(&self) -> Option<Text> {
         Some(self.with("")).filter(|said| !said.trim().is_empty()).map(Text::from)
     }
 }
 
 impl Conversation {
-    /// Takes note of a reply that is no answer. Only words are kept: a call that
-    /// was cut has no arguments, and a message that says nothing is refused by
-    /// providers.
+    /// Records a reply that is no complete answer. Only text is kept: a call that was cut has no arguments, and
+    /// providers refuse an empty message.
     pub(crate) fn hold_back(&mut self, reply: &Arc<Reply>, completeness: Completeness) {
         let text = reply.text();
         if completeness == Completeness::Cut && !text.trim().is_empty() {
@@ -78,7 +77,7 @@ impl Conversation {
         self.phase = Phase::Unfinished(completeness);
     }
 
-    /// What follows a reply that was cut.
+    /// Applies the step that follows a reply that was cut.
     pub(crate) fn truncated(&mut self, then: Sequel, in_call: bool) {
         match then {
             Sequel::Continue if in_call => {
@@ -104,7 +103,7 @@ impl Conversation {
         }
     }
 
-    /// What follows a reply that says nothing.
+    /// Applies the step that follows an empty reply.
     pub(crate) fn said_nothing(&mut self, then: Sequel) {
         match then {
             Sequel::Continue => {

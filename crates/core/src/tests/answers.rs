@@ -1,4 +1,4 @@
-//! Done means answered: what becomes of replies that were cut or say nothing.
+//! Tests of replies that were cut or are empty.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn ruled(on_truncated: OnTruncated) -> World {
     one(Draft { on_truncated, ..task("a", &[]) })
 }
 
-/// The frames of a run about replies that were no answer, in short.
+/// Returns the frames of a run about replies that were no answer, in short form.
 fn settled(world: &World) -> Vec<String> {
     let about = |frame: &Value| ["answer_truncated", "answer_empty"].contains(&frame["type"].as_str().unwrap());
     let word = |frame: Value| format!("{} {}", frame["type"].as_str().unwrap(), frame["then"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Tasks, calls, answers and failures.
+//! Tests of tasks, calls, answers and failures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -409,7 +409,7 @@ fn usage_a_provider_does_not_report_is_unknown_and_charged_in_full() {
     assert_eq!(world.run.total_tokens(), -1);
 }
 
-/// 1 → n → 1, every model call answered at once.
+/// Returns the time of a 1 → n → 1 graph, every model call answered at once.
 fn fan(n: usize) -> Duration {
     let bare = |name: &str, context: &[&str]| Draft { tools: Vec::new(), ..task(name, context) };
     let middle: Vec<String> = (0..n).map(|i| format!("m{i}")).collect();

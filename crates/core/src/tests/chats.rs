@@ -1,4 +1,4 @@
-//! A turn of a chat: what it announces, what it asks before, how it ends.
+//! Tests of a chat's turn: its frames, its questions for permission, its end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     Rules { model: None, classes, workflow_registry: true, limits, mode, approval_timeout_ms: 600_000 }
 }
 
-/// `pay` happens once and outside, `write` stays in the workspace.
+/// Returns the tools of these tests: `pay` has an external effect and happens once, `write` stays in the
+/// workspace.
 pub(super) fn tools() -> crate::requests::compile::Catalog {
     let mut catalog = catalog();
     for tool in &mut catalog.tools {
@@ -59,7 +60,7 @@ pub(super) fn frames(world: &World) -> Vec<Value> {
     world.log.iter().enumerate().map(frame).collect()
 }
 
-/// What a client makes of the frames: kind and what tells them apart.
+/// Returns the frames in short form: type and distinguishing fields.
 pub(super) fn story(world: &World) -> Vec<String> {
     let known = [
         "message",
@@ -298,14 +299,14 @@ fn the_belt_follows_the_rules_and_a_client_cannot_shadow_a_server_tool() {
     assert!(!names(None).contains_key("ui_add"));
 }
 
-/// What a model is told about itself.
+/// Returns the system message of a model.
 fn system(world: &World, turn: &str) -> String {
     let first = world.run.conversations()[&Id::from(turn)].messages().first();
     let Some(Message::System { text }) = first else { panic!("{first:?}") };
     text.to_string()
 }
 
-/// Words a prompt sets apart as names.
+/// Returns the words that a prompt marks as names.
 fn named(prompt: &str) -> BTreeSet<&str> {
     prompt.split('`').skip(1).step_by(2).collect()
 }
@@ -348,7 +349,7 @@ fn a_subtask_is_told_of_the_tools_it_has_and_of_no_others() {
     }
 }
 
-/// A turn in the editor, with one tool of the client's.
+/// Creates a turn in the editor, with one tool of the client's.
 fn in_editor(limits: Limits) -> World {
     let tool = ToolInfo {
         permission: Permission::EditorMutate,
@@ -397,7 +398,7 @@ fn a_call_of_the_client_is_its_frame_and_its_answer_the_result() {
     assert!(results[1].contains("the client did not answer in time"), "{results:?}");
 }
 
-/// Eight subtasks, each writing and calling, whose ends come in a given order.
+/// Runs eight subtasks, each writing and calling, whose ends come in a given order.
 fn race(order: &[usize]) -> (Vec<String>, Vec<String>) {
     let mut world = turn(Mode::Auto, LIMITS);
     let orders: Vec<String> = (0..10).map(|n| subtask_of(&format!("part {n}"))).collect();
@@ -425,13 +426,13 @@ fn race(order: &[usize]) -> (Vec<String>, Vec<String>) {
     (results, nodes)
 }
 
-/// A node without the names minted for calls whose id was taken, which go by place.
+/// Returns a node without the names generated for calls whose id was taken, which depend on the position.
 fn shape(node: &Value) -> String {
     format!("{} {} {}", node["name"], node["title"], node["result_preview"])
 }
 
-/// Each announced call starts once and ends once, the turn is closed once and
-/// nothing follows.
+/// Checks that each announced call starts once and ends once, and that the turn is closed once with nothing
+/// after it.
 fn is_whole(world: &World) {
     let (mut open, mut seen) = (BTreeSet::new(), BTreeSet::new());
     let frames = frames(world);

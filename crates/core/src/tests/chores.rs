@@ -1,4 +1,4 @@
-//! What a run does for a task by itself.
+//! Tests of the calls that a run makes for a task by itself.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Every frame made in any of these tests fits `schemas/frames.json`.
+//! Checks that every frame made in any of these tests fits `schemas/frames.json`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::shown::frame::numbered::EventFrame;
 
-/// Frames of one type that are looked at: there are thousands of histories,
-/// and their frames repeat.
+/// The number of frames of one type that are checked: there are thousands of histories, and their frames
+/// repeat.
 const LOOKS_MAX: usize = 500;
 
 static FRAMES: LazyLock<Value> =
@@ -22,7 +22,7 @@ struct Seen {
     times: usize,
 }
 
-/// Holds a frame against the description of its type.
+/// Checks a frame against the schema of its type.
 pub(super) fn check(text: &str) {
     let frame: Value = serde_json::from_str(text).unwrap();
     let typed: EventFrame = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -33,7 +33,7 @@ pub(super) fn check(text: &str) {
     assert!(wrong.is_empty(), "{}\n{frame:#}", wrong.join("\n"));
 }
 
-/// What the next frame of a type is held against, unless enough were.
+/// Returns the schema for the next frame of a type, unless enough were checked.
 fn next(kind: &str) -> Option<Arc<Validator>> {
     let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let kind = seen.entry(kind.to_owned()).or_insert_with(|| Seen { validator: compiled(kind).into(), times: 0 });
@@ -48,7 +48,7 @@ fn compiled(kind: &str) -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// A frame as clients read it.
+/// Returns a frame as clients read it.
 pub(super) fn json(frame: &EventFrame) -> Value {
     let json: Value = serde_json::from_str(&frame.text()).unwrap();
     assert_eq!(json, frame.json());

@@ -1,4 +1,4 @@
-//! Workflows in a chat: built by the model, and answering instead of it.
+//! Tests of workflows in a chat: built by the model, and answering instead of it.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn graph(tool: &str) -> String {
 
 const ASKED: (&str, &str) = (OwnTool::BuildWorkflow.name(), r#"{"objective":"a report"}"#);
 
-/// The frames about planning, each with its place.
+/// Returns the frames about planning, each with its position.
 fn planning(world: &World) -> Vec<String> {
     let planning = |frame: &Value| ["planning_update", "task_update"].contains(&frame["type"].as_str().unwrap());
     let word = |frame: &Value| {

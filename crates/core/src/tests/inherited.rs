@@ -1,5 +1,5 @@
-//! A run that goes on from another one's record has a clock and counters of its
-//! own, and says what it has from there.
+//! Tests that a run which continues another one's record has its own clock and counters, and marks what it
+//! has copied.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::shown::trace::trace;
 use crate::state::run::Run;
 use crate::time::{iso, iso_span};
 
-/// How long the first run takes before the second one is made of it.
+/// The time the first run takes before the second one is made of it.
 const BEFORE_MS: Millis = 500_000;
-/// How long the second one takes.
+/// The time the second one takes.
 const OWN_MS: Millis = 1_400;
 
-/// Two tasks; the first has ended, the second has answered once and works on.
+/// Creates two tasks; the first has ended, the second has answered once and works on.
 fn begun() -> World {
     let mut world = World::new(&ensemble(vec![task("a", &[]), task("b", &[])]));
     world.pass(BEFORE_MS / 2);
@@ -34,7 +34,7 @@ fn forked(world: &World, keep: Keep) -> Vec<Event> {
     fork::fork(("run-0", &world.log), &wanted, "f".to_owned(), world.now).unwrap().events
 }
 
-/// The fork, worked to its end.
+/// Runs the fork to its end.
 fn done(mut world: World, events: Vec<Event>) -> World {
     world.start_over(events);
     world.command(Command::Adopt).unwrap();

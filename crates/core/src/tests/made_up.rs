@@ -1,5 +1,4 @@
-//! Readers of what clients send, with made-up input: they refuse with words, or
-//! what they took is whole.
+//! Fuzzes the parsers of clients' input: each refuses with a message, or accepts the input completely.
 
 use serde_json::Value;
 
@@ -33,7 +32,7 @@ const MESSAGES: &[&str] = &[
     r#"{"content":"hello","model":"small","chat_context":{"editor":{"workflow_id":"w","a":[1]}},"collections":["kitchen"],"memory_enabled":true,"permission_mode":"plan","if_busy":"queue","tools":[],"agent_mode":true,"media_generation":{"mode":"chat"}}"#,
 ];
 
-/// Tries a reader of JSON.
+/// Tries a parser of JSON.
 fn json(examples: &[&str], read: impl Fn(&Value)) {
     consort_fuzz::text(examples, |text| {
         if let Ok(json) = serde_json::from_str(text) {

@@ -1,4 +1,4 @@
-//! The run as a machine: what it wants, given what happened.
+//! Tests of the run as a state machine: its next steps, given its events.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one fact among many")]
 

@@ -1,4 +1,4 @@
-//! How models are told to answer: by the task, the run or the model itself.
+//! Tests of model options: the task's, the run's and the model's own.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn heat(temperature: f64) -> ModelOptions {
     ModelOptions { temperature: Some(temperature), ..ModelOptions::default() }
 }
 
-/// The usual models, of which the fallback is another provider's.
+/// Returns the usual models, of which the fallback is another provider's.
 fn two_providers() -> Catalog {
     let mut catalog = catalog();
     let big = ModelInfo { options: ModelOptions { top_p: Some(0.9), ..heat(1.9) }, ..(*catalog.models[0]).clone() };

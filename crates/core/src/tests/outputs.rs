@@ -1,4 +1,4 @@
-//! What came out of a run: the same in its detail and in its result.
+//! Tests that the output of a run is the same in its detail and in its result.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::event::CancelMode;
 use crate::message::FailureKind;
 use crate::requests::draft::Draft;
 
-/// `output` and `parsedOutput` of the detail, which must be those of the result.
+/// Returns `output` and `parsedOutput` of the detail, which must equal those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {
     let (detail, result) = (json!(world.run.detail("r")), json!(world.run.result("r")));
     let said = |value: &Value| (value.get("output").cloned().unwrap(), value.get("parsedOutput").cloned());

@@ -1,4 +1,4 @@
-//! Whatever models answer, people want and machines survive, in any order.
+//! Property tests: any answers of models, commands of people and crashes, in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::requests::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, Revi
 use crate::shown::span::{RUN, Span};
 use crate::state::budget::{Budget, Limits};
 
-/// Cases each property is tried with.
+/// The number of cases each property is tried with.
 const CASES: u32 = 1500;
-/// Limits the runs below live under.
+/// The limits of the runs below.
 pub(super) const LIMITS: Limits = Limits {
     depth: 2,
     iterations_per_level: 3,
@@ -41,7 +41,7 @@ pub(super) const LIMITS: Limits = Limits {
     cost: 40_000,
 };
 
-/// Every kind of fact, by its stored name.
+/// All kinds of events, by their stored names.
 const FACTS: &[&str] = &[
     "run_accepted",
     "run_adopted",
@@ -89,7 +89,7 @@ const FACTS: &[&str] = &[
     "run_ended",
 ];
 
-/// A fact's name, as it is stored; one that is not on the list must be added.
+/// Returns the stored name of an event; one that is not on the list must be added.
 fn name(fact: &EventKind) -> String {
     let json = serde_json::to_value(fact).unwrap();
     let name = json.as_str().map(str::to_owned).or_else(|| json.as_object()?.keys().next().cloned()).unwrap();
@@ -101,7 +101,7 @@ fn delegating(description: &str) -> Agent {
     Agent { allow_delegation: true, ..Agent::derive(description) }
 }
 
-/// Three tasks with everything a task can have.
+/// Returns three tasks with everything a task can have.
 fn everything(on_error: OnError) -> Ensemble {
     let schema = serde_json::json!({ "type": "object" });
     let drafts = vec![
@@ -128,7 +128,7 @@ fn everything(on_error: OnError) -> Ensemble {
 }
 
 impl World {
-    /// One thing that can happen, chosen by a number.
+    /// Performs one possible action, chosen by a number.
     pub(super) fn choose(&mut self, choice: u16) {
         let me = || "me".to_owned();
         let by = choice / 64;
@@ -158,7 +158,7 @@ impl World {
         let _refused = self.command(command);
     }
 
-    /// Goes on with a run made of this one's record.
+    /// Continues with a run made of this one's record.
     fn fork(&mut self, keep: Keep) {
         let (edits, catalog) = (Edits::default(), super::world::catalog());
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
@@ -203,7 +203,7 @@ impl World {
         self.command(Command::Report(report(&effect, by))).unwrap();
     }
 
-    /// Lets everything under way end well, and time pass.
+    /// Lets everything under way end successfully, and time pass.
     pub(super) fn finish(&mut self) {
         self.grants.slot = true;
         self.settle();
@@ -238,15 +238,15 @@ fn directive(by: u16) -> Directive {
     }
 }
 
-/// What another ensemble says it used for a call: nothing, little, or far more
-/// than it can have been lent.
+/// Returns the usage that another ensemble reports for a call: none, little, or far more than it can have
+/// been lent.
 fn spent(tool: &ToolInfo, by: u16) -> Option<Spent> {
     let tokens = [0, 10, u64::MAX][usize::from(by % 3)];
     let usage = Usage { input: tokens, output: tokens, ..Usage::default() };
     (tool.charged && by % 5 != 4).then_some(Spent { usage, input_cost: tokens, output_cost: tokens })
 }
 
-/// What a call says it did to files.
+/// Returns the file changes that a call reports.
 fn changes(by: u16) -> Vec<FileChange> {
     let change =
         FileChange { file_path: "a".to_owned(), change_type: ChangeType::Created, lines_added: 1, lines_removed: 0 };
@@ -307,7 +307,7 @@ fn report(effect: &Effect, by: u16) -> Report {
     }
 }
 
-/// What must hold of every log, whatever happened.
+/// Checks the invariants of every log.
 pub(super) fn check(world: &World) {
     let (mut open, mut last) = (BTreeSet::new(), 0);
     for event in &world.log {
@@ -325,7 +325,7 @@ pub(super) fn check(world: &World) {
     spans_nest(world);
 }
 
-/// Every span has a place of its own and lies within the one it is part of.
+/// Checks that every span has a unique id and lies within its parent.
 fn spans_nest(world: &World) {
     let spans: BTreeMap<&str, &Span> = world.spans.iter().map(|span| (span.place.as_str(), span)).collect();
     assert_eq!(spans.len(), world.spans.len(), "no place is told twice: {:?}", world.spans);
@@ -407,7 +407,7 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
     assert!(missing.is_empty(), "the generator never reaches {missing:?}");
 }
 
-/// A run of parallel tasks with tools and subtasks, answered in a given order.
+/// Runs parallel tasks with tools and subtasks, answered in a given order.
 fn in_order(order: &[usize]) -> (Vec<Vec<String>>, serde_json::Value) {
     let drafts = vec![task("a", &[]), task("b", &["a"]), task("c", &["a"]), task("d", &["b", "c"])];
     let mut world = World::new(&ensemble(drafts));

@@ -19,7 +19,7 @@ use crate::state::run::Run;
 
 /// The run id in every recorded frame.
 const RUN: &str = "run-1";
-/// How deep the fields of a frame count as its shape.
+/// The depth to which the fields of a frame count as its shape.
 const SHAPE_DEPTH: usize = 3;
 
 /// One line of a file: an event as it is stored, and the frame it was shown as.
@@ -29,7 +29,7 @@ struct Line {
     frame: Box<RawValue>,
 }
 
-/// The shapes that the files have.
+/// The shapes that the files contain.
 static SHAPES: LazyLock<Mutex<BTreeSet<String>>> = LazyLock::new(|| {
     let lines = files().into_iter().flat_map(|(_, lines)| lines);
     Mutex::new(lines.map(|line| shape(&serde_json::from_str(line.frame.get()).unwrap())).collect())
@@ -46,7 +46,7 @@ fn files() -> Vec<(PathBuf, Vec<Line>)> {
     paths.into_iter().map(|path| (path.clone(), lines(fs::read_to_string(path).unwrap()))).collect()
 }
 
-/// A frame's type, and the names and kinds of its fields.
+/// Returns a frame's type, and the names and kinds of its fields.
 fn shape(frame: &Value) -> String {
     let mut shape = frame["type"].to_string();
     describe(frame, SHAPE_DEPTH, &mut shape);
@@ -72,7 +72,7 @@ fn describe(value: &Value, depth: usize, into: &mut String) {
     }
 }
 
-/// Renders every event of a log from what is stored of it.
+/// Renders every event of a log from its stored form.
 fn rendered<'a>(events: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut run = Run::default();
     let frame = |(seq, text): (usize, &str)| {
@@ -83,7 +83,7 @@ fn rendered<'a>(events: impl Iterator<Item = &'a str>) -> Vec<String> {
     events.enumerate().map(frame).collect()
 }
 
-/// Keeps a history up to the last of its frames that has a new shape, if recording was asked for.
+/// Stores a history up to the last of its frames that has a new shape, if recording was requested.
 pub(super) fn record(log: &[Event]) {
     if std::env::var_os("CONSORT_RECORD").is_none_or(|mode| mode != "1") || std::thread::panicking() {
         return;
@@ -102,7 +102,7 @@ pub(super) fn record(log: &[Event]) {
     fs::write(folder().join(format!("{number:03}.jsonl")), text).unwrap();
 }
 
-/// Writes the frames of every file anew: for a frame that has got a field since.
+/// Writes the frames of every file anew, for a frame that has got a field since.
 fn render_again() {
     for (path, lines) in files() {
         let frames = rendered(lines.iter().map(|line| line.event.get()));

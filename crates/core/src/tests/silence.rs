@@ -1,5 +1,5 @@
-//! Reviews that nobody answers: which of them silence decides, and what a run
-//! holds while only people can help it on.
+//! Tests of reviews that are not answered: which of them the timeout decides, and the slot of a run that
+//! waits only for people.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn required(name: &str) -> Draft {
     Draft { review: Some(ReviewRule::Required), ..task(name, &[]) }
 }
 
-/// A run of two tasks whose first one has come to its review.
+/// Creates a run of two tasks whose first one has come to its review.
 fn asked(draft: Draft, review: Review) -> World {
     let before = draft.review_before;
     let mut world = World::new(&Ensemble { review, ..ensemble(vec![draft, task("b", &[])]) });
@@ -31,7 +31,7 @@ fn decide(world: &mut World, decision: Decision) {
     world.command(Command::Review { review: 0, decision, by: "me".to_owned() }).unwrap();
 }
 
-/// The announced time in milliseconds, and what happens then.
+/// Returns the announced time in milliseconds, and the action at its end.
 fn announced(world: &World) -> (u64, Option<String>) {
     let review = serde_json::json!(world.run.pending_reviews("r").remove(0));
     let (timeout, then) = (review["timeoutMs"].as_u64().unwrap(), review["onTimeout"].as_str().map(str::to_owned));

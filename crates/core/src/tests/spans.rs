@@ -1,4 +1,4 @@
-//! What a run did, as spans.
+//! Tests of the spans of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::shown::span::{Attribute, Kind, RUN, Span};
 
 const SUBTASK: &str = r#"{ "title": "Look around", "instructions": "Look" }"#;
 
-/// Name, place and parent of every span, in the order they ended.
+/// Returns name, id and parent of every span, in the order they ended.
 fn tree(world: &World) -> Vec<(&str, &str, &str)> {
     world.spans.iter().map(|span| (&*span.name, &*span.place, span.parent.as_deref().unwrap_or("-"))).collect()
 }

@@ -1,4 +1,4 @@
-//! Cancelling, pausing, switching, directing and reviewing.
+//! Tests of cancelling, pausing, switching, directing and reviewing.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What subtasks owe, what they share, and what comes of it.
+//! Tests of subtasks: their structured results, the memory they share, and their ends.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::event::EventKind;
 use crate::requests::draft::Draft;
 use crate::state::budget::Limits;
 
-/// One task with subtasks and what goes with them.
+/// Creates one task with subtasks and the tools they need.
 fn world() -> World {
     let mut draft: Draft = task("a", &[]);
     draft.tools.extend(
@@ -127,7 +127,7 @@ fn a_model_that_asks_for_a_result_no_schema_may_describe_is_told_so() {
     assert!(told.iter().all(|told| told["error"] == "invalid_output_schema"), "{told:?}");
 }
 
-/// What each reader finds, whoever is faster.
+/// Returns the entries that each reader finds, when the subtasks end in this order.
 fn siblings(first: &str, second: &str) -> Vec<String> {
     let mut world = world();
     let errand = |title: &str| json!({ "title": title, "instructions": "write", "tools": ["look"] }).to_string();

@@ -1,4 +1,4 @@
-//! Agents that hand work to each other, and managers that hand it out.
+//! Tests of agents that hand work to each other, and managers that hand it out.
 
 use serde_json::json;
 

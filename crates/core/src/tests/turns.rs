@@ -1,4 +1,4 @@
-//! Rules of a turn that clients rely on, one by one.
+//! Tests of the rules of a turn that clients rely on, one by one.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A runner without a machine: effects wait here until a test ends them, and
-//! every event is also folded from its stored form, which must agree.
+//! A runner for tests without any IO: effects wait here until a test ends them, and every event is also
+//! folded from its stored form, which must give the same state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,26 +22,27 @@ use crate::state::budget::Limits;
 use crate::state::run::Run;
 use crate::tests::{described, recorded};
 
-/// What each model may do at once in these tests.
+/// The number of slots of each model in these tests.
 const SLOTS: usize = 1000;
 
 pub(super) struct World {
     pub(super) run: Run,
-    /// The same run, folded from what would be on disk.
+    /// The same run, folded from the stored form of its events.
     stored: Run,
     pub(super) log: Vec<Event>,
-    /// What took how long, as it is exported.
+    /// The exported spans.
     pub(super) spans: Vec<Span>,
     pub(super) waiting: Vec<Effect>,
-    /// How often each call was dispatched.
+    /// The number of times each call was dispatched.
     pub(super) dispatched: HashMap<Id, usize>,
     pub(super) now: Millis,
     pub(super) grants: Grants,
-    /// What every answer uses.
+    /// The usage of every answer.
     pub(super) usage: Usage,
 }
 
-/// `look` reads, `put` is idempotent, `pay` happens once, `lock` is exclusive.
+/// Returns the catalog of these tests: `look` reads, `put` is idempotent, `pay` happens once, `lock` is
+/// exclusive.
 pub(super) fn catalog() -> Catalog {
     let tool = |name: &str, effect| ToolInfo {
         effect,
@@ -73,8 +74,7 @@ pub(super) fn catalog() -> Catalog {
     }
 }
 
-/// What was said before a turn is not stored with it: whoever goes on with it
-/// puts it back.
+/// Puts the earlier messages of a turn back, which are not stored with it.
 fn put_back(stored: &mut Event, event: &Event) {
     if let (EventKind::RunAccepted { spec: stored, .. }, EventKind::RunAccepted { spec, .. }) =
         (&mut stored.kind, &event.kind)
@@ -84,15 +84,15 @@ fn put_back(stored: &mut Event, event: &Event) {
     }
 }
 
-/// What other ensembles share, by the names a task has for it: `kitchen.cook`
-/// happens once, `kitchen.look` reads, and both spend the run's money.
+/// Returns the capabilities of other ensembles, by the names a task has for them: `kitchen.cook` happens
+/// once, `kitchen.look` reads, and both spend the run's money.
 pub(super) fn shared() -> BTreeMap<String, Vec<Arc<ToolInfo>>> {
     let tool = |name: &str, effect| Arc::new(ToolInfo { effect, charged: true, ..ToolInfo::new(name, "a tool") });
     let (cook, look) = (tool("kitchen.cook", EffectClass::Once), tool("kitchen.look", EffectClass::Read));
     BTreeMap::from([("kitchen.cook".to_owned(), vec![cook]), ("network:#food".to_owned(), vec![look])])
 }
 
-/// A task that may use everything.
+/// Returns a task that may use everything.
 pub(super) fn task(name: &str, context: &[&str]) -> Draft {
     Draft {
         name: Some(name.to_owned()),
@@ -121,12 +121,12 @@ impl Drop for World {
 }
 
 impl World {
-    /// The ensemble, accepted and adopted, and moved on until it waits.
+    /// Creates the run of an ensemble, accepted and adopted, and advances it until it waits.
     pub(super) fn new(ensemble: &Ensemble) -> World {
         World::of(compiled(ensemble))
     }
 
-    /// The same for what is compiled already.
+    /// Creates the run of an already compiled ensemble.
     pub(super) fn of(compiled: Compiled) -> World {
         let Compiled { spec, models, belt, .. } = compiled;
         let slots = models.keys().map(|alias| (alias.clone(), SLOTS)).collect();
@@ -169,7 +169,7 @@ impl World {
         Ok(())
     }
 
-    /// Applies what the run wants until it waits.
+    /// Applies the run's next steps until it waits.
     pub(super) fn settle(&mut self) {
         for _pass in 0..10_000 {
             let steps = self.run.next(self.now, &self.grants).steps;
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// Forgets everything but these events, which nobody has acted on.
+    /// Forgets everything but these events, whose effects were not executed.
     pub(super) fn start_over(&mut self, events: Vec<Event>) {
         recorded::record(&self.log);
         (self.run, self.stored) = (Run::default(), Run::default());
@@ -216,7 +216,7 @@ impl World {
         self.spans.clear();
     }
 
-    /// The owner dies and another one takes over.
+    /// Lets the owner die and another one take over.
     pub(super) fn crash(&mut self) {
         self.waiting.clear();
         self.command(Command::Adopt).unwrap();
@@ -233,7 +233,7 @@ impl World {
         self.waiting.remove(index.unwrap_or_else(|| panic!("{id} does not wait: {:?}", self.places())));
     }
 
-    /// What effects wait for, by place.
+    /// Returns the ids that effects wait for.
     pub(super) fn places(&self) -> Vec<&str> {
         self.waiting.iter().map(|effect| effect.id().as_str()).collect()
     }
@@ -242,7 +242,7 @@ impl World {
         self.replies(turn, reply(text, &[]));
     }
 
-    /// An answer that ends at the output limit.
+    /// Answers with a text that ends at the output limit.
     pub(super) fn cuts(&mut self, turn: &str, text: &str) {
         self.replies(turn, Reply { stop: Stop::Length, ..reply(text, &[]) });
     }
@@ -290,7 +290,7 @@ impl World {
         .unwrap();
     }
 
-    /// The types of the last frames, after the first `skip`.
+    /// Returns the types of the last frames, after the first `skip`.
     pub(super) fn kinds(&self, skip: usize) -> Vec<String> {
         let mut run = Run::default();
         let frame = |(seq, event): (usize, &Event)| {
@@ -300,21 +300,21 @@ impl World {
         self.log.iter().enumerate().map(frame).skip(skip).collect()
     }
 
-    /// The tools a model that is being asked may call.
+    /// Returns the tools that a model which is being asked may call.
     pub(super) fn offered(&self, turn: &str) -> Vec<&str> {
         let asked = |effect: &'_ &Effect| effect.id().as_str() == turn;
         let Some(Effect::Ask(question)) = self.waiting.iter().find(asked) else { panic!("{turn} is not asked") };
         question.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
-    /// The words of every user message of a turn.
+    /// Returns the text of every user message of a conversation.
     pub(super) fn told(&self, turn: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::User { text } = message { Some(text.to_string()) } else { None };
         self.run.conversations()[&Id::from(turn)].messages().iter().filter_map(words).collect()
     }
 
-    /// What the tools of a turn answered, as its model reads it.
+    /// Returns the results of a conversation's tools, as its model reads them.
     pub(super) fn results(&self, turn: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::Tool { text, .. } = message { Some(text.to_string()) } else { None };

@@ -1,7 +1,6 @@
-//! What ensembles say to each other: one JSON object per frame, told apart by
+//! The frames that ensembles exchange: one JSON object per frame, told apart by
 //! `type`. Fields the seeds do not have (`ancestors`, `hops`, `budget`,
-//! `schema`, …) are left out where there is nothing to say, so that a peer that
-//! does not know them can be talked to.
+//! `schema`, …) are left out where they are empty, so that a peer that does not know them can be talked to.
 
 mod request;
 mod span;
@@ -24,49 +23,49 @@ pub use span::Span;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Frame {
-    /// The listening side says who it is.
+    /// The introduction of the listening side.
     Hello(Hello),
-    /// The dialling side says who it is.
+    /// The introduction of the dialling side.
     PeerHello(#[serde(deserialize_with = "introduced")] Hello),
-    /// Do a shared task.
+    /// A request for a shared task.
     TaskRequest(Box<TaskRequest>),
-    /// Call a shared tool.
+    /// A call of a shared tool.
     ToolRequest(Box<ToolRequest>),
-    /// The work is taken on.
+    /// The acceptance of a task.
     TaskAccepted(Accepted),
-    /// How far it is.
+    /// The progress of a task.
     TaskProgress(Progress),
-    /// What came of a task.
+    /// The result of a task.
     TaskResponse(Response),
-    /// What came of a tool call.
+    /// The result of a tool call.
     ToolResponse(Response),
-    /// The work is not wanted any more.
+    /// The withdrawal of a request.
     RequestCancel(RequestCancel),
-    /// Who shares what?
+    /// A query for shared capabilities.
     CapabilityQuery(CapabilityQuery),
-    /// What is shared here.
+    /// The answer to a query for shared capabilities.
     CapabilityResponse(CapabilityResponse),
-    /// How busy the sender is; also the sign that it is there.
+    /// The load of the sender; also its sign of life.
     CapacityUpdate(CapacityUpdate),
-    /// Something that was said cannot be done.
+    /// The report that a frame could not be processed.
     Error(Complaint),
-    /// Anything a link does not need.
+    /// A frame that a link does not need.
     #[serde(other)]
     Other,
 }
 
 impl Frame {
-    /// Reads a frame; what a link does not need is [`Frame::Other`].
+    /// Parses a frame; one that a link does not need becomes [`Frame::Other`].
     pub fn read(text: &str) -> Result<Frame, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Reads a frame that came as a value, or says which of its fields is wrong.
+    /// Parses a frame that came as a value; the error names the wrong field.
     pub fn check(sent: &Value) -> Result<Frame, String> {
         Frame::deserialize(sent).map_err(|error| wrong_field(sent).unwrap_or_else(|| error.to_string()))
     }
 
-    /// The frame as text.
+    /// Returns the frame as text.
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -143,23 +142,23 @@ pub struct RequestCancel {
     pub request_id: String,
 }
 
-/// What was wrong with a frame.
+/// The report of a faulty frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Complaint {
-    /// In a word.
+    /// The error code, as one word.
     #[serde(default)]
     pub code: String,
-    /// In a sentence.
+    /// The error as a sentence.
     #[serde(default)]
     pub message: String,
-    /// The request it was about, if it was one.
+    /// The id of the request it concerns, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
 impl Complaint {
-    /// Whether nothing else that is said will be listened to.
+    /// Returns whether the sender will ignore all further frames.
     pub(crate) fn is_final(&self) -> bool {
         self.request_id.is_none() && ["FORBIDDEN", "UNAUTHORIZED"].contains(&self.code.as_str())
     }
@@ -184,7 +183,7 @@ pub struct CapabilityQuery {
 }
 
 impl CapabilityQuery {
-    /// Whether a capability is asked for.
+    /// Returns whether a capability matches the query.
     pub fn matches(&self, capability: &Capability) -> bool {
         self.capability_name.as_ref().is_none_or(|name| *name == capability.name)
             && self.tag.as_ref().is_none_or(|tag| capability.tags.contains(tag))
@@ -234,7 +233,8 @@ pub enum Availability {
     Draining,
 }
 
-/// Which field of a frame cannot be read, and why: a tag hides where.
+/// Returns the field of a frame that cannot be read, and
+/// the reason: the errors of a tagged enum do not name it.
 fn wrong_field(sent: &Value) -> Option<String> {
     fn find<'de, T: Deserialize<'de>>(sent: &'de Value) -> Option<String> {
         let error = serde_path_to_error::deserialize::<_, T>(sent).err()?;
@@ -262,7 +262,7 @@ fn introduced<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Hello, D::Err
     if hello.ensemble.is_none() { Err(serde::de::Error::custom(NAMELESS)) } else { Ok(hello) }
 }
 
-/// An explicit `null` means the same as nothing.
+/// Deserializes a value; an explicit `null` means the same as an absent field.
 fn or_default<'de, D, T>(from: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! The frames of one piece of work: asked for, accepted, under way, done.
+//! The frames of one request: requested, accepted, in progress, done.
 
 use consort_core::message::{self, Usage};
 use consort_core::queue::Priority;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Span, or_default};
 
-/// Bytes of what tells a request apart, or who asks.
+/// The maximum size in bytes of a request id, or of the requester's name.
 const NAME_MAX: usize = 512;
 
 /// Do a shared task.
@@ -101,7 +101,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// A text that can stand for something.
+/// Deserializes a name, which must be neither blank nor too long.
 fn named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
     if name.trim().is_empty() {
@@ -125,7 +125,7 @@ pub struct Allowance {
     pub cost_nano_usd: Option<u64>,
 }
 
-/// The way an answer goes: back over the link it was asked over.
+/// The delivery method over the link of the request.
 pub(crate) const WEBSOCKET: &str = "WEBSOCKET";
 
 /// Where an answer goes.
@@ -223,23 +223,23 @@ pub struct Response {
 }
 
 impl Response {
-    /// An answer that says nothing but how it ended.
+    /// Returns a response with nothing but a status.
     pub fn new(request_id: &str, status: Status) -> Response {
         let request_id = request_id.to_owned();
         Response { request_id, status, result: None, error: None, duration_ms: None, unknown: false, usage: None }
     }
 
-    /// The work is not taken on.
+    /// Returns the response for a request that is not accepted.
     pub fn rejected(request_id: &str, why: impl Into<String>) -> Response {
         Response { error: Some(why.into()), ..Response::new(request_id, Status::Rejected) }
     }
 
-    /// The id belongs to another request.
+    /// Returns the response for an id that belongs to another request.
     pub(crate) fn taken(request_id: &str) -> Response {
         Response::rejected(request_id, format!("the request id {request_id} was used for another request"))
     }
 
-    /// The work was not done.
+    /// Returns the response for a request that failed.
     pub fn failed(request_id: &str, why: impl Into<String>) -> Response {
         Response { error: Some(why.into()), ..Response::new(request_id, Status::Failed) }
     }

@@ -1,5 +1,5 @@
-//! A length of time on the wire: an ISO-8601 duration (`PT10M`) or a number of
-//! seconds is read; the duration is written.
+//! A duration on the wire: an ISO-8601 duration (`PT10M`) or
+//! a number of seconds is read; the ISO-8601 form is written.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A length of time.
+/// A duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span(pub Duration);
 

@@ -1,8 +1,8 @@
-//! `POST /api/runs/{id}/retry` and `/fork`: a new run that begins with what
-//! another one has recorded. A retry is of an ended run with a task that did
-//! not complete, and keeps the others; a fork is of any run and keeps what
-//! stands before `seq` or before a `task`, or everything. Both take edits: `inputs`, `tags`,
-//! `options`, `model`, and `taskOverrides` of tasks that have not begun.
+//! `POST /api/runs/{id}/retry` and `/fork`: a new run that begins with events recorded
+//! by another. A retry is of an ended run with a task that did not complete, and keeps
+//! the others; a fork is of any run and keeps the events before `seq` or before a
+//! `task`, or all. Both take edits: `inputs`, `tags`, `options`, `model`, and
+//! `taskOverrides` of tasks that have not begun.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endp
         .fails(&[Code::Conflict, Code::StorageDamaged, Code::ConcurrencyLimit])
 }
 
-/// A request for a new run out of an old one.
+/// A request for a new run based on an old one.
 struct Asked {
     run: String,
     by: String,

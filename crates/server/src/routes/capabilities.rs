@@ -1,4 +1,4 @@
-//! `GET /api/capabilities`: what a request can choose from.
+//! `GET /api/capabilities`: the models, tools and roles a request can choose from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ async fn capabilities(State(site): State<Arc<Site>>) -> Json<Capabilities> {
     Json(told(&site))
 }
 
-/// Everything there is to choose from.
+/// Returns everything that a request can choose from.
 pub(crate) fn told(site: &Site) -> Capabilities {
     let catalog = &site.server.catalog;
     let direct = &site.server.direct;
@@ -130,7 +130,8 @@ pub(crate) fn told(site: &Site) -> Capabilities {
     }
 }
 
-/// A server whose tools come and go, with why none of them can be called if so.
+/// Returns the view of an MCP server, with the reason why its tools cannot be called,
+/// if so.
 fn mcp_server(provider: &dyn DynamicToolProvider) -> McpServer {
     let tools = provider.resolve().iter().map(|tool| tool.info().name.clone()).collect();
     McpServer { name: provider.name().to_owned(), tools, unavailable: provider.trouble() }
@@ -172,7 +173,7 @@ fn task(task: &Draft) -> TaskView {
     }
 }
 
-/// The variables of everything that is resolved, each once, in their order.
+/// Returns the variables of all texts that are resolved, each once, in their order.
 fn variables(task: &Draft) -> Vec<&str> {
     let agent = task.agent.iter().flat_map(|agent| [Some(&agent.role), Some(&agent.goal), Some(&agent.background)]);
     let texts = [Some(&task.description), task.expected_output.as_ref(), task.additional_context.as_ref()];

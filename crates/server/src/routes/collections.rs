@@ -1,4 +1,4 @@
-//! `/api/collections`: documents, and what is found in them.
+//! `/api/collections`: documents, and searches in them.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::endpoint::{Endpoint, LOCATION, Tag, get, post};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
-/// Passages in an answer, unless more are asked for.
+/// The default number of passages in a response.
 const HITS: usize = 10;
-/// Passages in an answer at most.
+/// The maximal number of passages in a response.
 const HITS_MAX: usize = 50;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {

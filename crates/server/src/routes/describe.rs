@@ -15,7 +15,7 @@ static FRAMES: LazyLock<String> = LazyLock::new(frames);
 /// Nothing of it is run, wherever it is shown.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// An answer that is the same for everybody.
+/// A response that is the same for every client.
 type Fixed = ([(HeaderName, &'static str); 4], &'static str);
 
 pub(super) fn endpoints() -> Vec<Endpoint> {

@@ -71,13 +71,13 @@ async fn events(
     Ok(sse(&site, site.engine().tail(&run, from).await?, Filter::read(&pairs)))
 }
 
-/// How many frames a client wants in one answer, if it does not want a stream.
+/// Returns the number of frames that a client wants in one response; `None` for a stream.
 pub(super) fn page_wanted(pairs: &Pairs, headers: &HeaderMap) -> Result<Option<usize>, Problem> {
     let wanted = accepts(headers, "application/json") && !accepts(headers, "text/event-stream");
     wanted.then(|| pairs.number("limit", 1..=LIMIT_MAX, LIMIT)).transpose()
 }
 
-/// Frames in one answer; they are JSON already.
+/// Returns frames in one response; they are JSON already.
 pub(super) fn page(frames: &[Arc<str>]) -> Response {
     let body = format!(r#"{{"events":[{}]}}"#, frames.join(","));
     ([(CONTENT_TYPE, "application/json")], body).into_response()

@@ -1,5 +1,5 @@
-//! `/api/facts`: what is remembered about the caller, to be looked at and
-//! erased. Nobody sees what is remembered about somebody else.
+//! `/api/facts`: the facts that are remembered about the caller, to be listed and
+//! erased. A caller sees only their own.
 
 use std::sync::Arc;
 

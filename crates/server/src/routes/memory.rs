@@ -1,5 +1,5 @@
-//! `/api/memory`: what runs remember for later ones, and what agents said could
-//! be better; both can be looked at and forgotten.
+//! `/api/memory`: entries that runs remember for later ones, and improvements that
+//! agents suggested; both can be listed and forgotten.
 
 use std::sync::Arc;
 
@@ -133,14 +133,14 @@ async fn forget_one(
     Ok(forgotten(&name, &caller))
 }
 
-/// The log says what was forgotten, which nobody can look up any more.
+/// Logs what was forgotten, because it cannot be looked up any more.
 fn forgotten(name: &str, Caller(by): &Caller) -> StatusCode {
     tracing::info!(name, by, "forgotten");
     StatusCode::NO_CONTENT
 }
 
-/// The entries of a name, when anything is remembered under it, or why they
-/// cannot be read.
+/// Returns the entries of a scope, if it has any, with the reason why they cannot be
+/// read, if so.
 async fn known(site: &Site, scope: &str) -> Result<(Vec<Entry>, Option<String>), Problem> {
     match memory(site).entries(scope).await {
         Ok(entries) if entries.is_empty() => Err(nothing(scope)),

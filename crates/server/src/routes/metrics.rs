@@ -1,4 +1,4 @@
-//! `GET /metrics`: what there is and what has happened, for Prometheus.
+//! `GET /metrics`: gauges and counters for Prometheus.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, get};
 use crate::problem::Problem;
 
-/// Methods that are told apart.
+/// The methods that are counted separately.
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
 pub(super) fn endpoints() -> Vec<Endpoint> {

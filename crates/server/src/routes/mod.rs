@@ -68,10 +68,10 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
     groups.into_iter().flatten().collect()
 }
 
-/// Every route there is.
+/// Returns the router with every route.
 pub(crate) fn all() -> Router<Arc<Site>> {
     let routed = |router: Router<Arc<Site>>, endpoint: Endpoint| router.route(endpoint.path, endpoint.router);
-    // What is not there is behind the same door as what is.
+    // Unknown paths need the same access as known ones.
     let nowhere = ["/api", "/api/", "/api/{*rest}"].into_iter();
     let router = nowhere.fold(Router::new(), |router, path| router.route(path, nothing()));
     endpoints().into_iter().fold(router, routed)

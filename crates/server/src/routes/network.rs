@@ -1,4 +1,4 @@
-//! `GET /api/network`: the other ensembles, and what they share.
+//! `GET /api/network`: the other ensembles, and their shared capabilities.
 
 use std::sync::Arc;
 

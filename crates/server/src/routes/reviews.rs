@@ -1,4 +1,4 @@
-//! `/api/reviews`: what waits for a person, and what the person says.
+//! `/api/reviews`: open reviews, and the decisions about them.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use crate::endpoint::{Endpoint, Tag, get, post};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
-/// Runs looked through for open reviews; more are never under way at once.
+/// Runs searched for open reviews; more are never active at once.
 const RUNS_MAX: usize = 10_000;
 
-/// Whose reviews are decided here: work for peers is no run of this server's
-/// own, but nobody else can decide what it waits for.
+/// The kinds of runs whose reviews are decided here: work for peers is no run of this
+/// server's own, but its reviews can be decided nowhere else.
 const REVIEWED: [Kind; 2] = [Kind::Run, Kind::Peer];
 
-/// What a reviewer can say.
+/// The verdict of a reviewer.
 #[derive(Clone, Copy)]
 pub(crate) enum Word {
     Continue,
@@ -115,7 +115,7 @@ async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Review
     Ok(Json(Reviews { total: reviews.len(), reviews }))
 }
 
-/// What waits for a person in runs of a kind, the oldest run first.
+/// Returns the open reviews in runs of a kind, the oldest run first.
 async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Review>, Problem> {
     let query = Query {
         kind: Some(kind.word().to_owned()),
@@ -130,7 +130,7 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Revi
         if awaits_review(&row.body) {
             match engine.run(&run).await {
                 Ok(state) => reviews.extend(state.pending_reviews(&run)),
-                // Erased meanwhile, or not to be read: nobody can decide there.
+                // Erased meanwhile, or unreadable: it has no review that can be decided.
                 Err(engine::Error::NotFound(_) | engine::Error::Log(log::Error::Damaged { .. })) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -139,7 +139,7 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Revi
     Ok(reviews)
 }
 
-/// The engine as far as the reviews of this run are decided over HTTP.
+/// Returns the engine restricted to the runs whose reviews are decided over HTTP.
 fn reviewing(site: &Site, run: &str) -> Engine {
     let kind = REVIEWED.into_iter().find(|kind| run.starts_with(kind.word()));
     site.engine().only(kind.unwrap_or(Kind::Run))
@@ -155,8 +155,7 @@ async fn decide(
     Ok(Json(decided(&site, &caller, &id, sent).await?))
 }
 
-/// Takes a decision. Whether there is such a review comes before what is said
-/// about it.
+/// Applies a decision. A missing review is reported before mistakes in the decision.
 pub(crate) async fn decided(
     site: &Site,
     caller: &Caller,

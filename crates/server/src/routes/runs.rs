@@ -1,4 +1,4 @@
-//! `/api/runs`: the list, one run, and getting rid of it.
+//! `/api/runs`: listing, showing and deleting runs.
 
 use std::sync::Arc;
 
@@ -71,14 +71,14 @@ async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Runs>,
     Ok(Json(listed(&site, &pairs).await?))
 }
 
-/// The runs that match.
+/// Returns the runs that match.
 pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Runs, Problem> {
     let page = site.engine().list(query(pairs)?).await?;
     let runs = page.rows.iter().map(|(run, row)| listed_run(site, run, row)).collect();
     Ok(Runs { runs, total: page.total })
 }
 
-/// A run as it is listed; one that cannot be read says so.
+/// Returns the list entry of a run; one that cannot be read says so.
 fn listed_run(site: &Site, run: &str, row: &Row) -> Value {
     let stored: Result<Map<String, Value>, _> = serde_json::from_str(&row.body);
     let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
@@ -88,7 +88,7 @@ fn listed_run(site: &Site, run: &str, row: &Row) -> Value {
     }
 }
 
-/// What the row of a run that cannot be read still says.
+/// Returns the part of an unreadable run that its row still holds.
 fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
     let Row { status, started_at, tags, body, .. } = row;
     DamagedRun { run, row: body, status, started_at: *started_at, tags, reason }
@@ -109,7 +109,7 @@ impl RunsQuery {
     }
 }
 
-/// `key:value`, or a `key` whatever its value.
+/// Parses `key:value`, or a `key` that matches any value.
 fn tag(said: &str) -> Result<(String, Option<String>), Problem> {
     let (key, value) = said.split_once(':').map_or((said, None), |(key, value)| (key, Some(value.to_owned())));
     match key {
@@ -127,7 +127,7 @@ async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Resul
     Ok(Json(detailed(&site, &run).await?))
 }
 
-/// Everything about a run; of one that cannot be read what its row says.
+/// Returns the details of a run; of an unreadable one, the content of its row.
 pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
     let state = match site.engine().run(run).await {
         Ok(state) => state,
@@ -151,8 +151,8 @@ async fn remove(
     })
 }
 
-/// A run with its place in the queue, if it is in one, and, before it has
-/// begun, how long it has been there.
+/// Adds the run's position in the queue, if it has one, and, before it has begun, the
+/// time it has waited.
 fn placed(site: &Site, (run, started_at): (&str, Millis), mut view: Value) -> Value {
     if let (Some(position), Value::Object(fields)) = (site.engine().queue_position(run), &mut view) {
         let waited = site.engine().seams().clock.now().saturating_sub(started_at);

@@ -1,5 +1,5 @@
-//! `/api/status`, `/api/health` and `/api/lifecycle`: whether the server is
-//! there and well, and how long.
+//! `/api/status`, `/api/health` and `/api/lifecycle`: the server's state, health and
+//! uptime.
 
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ async fn live() -> Json<Live> {
     Json(Live { status: Up::Up })
 }
 
-/// Whether it has started, which it has still when it is about to stop.
+/// Responds whether the server has started, which stays true while it is stopping.
 async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
     let lifecycle_state = lifecycle(&site);
     let (code, status) = match *site.terms.started.borrow() {

@@ -1,4 +1,4 @@
-//! `/api/runs/{id}/…`: what can be asked of a run while it lasts.
+//! `/api/runs/{id}/…`: commands to a run while it lasts.
 
 use std::sync::Arc;
 
@@ -150,19 +150,20 @@ async fn cancel(
     Ok(Json(cancelled(&site, &run, mode, &caller).await?))
 }
 
-/// Asks a run for something; what it recorded of that.
+/// Sends a command to a run; returns the events that it recorded.
 async fn asked(site: &Site, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
     site.engine().command(run, command).await.map_err(|error| Problem::of_run(run, error))
 }
 
-/// What is wrong with a request; before that comes that no run could take it.
+/// Returns the problem to report for a wrong request: that the run is missing or has
+/// ended comes first.
 async fn in_the_way(site: &Site, run: &str, wrong: Problem) -> Problem {
     let ended = |run: Run| run.ended().then(|| Refused::Ended { status: run.status() }.into());
     let gone = site.engine().run(run).await.map_or_else(Some, ended);
     gone.map_or(wrong, |error: engine::Error| Problem::of_run(run, error))
 }
 
-/// How soon a run is to stop.
+/// Reads the mode of a cancellation.
 pub(crate) fn mode(sent: &Sent) -> Result<CancelMode, Problem> {
     let request = CancelRequest { mode: sent.choice("mode")?.unwrap_or_default() };
     Ok(request.mode)
@@ -205,7 +206,7 @@ async fn model(
     Ok(Json(switched(&site, &run, &request.model, &caller).await?))
 }
 
-/// Makes a run ask another model from now on.
+/// Switches the model of a run from now on.
 pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Caller) -> Result<Switched, Problem> {
     let catalog = &site.server.catalog;
     if catalog.models.is_empty() {
@@ -239,7 +240,7 @@ async fn inject(
     Ok(Json(Injected { directive_id, status: Active::Active }))
 }
 
-/// Says something to the agents of a run; the id it has there.
+/// Gives a directive to the agents of a run; returns the directive's id.
 pub(crate) async fn given(site: &Site, run: &str, directive: &Directive) -> Result<String, Problem> {
     asked(site, run, Command::Direct { directive: directive.clone() }).await?;
     Ok(site.engine().run(run).await?.directive_id(run, directive).unwrap_or_default())
@@ -270,14 +271,14 @@ impl InjectRequest {
     }
 }
 
-/// How long what was sent matters.
+/// Reads the time that a directive stays valid.
 pub(crate) fn ttl(sent: &Sent) -> Result<Option<Millis>, Problem> {
     sent.optional_text("ttl")?.map(ttl_ms).transpose()
 }
 
-/// A span of time as ISO 8601 (`PT10M`).
+/// Parses a duration as ISO 8601 (`PT10M`).
 fn ttl_ms(text: &str) -> Result<Millis, Problem> {
-    // The parser takes English too, which is not what a `ttl` is written in.
+    // The parser takes English too, which is not allowed in a `ttl`.
     let span: Option<SignedDuration> =
         Some(text).filter(|text| text.starts_with(['P', 'p'])).and_then(|text| text.parse().ok());
     let millis = span.and_then(|span| Millis::try_from(span.as_millis()).ok());

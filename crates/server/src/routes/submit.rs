@@ -1,5 +1,5 @@
-//! `POST /api/runs`: a run, answered at once, when it has ended, or with
-//! everything that happens in it.
+//! `POST /api/runs`: a new run. The response comes at once, when the run has ended, or
+//! as a stream of its events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +116,7 @@ pub(crate) struct RehearsedTask {
 }
 
 impl Accepted {
-    /// What is said about a run that was taken.
+    /// Returns the response about an accepted run.
     pub(super) fn new(spec: &Spec, warnings: &[String]) -> Accepted {
         Accepted {
             run_id: String::new(),
@@ -155,28 +155,28 @@ async fn submit(
     }
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Default)]
 pub(crate) struct From {
-    /// What it claims, when it may be sent again.
+    /// The idempotency key, when the request has one.
     pub(crate) once: Option<Once>,
-    /// The trace it belongs to.
+    /// The trace that the run belongs to.
     pub(crate) traceparent: Option<String>,
 }
 
-/// What came of a request.
+/// The outcome of a submission.
 pub(crate) enum Taken {
-    /// Nothing was to be run: what would be.
+    /// A dry run: the plan that would be executed.
     Rehearsal(Rehearsal),
-    /// A run, and what is said about it.
+    /// A run, and the fields of the response about it.
     Run { run: Arc<str>, accepted: Accepted },
 }
 
-/// Starts what a request asks for.
+/// Starts the run that a request asks for.
 pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
     let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
-    // A run that was made before counts, whatever has been configured since.
+    // A run that was made before counts, even if the configuration has changed since.
     if let Some(run) = first(site, from.once.as_ref()).await? {
         let (spec, warnings) = match read() {
             Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => (Some(compiled.spec), compiled.warnings),
@@ -184,7 +184,7 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
         };
         let accepted = match (server.engine.run(&run).await, spec) {
             (Ok(first), _) => Accepted::new(first.spec(), &warnings),
-            // It cannot be read any more, but what was asked for can.
+            // The run cannot be read any more, but its specification can.
             (Err(engine::Error::Log(log::Error::Damaged { .. })), Some(spec)) => Accepted::new(&spec, &warnings),
             (Err(error), _) => return Err(error.into()),
         };
@@ -203,12 +203,12 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
     Ok(Taken::Run { run, accepted })
 }
 
-/// Reads what brings schemas without keeping the thread from others.
+/// Compiles a request; one with schemas is compiled without blocking the thread for others.
 pub(super) fn compiled<T>(sent: &Value, read: impl FnOnce() -> T) -> T {
     if submission::brings_schemas(sent) { busy::in_place(read) } else { read() }
 }
 
-/// A run of what was compiled already, answered as it is wished for.
+/// Starts a run that was compiled already, and responds in the wanted mode.
 pub(super) async fn started(
     site: &Site,
     mut compiled: Compiled,
@@ -221,13 +221,13 @@ pub(super) async fn started(
     answer(site, &run, accepted, response_mode).await
 }
 
-/// The trace a run belongs to; what is not a whole one is none.
+/// Returns the trace that a run belongs to; an incomplete header counts as none.
 pub(super) fn trace(headers: &HeaderMap) -> Option<String> {
     let given = headers.get(trace::HEADER)?.to_str().ok()?;
     trace::Trace::parse(given).map(|_| given.to_owned())
 }
 
-/// The run the same request made before.
+/// Returns the run that the same request made before.
 async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Problem> {
     match once {
         Some(once) => once.first(site.engine()).await,
@@ -235,7 +235,7 @@ async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Pro
     }
 }
 
-/// Tells about a run that was taken, as it is wished.
+/// Responds about an accepted run in the wanted mode.
 pub(super) async fn answer(
     site: &Site,
     run: &str,
@@ -257,13 +257,13 @@ pub(super) async fn answer(
     })
 }
 
-/// All frames of a run, from its first.
+/// Streams all frames of a run, from its first.
 pub(crate) async fn streamed(site: &Site, run: &str) -> Result<Response, Problem> {
     let frames = site.engine().tail(run, 0).await?;
     Ok(([(header::LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
 }
 
-/// The run's detail, if it ends in time and before the server does.
+/// Returns the run's details, if it ends in time and before the server does.
 async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>, Problem> {
     let look = |state: &Run| state.ended().then(|| json!(state.detail(run)));
     tokio::select! {
@@ -272,7 +272,7 @@ async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>
     }
 }
 
-/// What would run.
+/// Returns the plan that would be executed.
 pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Rehearsal {
     let tasks = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
     Rehearsal { dry_run: true, tasks, workflow: spec.workflow, warnings: warnings.clone() }

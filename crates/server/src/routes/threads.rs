@@ -209,7 +209,7 @@ async fn one(
     Ok(Json(site.server.chats.view_of(&caller.0, &id).await?))
 }
 
-/// Calls a thread something else, or changes what it may do without asking.
+/// Renames a thread, or changes what it may do without approval.
 async fn change(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
@@ -275,7 +275,7 @@ async fn say(
     answered(&site, &caller, &id, (seat, said), &headers).await
 }
 
-/// Goes on with the last answer, which was cut.
+/// Continues the last answer, which was cut off.
 async fn go_on(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
@@ -288,7 +288,7 @@ async fn go_on(
     answered(&site, &caller, &id, (seat, said), &headers).await
 }
 
-/// The turn's frames where they are wanted, else that it was taken.
+/// Streams the turn's frames where they are wanted, else responds that it was accepted.
 async fn answered(
     site: &Arc<Site>,
     caller: &Caller,
@@ -308,7 +308,7 @@ async fn answered(
     Ok((Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
 }
 
-/// All frames of a turn, from its first, once it begins.
+/// Streams all frames of a turn, from its first, once it begins.
 pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: Arc<str>) -> Result<Response, Problem> {
     let chats = &site.server.chats;
     chats.thread(&caller.0, thread).await?;
@@ -316,10 +316,10 @@ pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: A
     Ok(chat_sse(site, frames, Filter::All))
 }
 
-/// Fields of older clients, which change nothing any more.
+/// Fields of older clients, which are ignored.
 const PASSED_OVER: [&str; 2] = ["agent_mode", "tools"];
 
-/// A message as it was sent.
+/// Reads a message from a request.
 pub(crate) fn heard(sent: &Sent) -> Result<Say, Problem> {
     for field in PASSED_OVER.into_iter().filter(|field| sent.0.get(field).is_some()) {
         tracing::debug!(field, "a field of a message changes nothing any more");
@@ -327,7 +327,7 @@ pub(crate) fn heard(sent: &Sent) -> Result<Say, Problem> {
     Ok(Say::read(&sent.0)?)
 }
 
-/// What is said about a message that was taken.
+/// Returns the response about an accepted message.
 pub(crate) fn accepted(thread: &str, said: &Said) -> SaidView {
     let (seq, queue_position) = match said.place {
         Place::Begun { seq } => (Some(seq), None),
@@ -371,7 +371,7 @@ async fn export(
     Ok(([(CONTENT_TYPE, "text/markdown; charset=utf-8")], text + "\n").into_response())
 }
 
-/// What people and the model said; tools speak through them.
+/// Returns a message of a person or the model as text; messages of tools are left out.
 fn paragraph(row: &Row) -> Option<String> {
     let who = match row.role {
         Role::User => "You",

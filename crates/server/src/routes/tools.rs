@@ -127,7 +127,7 @@ async fn invoke(
     Ok(Json(told))
 }
 
-/// Calls a tool the way a run does: nobody else holds its lock meanwhile.
+/// Calls a tool the way a run does: no other call holds its lock meanwhile.
 async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answer {
     let _held = match &tool.lock {
         Some(name) => Some(seams.limits.lock(name).await),
@@ -136,7 +136,7 @@ async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answ
     seams.tools.perform(&tool.name, invocation).await
 }
 
-/// The tool, when there is one and it may be called directly.
+/// Returns the tool, when there is one and it may be called directly.
 fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     let (catalog, toolbox) = (site.catalog(), &site.engine().seams().tools);
     let known = catalog.tools.iter().find(|tool| tool.name == name).cloned();
@@ -157,8 +157,8 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     Ok(tool)
 }
 
-/// What the tool is called with: a text is the arguments as JSON, or stands for
-/// its only required text.
+/// Returns the arguments of the call: a text is either the arguments as JSON, or the
+/// value of the tool's only required text.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
     let invalid = |message: String| Problem::new(Code::InvalidInput, message);
     let args = match input {

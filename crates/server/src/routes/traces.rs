@@ -1,5 +1,5 @@
-//! `/api/runs/{id}/trace`, and `/api/files` and `/api/file`: the folder that
-//! ended runs leave their traces in, as trace viewers read it.
+//! `/api/runs/{id}/trace`, and `/api/files` and `/api/file`: the folder with the
+//! traces of ended runs, in the form that trace viewers read.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `/api/turns`: what the caller's conversations have used, turn by turn.
+//! `/api/turns`: the usage of the caller's conversations, turn by turn.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `/api/workflows`: task graphs that are saved, version by version, and run
-//! like tasks of a request. Who saves says which version was changed.
+//! `/api/workflows`: task graphs that are saved, version by version, and run like
+//! tasks of a request. A client that saves names the version that it changed.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ async fn erase(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    // Its number alone: what cannot be read must be possible to delete.
+    // Only its number: a version that cannot be read must still be possible to delete.
     let current = site.workflows().newest(&id).await?;
     let expected = if current == 0 { None } else { expected(&headers, current)? };
     let expected = expected.unwrap_or(Expected::Any);
@@ -195,18 +195,18 @@ async fn run(
     }
 }
 
-/// The graph that was sent, and what is odd about it.
+/// Reads the graph that was sent; returns it with its warnings.
 fn read(site: &Site, sent: &Sent) -> Result<(Document, Vec<String>), Problem> {
     let read = || Document::read(&sent.0, &site.server.ensemble, &site.catalog());
     Ok(submit::compiled(&sent.0, read)?)
 }
 
-/// A version with its tag.
+/// Responds with a version and its tag.
 fn shown(saved: &Saved, warnings: &[String]) -> Response {
     ([(header::ETAG, format!("\"{}\"", saved.version))], Json(saved.view(warnings))).into_response()
 }
 
-/// The version `If-Match` names, when it is there and can be the current one.
+/// Returns the version that `If-Match` names, when it is there and can be the current one.
 fn expected(headers: &HeaderMap, current: u64) -> Result<Option<Expected>, Problem> {
     let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let tags: Vec<&str> = given.to_str().unwrap_or_default().split(',').map(str::trim).collect();

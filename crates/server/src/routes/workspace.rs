@@ -1,4 +1,4 @@
-//! `/api/workspace`: the files agents work on, for whoever watches them.
+//! `/api/workspace`: the files that agents work on, read-only.
 
 use std::sync::Arc;
 

@@ -340,7 +340,7 @@ struct Subject {
 }
 
 impl Failure {
-    /// What is wrong with a frame.
+    /// Returns the error frame for a problem with a frame.
     pub(crate) fn of(problem: &Problem, frame: &Value) -> Box<Failure> {
         let echo = |name| Echo::of(frame, name);
         let subject = Subject {

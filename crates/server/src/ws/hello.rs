@@ -1,6 +1,5 @@
-//! The first frame: where everything stands. Newer runs come before older ones
-//! when there is not room for all, and long texts are cut before anything is
-//! left out.
+//! The first frame: the current state of everything. Newer runs come before older ones
+//! when there is not room for all, and long texts are cut before anything is left out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,24 +15,24 @@ use crate::ws::answer::{self, Answer};
 use crate::ws::places::{Place, Places};
 use crate::ws::trace::{Iteration, Told, Trace, shortened};
 
-/// Bytes of a `hello` at most.
+/// Maximal bytes of a `hello`.
 pub(super) const HELLO_MAX: usize = 4 * 1024 * 1024;
-/// Bytes of it that the newest model calls may take, and so the open reviews.
+/// Maximal bytes for the newest model calls, and likewise for the open reviews.
 const PART_MAX: usize = 1024 * 1024;
-/// Bytes of the names of its lists, and some more.
+/// Bytes reserved for the names of its lists.
 const FRAMING: usize = 100;
-/// Runs looked through for open reviews; more are never under way at once.
+/// Runs searched for open reviews; more are never active at once.
 const ACTIVE_MAX: usize = 10_000;
 
-/// The frame, and how far it takes a client in every run.
+/// The frame, and the client's position in every run after it.
 pub(super) struct Hello {
     pub(super) text: Arc<str>,
     pub(super) places: Places,
-    /// Events of work for peers whose open reviews it tells.
+    /// The number of events of each work for a peer whose open reviews the frame holds.
     pub(super) asked: HashMap<Arc<str>, Seq>,
 }
 
-/// What there is to tell, before it is fitted into a frame.
+/// The content of the frame, before it is cut to size.
 struct Story {
     /// Retained runs, newest first.
     traces: Vec<Arc<Trace>>,
@@ -41,8 +40,8 @@ struct Story {
 }
 
 impl Hello {
-    /// Must be called after the feed was opened: what happens in between is in
-    /// both, and `places` tells it apart.
+    /// Creates the frame. Must be called after the feed was opened: events that happen in
+    /// between are in both, and the positions filter them.
     pub(super) async fn now(site: &Site) -> Result<Hello, Problem> {
         let mut places = Places::default();
         let mut story = story(site, &mut places).await?;
@@ -51,8 +50,7 @@ impl Hello {
     }
 }
 
-/// What waits for a person in work for peers; what has just been erased does
-/// not any more.
+/// Collects the open reviews in work for peers; work that was erased meanwhile is left out.
 async fn asked(site: &Site, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
     let (engine, mut asked) = (site.engine().only(Kind::Peer), HashMap::new());
     let active = runs(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
@@ -95,7 +93,7 @@ async fn runs(engine: &Engine, kind: Kind, ended: Option<bool>, limit: usize) ->
     Ok(engine.list(query).await?.rows)
 }
 
-/// Everything but the lists that may be long.
+/// Returns everything but the lists that may be long.
 fn head(site: &Site, traces: &[Arc<Trace>]) -> answer::Hello {
     let server = &site.server;
     let about = server.network.introduction();
@@ -131,7 +129,7 @@ fn written(mut head: answer::Hello, story: &Story) -> String {
     format!(r#"{text},"snapshotTrace":[{}],"recentIterations":[{iterations}]}}"#, frames.join(","))
 }
 
-/// Frames of all runs in the order of their events, as many as fit, and
+/// Returns frames of all runs in the order of their events, as many as fit, and
 /// whether anything is missing.
 fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
     let (mut all, mut cut) = (Vec::new(), false);
@@ -154,7 +152,7 @@ fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
     (all, cut)
 }
 
-/// The first frame, which says what the others belong to, and the newest.
+/// Returns the first frame, which the others depend on, and the newest.
 fn newest(frames: Vec<Told>, room: usize) -> Vec<Told> {
     let Some((first, rest)) = frames.split_first() else { return frames };
     let mut left = room.saturating_sub(first.text.len() + 1);
@@ -174,8 +172,8 @@ fn size(frames: &[Told]) -> usize {
     frames.iter().map(|told| told.text.len() + 1).sum()
 }
 
-/// The newest model calls of the newest run, and of those that still went on
-/// when it started: what was over by then is history.
+/// Returns the newest model calls of the newest run, and of those that were still
+/// active when it started; older runs are left out.
 fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
     let newest = traces.iter().find(|trace| trace.started.is_some());
     let began = newest.and_then(|trace| Some(trace.started.as_ref()?.1));
@@ -188,7 +186,7 @@ fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
     calls
 }
 
-/// The newest calls that fit, as JSON, and whether anything is missing.
+/// Returns the newest calls that fit, as JSON, and whether anything is missing.
 fn fitted_calls(calls: &[&Iteration]) -> (String, bool) {
     let mut room = PART_MAX;
     let mut cut = false;

@@ -1,5 +1,5 @@
-//! The network's side of a socket: what a peer says goes in, what it is to be
-//! told comes out. It ends with the session that holds it.
+//! The network's side of a socket: frames of the peer go in, frames for the peer come
+//! out. It ends with the session that owns it.
 
 use consort_net::network::Network;
 use consort_net::transport::{Closed, Connection};
@@ -8,27 +8,27 @@ use futures::{StreamExt, future, sink, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Frames between a socket and its link, in either direction; whoever is
-/// faster waits.
+/// Frames buffered between a socket and its link, in either direction; the faster side
+/// waits.
 const FRAMES_MAX: usize = 64;
 
 /// A link over a socket.
 pub(super) struct Link {
     said: mpsc::Sender<Frame>,
     told: mpsc::Receiver<String>,
-    /// What the ensemble at the other end calls itself, if it is one.
+    /// The name of the ensemble at the other end, if it is one.
     ensemble: Option<String>,
     _work: JoinSet<()>,
 }
 
 impl Link {
-    /// With another ensemble.
+    /// Creates a link with another ensemble.
     pub(super) fn with_peer(network: &Network, hello: Hello) -> Link {
         let (network, ensemble) = (network.clone(), hello.ensemble.clone());
         Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello).await }) }
     }
 
-    /// With a client that only asks for work.
+    /// Creates a link with a client that only requests work.
     pub(super) fn with_client(network: &Network) -> Link {
         let network = network.clone();
         Link::open(|connection| async move { network.attend(connection).await })
@@ -58,14 +58,14 @@ impl Link {
         self.ensemble == hello.ensemble
     }
 
-    /// Hands on what the peer says; when the link is over nobody hears it.
+    /// Passes on a frame of the peer; it is dropped when the link is over.
     pub(super) async fn say(&self, frame: Frame) {
         let _over = self.said.send(frame).await;
     }
 }
 
-/// What the peer is to be told next; none when its link is over. Without a link
-/// there is never anything.
+/// Returns the next frame for the peer; `None` when its link is over. Without a link
+/// it never returns.
 pub(super) async fn told(link: &mut Option<Link>) -> Option<String> {
     match link {
         Some(link) => link.told.recv().await,

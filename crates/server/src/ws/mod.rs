@@ -50,35 +50,35 @@ pub(crate) struct Notice {
     pub(crate) text: Arc<str>,
 }
 
-/// Where sockets are opened.
+/// The path of the socket.
 pub(crate) const PATH: &str = "/ws";
 /// The protocol a client may ask for.
 const PROTOCOL: &str = "consort";
-/// How long somebody without a key may stay.
+/// The time that a client without a key may stay connected.
 const AUTH_PATIENCE: Duration = Duration::from_secs(5);
-/// How a key is shown; short enough to be the reason for closing.
+/// A hint how to send a key; short enough to be the reason of a close frame.
 const KEY_WANTED: &str =
     "send a key as `Authorization: Bearer …`, as the protocol `key.<base64url>` or in a first frame of type `auth`";
-/// Frames this many times too large are still read, so that the client can be
-/// told; larger ones break the connection.
+/// Frames up to this many times too large are still read, so that the client gets an
+/// error; larger ones break the connection.
 const OVERSIZE: usize = 2;
 /// Bytes read at once; every client has a buffer of this size, most are idle.
 const READ_BUFFER: usize = 4096;
-/// Bytes collected before they are written.
+/// Bytes buffered before they are written.
 const WRITE_BUFFER: usize = 16 * 1024;
-/// How long a client may take to answer a close.
+/// The time that a client may take to answer a close.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// The close code for what a client must not do.
+/// The close code for a policy violation.
 const POLICY: u16 = 1008;
 
-/// How much a socket is told, and how much it may say.
+/// The limits of a socket, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sockets {
-    /// Runs a late client is told about.
+    /// The number of runs in the `hello` of a late client.
     pub retained_runs: usize,
-    /// Model calls per conversation it is told about.
+    /// The number of model calls per conversation in it.
     pub snapshot_iterations: usize,
-    /// Bytes of a frame from a client at most.
+    /// Maximal bytes of a frame from a client.
     pub max_frame_bytes: usize,
 }
 
@@ -121,7 +121,7 @@ async fn upgrade(
     Ok(upgrade.on_upgrade(|socket| serve(site, knock, socket)))
 }
 
-/// One client, from the first frame to the last.
+/// Serves one client, from the first frame to the last.
 async fn serve(site: Arc<Site>, knock: Knock, socket: WebSocket) {
     let _talking = site.talking.subscribe();
     let (sink, mut stream) = socket.split();
@@ -147,14 +147,14 @@ async fn talk(site: Arc<Site>, pass: Pass, stream: &mut SplitStream<WebSocket>, 
     }
 }
 
-/// Who shows a key in the first frame.
+/// Returns the pass of a client that sends a key in its first frame.
 async fn authenticated(site: &Site, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
     let first = tokio::time::timeout(AUTH_PATIENCE, first_text(stream)).await.ok().flatten();
     let pass = site.terms.access.borrow().pass(first.as_deref().map(Said::read).as_ref().and_then(Said::auth_key));
     pass.map_err(|problem| problem.saying(KEY_WANTED))
 }
 
-/// The first frame that says something.
+/// Returns the first frame that holds text.
 async fn first_text(stream: &mut SplitStream<WebSocket>) -> Option<Utf8Bytes> {
     loop {
         match stream.next().await?.ok()? {
@@ -171,8 +171,8 @@ fn refuse(outbox: &Outbox, problem: &Problem) -> Hearing {
     Hearing::Good
 }
 
-/// Lets what was said last arrive, and waits for the client to hang up: ending
-/// with something unread would take back what was sent.
+/// Waits for the client to hang up, so that the last frames arrive: closing with
+/// unread input would discard them.
 async fn part(mut stream: SplitStream<WebSocket>, hearing: Hearing) {
     let rest = async {
         while stream.next().await.is_some_and(|message| message.is_ok()) {}

@@ -1,6 +1,6 @@
-//! What waits to be written to one client. Nothing here waits for the client:
-//! when it stays behind, what waits is dropped, and the close that comes
-//! instead says from where to go on.
+//! The queue of frames for one client. Nothing here waits for the client: when it
+//! falls behind, the queue is dropped, and the close that comes instead names the
+//! position to resume from.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -20,48 +20,48 @@ use tokio::task::JoinHandle;
 
 use crate::ws::answer::Answer;
 
-/// Batches that may wait for one client: a batch is one commit or one word of a
-/// model, so this is ten seconds of a very talkative server.
+/// Batches that may wait for one client: a batch is one commit or one token of a
+/// model, so this is ten seconds of a very busy server.
 const BATCHES_MAX: usize = 2048;
 /// Bytes that may wait for one client before it counts as behind.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// From here on stored frames are held back until the client catches up.
+/// Above this number stored frames are held back until the client catches up.
 const CALM_MAX: usize = 64;
 const CALM_BYTES_MAX: usize = 1024 * 1024;
-/// How long a client may take to read what it was sent before a close.
+/// The time that a client may take to read the frames before a close.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of a close reason, by the protocol.
+/// Maximal bytes of a close reason, by the protocol.
 const REASON_MAX: usize = 123;
-/// The close code of a client that stays behind.
+/// The close code of a client that falls behind.
 pub(super) const BEHIND: u16 = 4008;
 
-/// One frame and, when it is of a run, the first event that is missing without it.
+/// One frame and, when it is of a run, the event to resume from if it is not sent.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) text: Arc<str>,
     pub(super) position: Option<(Arc<str>, Seq)>,
 }
 
-/// A frame for this client alone.
+/// Returns a frame for this client alone.
 pub(super) fn addressed(answer: &Answer) -> Vec<Item> {
     vec![Item { text: answer.text().into(), position: None }]
 }
 
-/// A handle to what waits.
+/// A handle to the queue.
 #[derive(Clone)]
 pub(super) struct Outbox(Arc<Shared>);
 
-/// The task that writes; gone when dropped.
+/// The task that writes; aborted when dropped.
 pub(super) struct Writer(JoinHandle<()>);
 
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something waits.
+    /// Notified when something waits.
     filled: Notify,
-    /// Something was written, or nothing ever will be again.
+    /// Notified when something was written, or nothing ever will be again.
     eased: Notify,
-    /// Counts who stays behind.
+    /// Counts the clients that fall behind.
     meters: Meters,
 }
 
@@ -102,7 +102,7 @@ impl Outbox {
         if !matches!(queue.state, State::Open) || batch.is_empty() {
             return;
         }
-        // Looked at before the batch is counted: a large one alone is no delay.
+        // Checked before the batch is counted: a single large one is no delay.
         let behind = queue.batches.len() >= BATCHES_MAX || queue.bytes >= BYTES_MAX;
         queue.bytes += size(&batch);
         queue.batches.push_back(batch);
@@ -124,7 +124,7 @@ impl Outbox {
         }
     }
 
-    /// Says goodbye after everything that waits.
+    /// Closes the connection after everything that waits.
     pub(super) fn close(&self, code: u16, reason: &str) {
         let mut queue = self.queue();
         if matches!(queue.state, State::Open) {
@@ -134,7 +134,7 @@ impl Outbox {
         self.0.filled.notify_one();
     }
 
-    /// Asks the client for a sign of life.
+    /// Sends a ping to the client.
     pub(super) fn ping(&self) {
         self.queue().ping = true;
         self.0.filled.notify_one();
@@ -144,7 +144,7 @@ impl Outbox {
         matches!(self.queue().state, State::Open)
     }
 
-    /// Whether the client keeps up, so that it can be sent what is stored.
+    /// Whether the client keeps up, so that stored frames can be sent.
     pub(super) fn is_calm(&self) -> bool {
         let queue = self.queue();
         queue.batches.len() < CALM_MAX && queue.bytes < CALM_BYTES_MAX
@@ -222,7 +222,7 @@ fn size(batch: &[Item]) -> usize {
     batch.iter().map(|item| item.text.len()).sum()
 }
 
-/// Of every run, the first event that is not sent: as many as fit.
+/// Returns the first unsent event of every run: as many as fit.
 pub(super) fn reason<'a>(unsent: impl IntoIterator<Item = &'a (Arc<str>, Seq)>) -> String {
     let mut positions: Vec<Value> = Vec::new();
     let mut written = "[]".to_owned();

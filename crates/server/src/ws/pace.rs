@@ -1,4 +1,4 @@
-//! How often a client is listened to: one that says more waits, and loses
+//! The rate at which a client's frames are read: one that sends more waits, and loses
 //! nothing.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 const FRAMES_MAX: u32 = 1000;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What a client has said lately.
+/// The frames that a client has sent lately.
 pub(super) struct Pace {
     since: Instant,
     frames: u32,
@@ -28,14 +28,14 @@ impl Pace {
         self.frames += 1;
     }
 
-    /// When the next frame is read, if not at once.
+    /// Returns the time at which the next frame is read, if not at once.
     pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
         let again = self.since + WINDOW;
         (self.frames >= FRAMES_MAX && now < again).then_some(again)
     }
 }
 
-/// Returns at that moment; never, when there is none.
+/// Returns at that time; never, when there is none.
 pub(super) async fn over(held_until: Option<Instant>) {
     match held_until {
         Some(again) => sleep_until(again).await,

@@ -1,4 +1,4 @@
-//! How far one client is in each run, so that it sees every frame once and in
+//! The position of one client in each run, so that it sees every frame once and in
 //! order, whether it comes from `hello`, from the feed or from the log.
 
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use consort_runtime::feed::News;
 use consort_runtime::ring::{Frame, Slot};
 use futures::stream::AbortHandle;
 
-/// Where a client is in a run.
+/// The position of a client in a run.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// It follows the feed and wants this event next; whichever comes, if none.
+    /// It follows the feed and expects this event next; any event, if none.
     Feed(Option<Seq>),
-    /// It follows the log, where this event comes next; the feed has nothing
-    /// for it.
+    /// It follows the log, where this event comes next; the feed is ignored.
     Log(AbortHandle, Seq),
-    /// It has seen the end; what the feed still holds is old.
+    /// It has seen the end; later frames of the feed are old.
     Over,
 }
 
-/// What a piece of news means for a client.
+/// The effect of a feed entry for a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Meaning {
-    /// These are to be shown.
+    /// These frames are sent.
     Frames(Vec<Frame>),
-    /// Something is missing: these are to be shown, then the log from here on.
+    /// Events are missing: these frames are sent, then the log from this event on.
     Gap(Vec<Frame>, Seq),
 }
 
-/// How far a client is in each run. A run it has not heard of begins.
+/// The position of a client in each run. A run that is not listed starts from its
+/// beginning.
 #[derive(Debug, Default)]
 pub(super) struct Places(HashMap<Arc<str>, Place>);
 
@@ -41,14 +41,14 @@ impl Places {
         }
     }
 
-    /// It has read this run up to here, in the log.
+    /// Records that the client has read this run up to here, in the log.
     pub(super) fn read_to(&mut self, run: &str, seq: Seq) {
         if let Some(Place::Log(_, next)) = self.0.get_mut(run) {
             *next = seq;
         }
     }
 
-    /// The next event of every run that goes on.
+    /// Returns the next event of every run that goes on.
     pub(super) fn positions(&self) -> Vec<(Arc<str>, Seq)> {
         let next = |(run, place): (&Arc<str>, &Place)| match place {
             Place::Feed(next) => next.map(|next| (run.clone(), next)),
@@ -58,13 +58,13 @@ impl Places {
         self.0.iter().filter_map(next).collect()
     }
 
-    /// How many runs are followed in the log.
+    /// Returns the number of runs that are followed in the log.
     pub(super) fn in_log(&self) -> usize {
         self.0.values().filter(|place| matches!(place, Place::Log(..))).count()
     }
 
-    /// Follows these runs in the log no longer. If they are of interest again,
-    /// they are joined wherever they are.
+    /// Stops following these runs in the log. If they are wanted again, they are joined at
+    /// their current position.
     pub(super) fn leave_log(&mut self, left: impl Fn(&str) -> bool) {
         for (run, place) in &mut self.0 {
             if let Place::Log(tail, _) = place
@@ -76,7 +76,7 @@ impl Places {
         }
     }
 
-    /// Forgets runs that are over; only when the feed holds nothing older.
+    /// Forgets runs that are over; only correct when the feed holds nothing older.
     pub(super) fn forget_ended(&mut self) {
         self.0.retain(|_, place| !matches!(place, Place::Over));
     }

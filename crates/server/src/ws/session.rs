@@ -1,7 +1,7 @@
-//! One client: what it says is answered in order, what happens is shown as it
-//! happens. Only this task decides what the client is sent; another one writes
-//! it. While something is being answered nothing else is shown, so an answer
-//! comes before whatever it causes.
+//! The session of one client: its frames are answered in order, events are sent as
+//! they happen. Only this task decides what the client is sent; another one writes it.
+//! While a frame is being answered nothing else is sent, so a response comes before
+//! the events that it causes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
 use crate::ws::{Notice, POLICY};
 
-/// How often every client hears that the server is there.
+/// The interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Heartbeats a client may leave unanswered before it counts as gone.
 const SILENT_MAX: u32 = 3;
-/// Runs in which one client may have a gap at once: it follows them in the log,
-/// and each keeps a run in memory.
+/// Runs in which one client may have a gap at once: it follows them in the log, and
+/// each keeps a run in memory.
 const GAPS_MAX: usize = 32;
 const GOING_AWAY: u16 = 1001;
 const NOT_TEXT: u16 = 1007;
@@ -46,42 +46,42 @@ const TOO_LARGE: u16 = 1009;
 
 type Tail = BoxStream<'static, (Arc<str>, Result<Frame, log::Error>)>;
 
-/// What a client is and sees.
+/// The state of a connected client.
 pub(super) struct Session {
     pub(super) site: Arc<Site>,
     pub(super) pass: Pass,
-    /// True once the client has shown a key, as it opened the socket or in a frame.
+    /// True once the client has sent a key, when it opened the socket or in a frame.
     pub(super) is_known: bool,
     pub(super) wanted: Wanted,
-    /// What makes it a peer, or lets it ask for work as one.
+    /// The link that makes it a peer, or lets it request work as one.
     pub(super) link: Option<Link>,
     /// Runs whose result is addressed to it.
     pub(super) submitted: HashSet<Arc<str>>,
-    /// How the frame being answered was acknowledged, for the record.
+    /// The acknowledgement of the current frame, for the audit log.
     pub(super) acked: Option<Acked>,
     places: Places,
     feed: Feed,
-    /// What work for peers asks people, and how much of it `hello` told.
+    /// The reviews of work for peers, and the part of them that `hello` held.
     questions: Feed,
     asked: HashMap<Arc<str>, Seq>,
-    /// What concerns no run.
+    /// Notices that concern no run.
     notices: broadcast::Receiver<Notice>,
     /// Runs it follows in the log.
     tails: SelectAll<Tail>,
-    /// Threads it takes part in.
+    /// Threads it follows.
     pub(super) talks: Talks,
     outbox: Outbox,
     beat: Interval,
-    /// Heartbeats since it was last heard of.
+    /// Heartbeats since its last sign of life.
     silent: u32,
     pace: Pace,
-    /// Returns when the key it showed is worth nothing any more.
+    /// Resolves when the key it sent is not valid any more.
     revoked: BoxFuture<'static, ()>,
-    /// Counted as a client as long as this is held.
+    /// Held as long as the client is counted.
     _counted: Arc<()>,
 }
 
-/// Whether anything more can be read from a client.
+/// Whether more can be read from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hearing {
     Good,
@@ -103,7 +103,8 @@ enum Wake {
 }
 
 impl Session {
-    /// Says hello. The feed is opened first: nothing falls between the two.
+    /// Opens a session with `hello`. The feed is opened first, so that no event falls
+    /// between the two.
     pub(super) async fn open(site: Arc<Site>, pass: Pass, outbox: Outbox) -> Result<Session, Problem> {
         let (feed, notices) = (site.engine().watch(), site.notices.subscribe());
         let questions = site.engine().questions();
@@ -136,7 +137,7 @@ impl Session {
         })
     }
 
-    /// Answers and shows until either side has enough.
+    /// Answers frames and sends events until either side closes.
     pub(super) async fn run(&mut self, stream: &mut SplitStream<WebSocket>) -> Hearing {
         let mut hearing = Hearing::Good;
         let closed = self.site.closed();
@@ -172,7 +173,7 @@ impl Session {
     async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
         // Stored frames wait for the client, live ones do not.
         let (follows, talks, calm) = (!self.tails.is_empty(), !self.talks.is_empty(), self.outbox.is_calm());
-        // Peers are held back by how much they may ask for.
+        // Peers have limits of their own on how much they may request.
         let held = if self.link.is_none() { self.pace.held_until(Instant::now()) } else { None };
         tokio::select! {
             said = stream.next(), if held.is_none() => Wake::Said(said),
@@ -211,7 +212,7 @@ impl Session {
         }
     }
 
-    /// Ends the connection, because no more than so much is read.
+    /// Ends the connection, because a frame was too large.
     fn too_large(&self) {
         let most = self.site.server.sockets.max_frame_bytes;
         self.end(Code::PayloadTooLarge, TOO_LARGE, &format!("a frame has at most {most} bytes"));
@@ -226,18 +227,18 @@ impl Session {
         }
     }
 
-    /// Something that was shown is gone: the client starts again from the log.
+    /// Ends the connection of a client that missed frames: it starts again from the log.
     fn fall_behind(&self) {
         self.outbox.close(BEHIND, &reason(&self.places.positions()));
     }
 
-    /// Says what is wrong, and goodbye.
+    /// Sends an error and closes the connection.
     fn end(&self, code: Code, close: u16, message: &str) {
         self.tell(&Answer::Error(Failure::new(code, message.to_owned())));
         self.outbox.close(close, message);
     }
 
-    /// Sends a frame to this client, whatever it subscribed to.
+    /// Sends a frame to this client, independent of its subscription.
     pub(super) fn tell(&self, answer: &Answer) {
         self.outbox.push(addressed(answer));
     }
@@ -248,7 +249,7 @@ impl Session {
         self.acked = Some(acked);
     }
 
-    /// Shows what has happened up to now.
+    /// Sends the events that have happened up to now.
     pub(super) async fn catch_up(&mut self) {
         while let Ok(notice) = self.notices.try_recv() {
             self.show_notice(Some(notice));
@@ -265,8 +266,8 @@ impl Session {
         }
     }
 
-    /// From now on the client wants this; it goes on with what it already
-    /// follows and still wants.
+    /// Changes the subscription of the client; runs that it already follows and still
+    /// wants go on.
     pub(super) fn turn_to(&mut self, wanted: Wanted) {
         self.wanted = wanted;
         let (wanted, submitted) = (&self.wanted, &self.submitted);
@@ -302,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Shows what work for peers asks people, unless `hello` has told it.
+    /// Sends the reviews of work for peers, unless `hello` held them.
     fn show_question(&mut self, news: Result<News, Behind>) {
         let Ok(News { run, slot: Slot::Frames(frames) }) = news else { return self.fall_behind() };
         let told = self.asked.get(&run).copied().unwrap_or(0);
@@ -350,7 +351,7 @@ impl Session {
         }
     }
 
-    /// A frame of a thread, which only those who take part in it are sent.
+    /// Sends a frame of a thread, which only its participants get.
     fn show_spoken(&mut self, spoken: Option<Spoken>) {
         match spoken {
             Some((_, Some(Ok(frame)))) => self.outbox.push(vec![Item { text: frame.text, position: None }]),
@@ -361,7 +362,7 @@ impl Session {
         }
     }
 
-    /// Notices are rare: who misses one is far behind in everything.
+    /// Sends a notice. Notices are rare: a client that misses one is far behind in everything.
     fn show_notice(&mut self, notice: Option<Notice>) {
         match notice {
             Some(Notice { kind, text }) if self.wanted.admits(kind, None) => {

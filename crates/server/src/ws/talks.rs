@@ -1,4 +1,4 @@
-//! The threads a client takes part in: their frames, and that it stays.
+//! The threads that a client takes part in: their frames, and its presence.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ const THREADS_MAX: usize = 64;
 /// A frame of a thread; none when the thread is gone.
 pub(super) type Spoken = (Arc<str>, Option<Result<Numbered, log::Error>>);
 
-/// What a client follows and offers.
+/// The threads that a client follows and the tools it offers.
 #[derive(Default)]
 pub(super) struct Talks {
     streams: SelectAll<BoxStream<'static, Spoken>>,
     followed: HashMap<Arc<str>, Followed>,
-    /// Tools it will run when asked.
+    /// Tools that the client runs on request.
     pub(super) tools: Vec<ToolInfo>,
 }
 
@@ -40,7 +40,7 @@ impl Talks {
         self.streams.is_empty()
     }
 
-    /// The threads it follows.
+    /// Returns the threads it follows.
     pub(super) fn threads(&self) -> Vec<Arc<str>> {
         self.followed.keys().cloned().collect()
     }
@@ -49,7 +49,7 @@ impl Talks {
         self.followed.contains_key(thread)
     }
 
-    /// The next frame of any of its threads.
+    /// Returns the next frame of any of its threads.
     pub(super) async fn next(&mut self) -> Option<Spoken> {
         let spoken = self.streams.next().await?;
         if spoken.1.is_none() {
@@ -58,7 +58,7 @@ impl Talks {
         Some(spoken)
     }
 
-    /// Follows a thread from somewhere on, instead of where it did before.
+    /// Follows a thread from a number on, replacing its earlier position.
     pub(super) async fn follow(
         &mut self,
         chats: &Chats,

@@ -1,6 +1,6 @@
-//! What a late client is told about one run: the frames worth keeping, exactly
-//! as they were sent, the newest model calls, and what waits for a person.
-//! Made from the log; kept for runs that have ended, which never change.
+//! The summary of one run for late clients: the frames worth keeping, exactly as they
+//! were sent, the newest model calls, and the open reviews. Built from the log; cached
+//! for runs that have ended, which never change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,13 +26,13 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// A frame as it is sent.
+    /// Creates it from a frame as it is sent.
     #[cfg(test)]
     pub(super) fn new(frame: &Arc<EventFrame>) -> Told {
         Told { text: frame.text().into(), frame: frame.clone() }
     }
 
-    /// When the event was decided, which orders frames of all runs.
+    /// Returns the time of the event, which orders frames of all runs.
     pub(super) fn at(&self) -> Iso {
         self.frame.at()
     }
@@ -50,14 +50,14 @@ pub(super) struct Iteration {
 /// The role and the task of a conversation.
 type Conversation = (String, String);
 
-/// One run, as a late client is told about it.
+/// One run, as a late client gets it.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
-    /// Events so far.
+    /// The number of events so far.
     pub(super) len: Seq,
-    /// Its id as an ensemble and when it started, as `hello` quotes them.
+    /// Its ensemble id and its start time, as `hello` quotes them.
     pub(super) started: Option<(String, Iso)>,
-    /// When it ended.
+    /// The time it ended.
     pub(super) ended_at: Option<Iso>,
     pub(super) kept: Vec<Told>,
     pub(super) iterations: Vec<Iteration>,
@@ -68,7 +68,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Folds a run's frames; of each conversation so many model calls are kept.
+    /// Folds a run's frames; of each conversation only the newest model calls are kept.
     pub(super) fn of(frames: &[ring::Frame], iterations_max: usize) -> Trace {
         let mut trace = Trace { len: frames.len() as Seq, ..Trace::default() };
         for frame in frames {
@@ -91,7 +91,7 @@ impl Trace {
             Frame::EnsembleStarted { ensemble_id, started_at, .. } => {
                 self.started = Some((ensemble_id.clone(), *started_at));
             }
-            // The events before are another run's, and began when that did.
+            // The events before belong to another run, and have its start time.
             Frame::RunForked { .. } => self.started.iter_mut().for_each(|(_, started)| *started = told.at()),
             Frame::EnsembleCompleted { .. } => self.ended_at = Some(told.at()),
             Frame::LlmIterationStarted { turn, iteration_index, .. } => {
@@ -112,7 +112,7 @@ impl Trace {
         }
     }
 
-    /// A call that begins again takes the place of the one that failed.
+    /// Records the beginning of a call; a call that is repeated replaces the one that failed.
     fn begin(&mut self, key: Conversation, index: Option<u32>, told: &Told) {
         self.iterations.retain(|old| old.completed.is_some() || old.key != key || old.index != index);
         self.iterations.push(Iteration { key, index, started: told.clone(), completed: None });
@@ -136,7 +136,7 @@ impl Trace {
     }
 }
 
-/// Whether a frame is worth keeping. Words, model calls and directives pass.
+/// Whether a frame is worth keeping. Tokens, model calls and directives are not.
 fn is_kept(frame: &Frame) -> bool {
     matches!(
         frame,
@@ -160,7 +160,7 @@ fn key(turn: &TurnPlace) -> Conversation {
     (turn.agent_role.clone(), turn.task_description.clone())
 }
 
-/// The same frame with its long texts cut.
+/// Returns the same frame with its long texts cut.
 pub(super) fn shortened(told: &Told) -> Told {
     let mut json = told.frame.json();
     shorten(&mut json);
@@ -186,7 +186,7 @@ fn shorten(value: &mut Value) {
 pub(crate) struct Traces(Mutex<HashMap<Arc<str>, Arc<Trace>>>);
 
 impl Traces {
-    /// The trace of a run; none when it has just been erased or cannot be read.
+    /// Returns the trace of a run; `None` when it has just been erased or cannot be read.
     pub(super) async fn of(&self, site: &Site, run: &Arc<str>) -> Result<Option<Arc<Trace>>, engine::Error> {
         if let Some(trace) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(run) {
             return Ok(Some(trace.clone()));
@@ -203,7 +203,7 @@ impl Traces {
         Ok(Some(trace))
     }
 
-    /// Forgets all but these.
+    /// Forgets all runs but these.
     pub(super) fn keep(&self, runs: &[Arc<str>]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|run, _| runs.contains(run));
     }

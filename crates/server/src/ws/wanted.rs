@@ -1,26 +1,26 @@
-//! Which frames a client wants. Frames addressed to it are never held back, so
-//! only what everybody could see is asked about here.
+//! The subscription of a client. Frames addressed to it are never held back, so only
+//! frames that everyone may see are filtered here.
 
 use serde_json::Value;
 
 use crate::body::Sent;
 use crate::problem::Problem;
 
-/// Names in a list at most; there are fewer types of frames.
+/// Maximal names in a list; there are fewer types of frames.
 const NAMES_MAX: usize = 200;
 
-/// What a client wants: everything, to begin with.
+/// The frames that a client wants: all, to begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Of these types only.
+    /// Only of these types.
     pub(super) types: Option<Vec<String>>,
-    /// Of this run only.
+    /// Only of this run.
     pub(super) run: Option<String>,
 }
 
 impl Wanted {
-    /// What a `subscribe` frame asks for. Everything, of everything, unless it
-    /// lists types; naming where to begin keeps the run.
+    /// Reads a `subscribe` frame. It means all frames of all runs, unless it lists types;
+    /// a position to begin from keeps the run.
     pub(super) fn read(sent: &Sent) -> Result<Wanted, Problem> {
         let run = sent.optional_text("runId")?.map(str::to_owned);
         let begins = sent.object()?.get("from").is_some_and(|from| !from.is_null());
@@ -29,12 +29,12 @@ impl Wanted {
         Ok(Wanted { types, run })
     }
 
-    /// Whether a frame everybody may see is wanted.
+    /// Whether a frame that everyone may see is wanted.
     pub(super) fn admits(&self, kind: &str, run: Option<&str>) -> bool {
         self.lists(kind).unwrap_or(true) && self.of(run)
     }
 
-    /// Whether the result of somebody else's run is wanted.
+    /// Whether the result of another client's run is wanted.
     pub(super) fn admits_result(&self, run: &str) -> bool {
         self.run.as_deref() == Some(run) || (self.lists("run_result").unwrap_or(false) && self.of(Some(run)))
     }

@@ -1,5 +1,5 @@
-//! The frames of a chat's turn. Events that mean the same in a chat and in a
-//! run have the frame they have in a run.
+//! The frames of a chat's turn. Events that mean the same in a chat and in a run have the frame they have
+//! in a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -469,7 +469,7 @@ pub struct ModelCost {
 }
 
 impl ChatFrame {
-    /// The type of the frame, as `serde` writes it.
+    /// Returns the type of the frame, as `serde` writes it.
     pub fn kind(&self) -> &'static str {
         match self {
             ChatFrame::TurnAdopted { .. } => "turn_adopted",

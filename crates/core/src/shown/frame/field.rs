@@ -13,7 +13,7 @@ use crate::state::budget::Reason;
 use crate::text::Text;
 use crate::time;
 
-/// A moment, written as `2026-03-15T10:30:00.250Z`.
+/// A time, written as `2026-03-15T10:30:00.250Z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Iso(pub Millis);
 
@@ -71,7 +71,7 @@ impl<T> Nullable<T> {
         matches!(self, Nullable::Absent)
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub fn as_option(&self) -> Option<&T> {
         if let Nullable::Value(value) = self { Some(value) } else { None }
     }
@@ -372,7 +372,7 @@ impl From<&End> for ExitReason {
     }
 }
 
-/// Characters of a prompt quoted in the frame of a task's input.
+/// The number of characters of a prompt quoted in the frame of a task's input.
 const PROMPT_CHARS_MAX: usize = 8000;
 
 /// Returns a prompt as frames quote it.

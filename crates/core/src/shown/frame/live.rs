@@ -1,5 +1,5 @@
-//! The frames that are sent while something is under way and are never stored:
-//! words of a model as they come, and how far a call is. They have no number.
+//! The frames that are sent while work is under way and are never stored: the text of a model as it
+//! arrives, and the progress of a call. They have no number.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ pub enum ProgressPlace {
 }
 
 impl LiveFrame {
-    /// The type of the frame, as `serde` writes it.
+    /// Returns the type of the frame, as `serde` writes it.
     pub fn kind(&self) -> &'static str {
         match self {
             LiveFrame::Token { .. } => "token",
@@ -124,7 +124,7 @@ impl LiveFrame {
         }
     }
 
-    /// The frame as it is sent.
+    /// Returns the frame as it is sent.
     pub fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
         serde_json::to_string(self).unwrap_or_default()

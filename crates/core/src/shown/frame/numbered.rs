@@ -1,4 +1,4 @@
-//! A frame with its place in a run or a thread, as text and as a value.
+//! A frame with its position in a run or a thread, as text and as a value.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::shown::frame::run::Frame;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum EventFrame {
-    /// Of a run.
+    /// The frame of a run.
     Run(RunFrame),
-    /// Of a turn of a chat.
+    /// The frame of a turn of a chat.
     Turn(TurnFrame),
 }
 
@@ -24,33 +24,33 @@ pub enum EventFrame {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFrame {
-    /// The run.
+    /// The id of the run.
     pub run_id: Arc<str>,
     /// The event's number in the run, from 0.
     pub seq: u64,
-    /// What happened.
+    /// The frame.
     #[serde(flatten)]
     pub frame: Frame,
-    /// Whether the event was copied from the run that this one goes on from.
+    /// Whether the event was copied from the run that this one continues.
     #[serde(default)]
     pub inherited: bool,
-    /// When it was decided.
+    /// The time of the event.
     pub at: Iso,
 }
 
 /// The frame of one event of a turn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TurnFrame {
-    /// The thread.
+    /// The id of the thread.
     pub thread_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: Arc<str>,
     /// The event's number in the thread, from 0.
     pub chat_seq: u64,
-    /// What happened.
+    /// The frame.
     #[serde(flatten)]
     pub frame: ChatFrame,
-    /// When it was decided.
+    /// The time of the event.
     pub at: Iso,
 }
 
@@ -114,7 +114,7 @@ struct TurnEnding {
 }
 
 impl EventFrame {
-    /// The type of the frame.
+    /// Returns the type of the frame.
     pub fn kind(&self) -> &'static str {
         match self {
             EventFrame::Run(frame) => frame.frame.kind(),
@@ -122,7 +122,7 @@ impl EventFrame {
         }
     }
 
-    /// When the event was decided.
+    /// Returns the time of the event.
     pub fn at(&self) -> Iso {
         match self {
             EventFrame::Run(frame) => frame.at,
@@ -130,7 +130,7 @@ impl EventFrame {
         }
     }
 
-    /// The frame as JSON, for who changes it before it is sent.
+    /// Returns the frame as JSON, for callers that change it before it is sent.
     pub fn json(&self) -> Value {
         let (frame, place) = match self {
             EventFrame::Run(RunFrame { run_id, seq, frame, .. }) => {
@@ -143,7 +143,7 @@ impl EventFrame {
         };
         let mut json = Map::new();
         json.insert("type".to_owned(), self.kind().into());
-        // A frame and a place hold nothing that JSON cannot write.
+        // A frame and its position hold nothing that JSON cannot represent.
         for part in [place, frame] {
             if let Ok(Value::Object(fields)) = part {
                 json.extend(fields);
@@ -156,7 +156,7 @@ impl EventFrame {
         Value::Object(json)
     }
 
-    /// The frame as it is sent.
+    /// Returns the frame as it is sent.
     pub fn text(&self) -> String {
         match self {
             EventFrame::Run(RunFrame { run_id, seq, frame, inherited, at }) => {
@@ -171,8 +171,8 @@ impl EventFrame {
     }
 }
 
-/// Writes the place right behind the type and the time at the end: the protocol
-/// has this order, which no derived serializer can make of a tagged enum.
+/// Writes the position right after the type, and the time at the end: the protocol has this order, which no
+/// derived serializer can produce for a tagged enum.
 fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &impl Serialize) -> String {
     let body = json(frame);
     let place = json(place);
@@ -185,7 +185,7 @@ fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &impl
     format!("{head},{place}{fields},{end}")
 }
 
-/// Frames hold nothing that JSON cannot write: their maps have text as keys.
+/// Returns a value as JSON. Frames hold nothing that JSON cannot represent: their maps have text as keys.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! The frames of a run: one for each event, and those that are sent between
-//! events and never stored. They are the wire: `schemas/frames.json`, the
-//! description of the API and the types of its clients are made from them.
+//! The frames of a run: one for each event, and those that are sent between events and never stored. They
+//! define the wire format: `schemas/frames.json`, the description of the API and the types of its clients
+//! are made from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -515,7 +515,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The task that the frame names, if it names one.
+    /// Returns the task that the frame names, if it names one.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame names a task")]
     pub fn task(&self) -> Option<&TaskPlace> {
         match self {
@@ -532,7 +532,7 @@ impl Frame {
         }
     }
 
-    /// The type of the frame, as `serde` writes it.
+    /// Returns the type of the frame, as `serde` writes it.
     pub fn kind(&self) -> &'static str {
         match self {
             Frame::RunAccepted { .. } => "run_accepted",

@@ -1,6 +1,5 @@
-//! What an exported trace looks like. How much it holds is the run's
-//! `captureMode`: `STANDARD` adds every conversation, `FULL` also arguments as
-//! data.
+//! The format of an exported trace. Its extent depends on the run's `captureMode`: `STANDARD` adds every
+//! conversation, `FULL` also arguments as data.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ use crate::status::Status;
 use crate::text::Text;
 use crate::time::iso_span;
 
-/// The version of the shape, as viewers know it.
+/// The version of the format, as viewers know it.
 const VERSION: &str = "1.1";
 
 /// A run as it is exported for reading.
@@ -298,7 +297,7 @@ impl Tracer {
         })
     }
 
-    /// A question that was answered; the others are among the errors.
+    /// Returns a request that was answered; the others are among the errors.
     fn round<'a>(&'a self, round: &'a Round) -> Option<TraceRound<'a>> {
         let Answered { at, reply, usage, latency_ms } = round.answer.as_ref()?;
         let is_final = reply.calls().next().is_none();
@@ -392,7 +391,7 @@ impl Tracer {
         }
     }
 
-    /// Money, when every model that was asked has a price.
+    /// Returns the cost, when every model that was asked has a price.
     fn cost(&self, used: &Used) -> Option<TraceCost> {
         let known = self.run.unpriced().is_empty() && !used.unknown && used.llm_calls > 0;
         known.then(|| TraceCost {

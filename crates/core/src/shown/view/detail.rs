@@ -153,7 +153,7 @@ struct LimitsView {
 }
 
 impl Run {
-    /// Everything about the run that fits one answer.
+    /// Returns all details of the run that fit one response.
     pub fn detail<'a>(&'a self, run: &'a str) -> RunDetail<'a> {
         let (output, parsed_output) = self.final_output();
         RunDetail {
@@ -220,7 +220,7 @@ impl Run {
         }
     }
 
-    /// The subtasks under way below a turn.
+    /// Returns the subtasks under way below a conversation.
     fn subtasks(&self, parent: &Id) -> Vec<Subtask<'_>> {
         let prefix = format!("{parent}.");
         let below = self.conversations().iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
@@ -275,7 +275,7 @@ impl Ended {
 }
 
 impl Limits {
-    /// What may be used altogether, without what has no limit.
+    /// Returns the limits, without those that are not set.
     fn view(&self) -> LimitsView {
         let limited = |limit: u64| (limit > 0).then_some(limit);
         LimitsView {

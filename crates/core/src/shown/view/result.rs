@@ -78,7 +78,7 @@ impl ResultFrame {
 }
 
 impl Run {
-    /// The frame that follows the last event: what came of the run.
+    /// Returns the frame that follows the last event: the result of the run.
     pub fn result(&self, run: &str) -> ResultFrame {
         let (output, parsed_output) = self.final_output();
         ResultFrame::RunResult(RunResult {

@@ -1,5 +1,5 @@
-//! Conversations: say something, stop it, come back to it, allow what it asks
-//! for, run what it wants done in the editor.
+//! Frames of conversations: send a message, stop a turn, resume a thread, answer
+//! approvals, and return the results of tools that run in the client.
 
 use consort_chat as chats;
 use consort_chat::{Chats, Place, Said as Spoken, Start};
@@ -72,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// A message without a thread begins one, unless it cannot be answered.
+/// Sends a message. Without a thread it begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.talks.tools.clone();
     let say = Say { client_tools, presence: Presence::Attended, ..heard(sent)? };
@@ -95,7 +95,8 @@ async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> R
     Ok(())
 }
 
-/// Stays before it speaks, so that the turn is attended from its beginning.
+/// Joins a thread before a message is sent, so that its turn is followed from the
+/// beginning.
 async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), Problem> {
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
     if !session.talks.follows(thread) {
@@ -104,7 +105,7 @@ async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), 
     Ok((caller, chats))
 }
 
-/// Goes on with the last answer, which was cut.
+/// Continues the last answer, which was cut off.
 async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.talks.tools.clone();
     let client = Say { client_tools, presence: Presence::Attended, ..Say::default() };
@@ -153,7 +154,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What follows the last number a client has; -1 means it has none.
+/// Returns the number that follows the last one a client has; -1 means it has none.
 fn after(last: &Value) -> Result<u64, Problem> {
     let next = last.as_i64().and_then(|last| last.checked_add(1)).and_then(|next| u64::try_from(next).ok());
     next.ok_or_else(|| Problem::bad_request("`last_seq` must be a whole number from -1 on"))
@@ -213,7 +214,7 @@ fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Resul
     std::future::ready(outcome).boxed()
 }
 
-/// The turn that waits for the call is in one of the client's threads.
+/// Returns the result of a call to its turn, which is in one of the client's threads.
 async fn returned(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (caller, chats) = (caller(session), session.site.server.chats.clone());
     let call = sent.text("tool_call_id")?;

@@ -1,5 +1,5 @@
-//! `directive`: something said to the agents, or which tier of models to ask,
-//! in one run or in all that are under way.
+//! `directive`: an instruction to the agents, or the tier of models to use, in one run
+//! or in all active ones.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub(super) const ROWS: &[Row] = &[Row {
     act: |session, sent| Box::pin(directive(session, sent)),
 }];
 
-/// Runs one directive reaches; more are never under way at once.
+/// Runs that one directive reaches; more are never active at once.
 const ACTIVE_MAX: usize = 10_000;
 const SET_MODEL_TIER: &str = "SET_MODEL_TIER";
 
-/// What a directive does.
+/// The effect of a directive.
 enum Meaning {
     Say(Directive),
     Ask(Tier),
@@ -43,8 +43,8 @@ struct Author {
     on_behalf_of: Option<String>,
 }
 
-/// Reads the author of a directive. A client that showed a key speaks under
-/// the key's name, whatever it calls itself: its own word is kept beside it.
+/// Reads the author of a directive. A client that sent a key acts under the key's
+/// name, whatever it calls itself: the name it claims is kept beside it.
 fn author(session: &Session, sent: &Sent) -> Result<Author, Problem> {
     let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
     let (said, other, name) = (text("from")?, text("onBehalfOf")?, session.pass.caller.0.clone());
@@ -61,7 +61,7 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         Ok(author) => given((&site, &caller, &author), sent).await,
         Err(problem) => Err(problem),
     };
-    // What the directive did is seen before the answer.
+    // The effects of the directive are sent before the response.
     session.catch_up().await;
     let outcome = match outcome {
         Ok(directive_id) => Directed::Given { directive_id, status: Given::Accepted },
@@ -76,7 +76,7 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Gives a directive to every run it is meant for; its id in the first of them.
+/// Gives a directive to every run it is meant for; returns its id in the first of them.
 async fn given((site, caller, author): (&Site, &Caller, &Author), sent: &Sent) -> Result<String, Problem> {
     let meaning = meaning((site, author), sent)?;
     let runs = match sent.optional_text("runId")? {
@@ -112,7 +112,7 @@ fn meaning((site, author): (&Site, &Author), sent: &Sent) -> Result<Meaning, Pro
     tier.map(Meaning::Ask).ok_or_else(|| Problem::bad_request("`value` is required: PRIMARY or FALLBACK"))
 }
 
-/// Who `to` means; the whole ensemble is everybody.
+/// Reads the addressee; `None` stands for the whole ensemble.
 fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
     let server = &site.server;
     let everybody = ["", "*", &server.network.options().name, &server.ensemble.name];
@@ -135,7 +135,7 @@ async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) 
     Ok(format!("directive-{}", uuid::Uuid::now_v7().simple()))
 }
 
-/// A control directive is no event of a run: everybody is told beside them.
+/// Announces a control directive to every socket, because it is no event of a run.
 fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
     // Both are text: a tier was read from them.
     let said = |name| sent.optional_text(name).ok().flatten().unwrap_or_default().to_owned();

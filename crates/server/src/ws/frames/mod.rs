@@ -1,5 +1,5 @@
-//! What clients can send: a table of types, one file per group. To add one,
-//! write its row; scopes, unknown types and errors are dealt with here.
+//! The frames that clients can send: a table of types, one file per group. To add one,
+//! write its row; scopes, unknown types and errors are handled here.
 
 mod chat;
 mod directives;
@@ -21,17 +21,17 @@ use crate::problem::Problem;
 use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
 
-/// Everything a client can send.
+/// Every type of frame that a client can send.
 const TABLE: [&[Row]; 7] =
     [talk::ROWS, runs::ROWS, reviews::ROWS, directives::ROWS, state::ROWS, chat::ROWS, peers::ROWS];
 
-/// What is done with a frame; what is wrong with it is told by the caller.
+/// The handler of a frame; its caller reports the problem that it returns.
 type Act = for<'a> fn(&'a mut Session, &'a Sent) -> BoxFuture<'a, Result<(), Problem>>;
 
 /// One type of frame.
 struct Row {
     kind: &'static str,
-    /// What a key must allow.
+    /// The scope that a key must have.
     scope: Scope,
     /// Its schema.
     shape: Shape,
@@ -59,14 +59,14 @@ pub(crate) fn told_shapes() -> impl Iterator<Item = (&'static str, Value)> {
     peers::TOLD.iter().map(|(kind, shape)| (*kind, shape()))
 }
 
-/// The fields that say what a frame is about.
+/// The fields that name the subject of a frame.
 const SUBJECTS: [&str; 5] = ["runId", "reviewId", "approval_id", "thread_id", "to"];
 
-/// What a client sent.
+/// A frame that a client sent.
 pub(super) struct Said {
-    /// The frame; null when it is none.
+    /// The frame; null when it is not valid JSON.
     sent: Sent,
-    /// What is to be done with it, or why nothing can be.
+    /// The row of its type, or the problem with the frame.
     row: Result<&'static Row, Problem>,
 }
 
@@ -83,13 +83,13 @@ impl Said {
         Said { sent: Sent(Value::Null), row: Err(Problem::bad_request(message)) }
     }
 
-    /// The key of an `auth` frame.
+    /// Returns the key of an `auth` frame.
     pub(super) fn auth_key(&self) -> Option<&str> {
         let is_auth = self.row.as_ref().is_ok_and(|row| row.kind == talk::AUTH);
         self.sent.0.get("key").and_then(Value::as_str).filter(|_| is_auth)
     }
 
-    /// Does what the frame asks for, if the client may; else says why not.
+    /// Handles the frame, if the client may send it; else returns the error.
     pub(super) async fn act(&self, session: &mut Session) -> Result<(), Box<Failure>> {
         let told = |problem: Problem| Failure::of(&problem, &self.sent.0);
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
@@ -104,7 +104,7 @@ impl Said {
         outcome.map_err(told)
     }
 
-    /// Who asked for a change and what came of it, for the record.
+    /// Writes the audit line of a change.
     fn record(&self, kind: &str, caller: &Caller, acked: &Acked) {
         let text = |name| self.sent.0.get(name).and_then(Value::as_str);
         let review = text("reviewId").and_then(parse_review_id).map(|(run, _)| run);

@@ -60,8 +60,8 @@ const fn row(kind: &'static str, shape: Shape) -> Row {
     Row { kind, scope: Scope::Peer, shape, act: |session, sent| Box::pin(pass_on(session, sent)) }
 }
 
-/// From here on the socket is a link, and shown nothing else. A peer that is
-/// linked already says anew what it shares.
+/// Makes the socket a link, which gets no other frames from here on. A peer that is
+/// linked already updates its shared capabilities.
 async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
     let Frame::PeerHello(hello) = frame else { return Err(Problem::bad_request("this is no `peer_hello`")) };
@@ -77,7 +77,7 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Hands a frame to the network, which answers it.
+/// Passes a frame to the network, which answers it.
 async fn pass_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
     let network = &session.site.server.network;

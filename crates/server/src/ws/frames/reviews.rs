@@ -1,4 +1,4 @@
-//! `review_decision`: what a person says, by the same rules as over HTTP.
+//! `review_decision`: the decision of a person, by the same rules as over HTTP.
 
 use consort_core::frame::schema::sent;
 

@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// What can be done to a run.
+/// An action on a run.
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     Cancel,
@@ -98,7 +98,7 @@ fn ack(sent: &Sent) -> RunAck {
     }
 }
 
-/// A run there was no room for has a name, and nothing else.
+/// Returns the frame for a rejected run, which has an id and nothing else.
 fn rejected(problem: &Problem, blank: RunAck) -> RunAck {
     let name = (problem.code() == Code::ConcurrencyLimit).then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
     RunAck {

@@ -1,4 +1,4 @@
-//! Questions: `state_query` and `capability_query`.
+//! Queries: `state_query` and `capability_query`.
 
 use consort_core::choice::Choice;
 use consort_core::frame::schema::sent;
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// What can be asked about.
+/// The subject of a query.
 #[derive(Clone, Copy)]
 pub(super) enum Question {
     Runs,
@@ -43,7 +43,7 @@ impl Choice for Question {
 }
 
 const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOOL", CapabilityKind::Tool)];
-/// The parts of a filter.
+/// The fields of a filter.
 const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
 
 async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
@@ -59,7 +59,7 @@ async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A filter as the query of a list.
+/// Reads a filter as the query of a list.
 fn filter(sent: &Sent) -> Result<Pairs, Problem> {
     let mut pairs = Vec::new();
     let fields = match sent.object()?.get("filter") {
@@ -89,7 +89,7 @@ fn plain(name: &str, value: &Value) -> Result<String, Problem> {
     }
 }
 
-/// What this ensemble shares; every filter that is given must match.
+/// Returns the shared capabilities of this ensemble that match every given filter.
 async fn shared(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
     let also = text("toolName")?;

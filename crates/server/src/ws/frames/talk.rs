@@ -40,8 +40,8 @@ async fn ping(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A socket belongs to one client: what it follows and may do was decided for
-/// the first identity, so another one needs another socket.
+/// Authenticates the client. A socket belongs to one client: its subscriptions and
+/// scopes were decided for the first identity, so another one needs another socket.
 async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     sent.text("key")?;
     let name = session.pass.caller.0.clone();
@@ -49,7 +49,7 @@ async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         let message = format!("this socket is '{name}' already: open another one for another key");
         return Err(Problem::new(Code::AlreadyAuthenticated, message));
     }
-    // No key was needed when the socket was opened; any is as good as none.
+    // No key was needed when the socket was opened, so any key is accepted.
     session.tell(&Answer::AuthAck { asked: asked(sent), name });
     Ok(())
 }
@@ -67,7 +67,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The run and the first event wanted of it.
+/// Returns the run and the first event that is wanted of it.
 fn from(sent: &Sent, run: Option<&str>) -> Result<Option<(String, Seq)>, Problem> {
     let from = match sent.object()?.get("from") {
         None | Some(Value::Null) => return Ok(None),
