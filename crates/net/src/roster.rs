@@ -222,18 +222,18 @@ mod tests {
     #[test]
     fn the_hotel_of_the_seed_is_found_by_name_and_by_tag() {
         let mut registry = CapabilityRegistry::default();
-        let run_factory = vec![
+        let kitchen = vec![
             tool("check-inventory", &["food", "stock"]),
             capability("prepare-meal", CapabilityKind::Task, &["food", "cooking"]),
         ];
-        registry.register("run_factory", None, run_factory.clone());
+        registry.register("kitchen", None, kitchen.clone());
         registry.register("pantry", None, vec![tool("check-inventory", &["stock"])]);
-        assert_eq!(registry.find_provider("check-inventory").as_deref(), Some("run_factory"));
+        assert_eq!(registry.find_provider("check-inventory").as_deref(), Some("kitchen"));
         assert_eq!(registry.find_all_providers("check-inventory").count(), 2);
         let food: Vec<Capability> = registry.find_by_tag("food").map(|shared| (*shared.capability).clone()).collect();
-        assert_eq!(food, run_factory);
+        assert_eq!(food, kitchen);
         assert_eq!((registry.size(), registry.all().count()), (3, 3));
-        registry.unregister("run_factory");
+        registry.unregister("kitchen");
         registry.unregister("nobody");
         assert_eq!(registry.find_provider("check-inventory").as_deref(), Some("pantry"));
         assert_eq!((registry.find_by_tag("food").count(), registry.size()), (0, 1));

@@ -456,31 +456,31 @@ async fn a_page_of_an_allowed_origin_may_send_whatever_is_described() {
 #[tokio::test]
 async fn documents_are_put_into_collections_and_found_by_their_words() {
     let here = talking().await;
-    let made = here.post("/api/collections", json!({ "name": "run_factory" })).await;
+    let made = here.post("/api/collections", json!({ "name": "kitchen" })).await;
     assert_eq!((made.status, &made.json()["documents"]), (201, &json!(0)), "{made:?}");
     let soup = json!({ "title": "Soup", "content": "Boil water.\n\nAdd salt." });
-    let added = here.post("/api/collections/run_factory/documents", soup.clone()).await;
-    let expected = json!({ "id": 1, "collection": "run_factory", "title": "Soup", "embedded": false });
+    let added = here.post("/api/collections/kitchen/documents", soup.clone()).await;
+    let expected = json!({ "id": 1, "collection": "kitchen", "title": "Soup", "embedded": false });
     assert_eq!((added.status, added.json()), (201, expected));
     let listed = here.get("/api/collections").await.json();
     assert_eq!(
         (&listed["collections"][0]["name"], &listed["collections"][0]["documents"]),
-        (&json!("run_factory"), &json!(1))
+        (&json!("kitchen"), &json!(1))
     );
-    let found = here.get("/api/collections/run_factory/search?q=salty%20water&limit=3").await.json();
+    let found = here.get("/api/collections/kitchen/search?q=salty%20water&limit=3").await.json();
     let hit = &found["results"][0];
     assert_eq!((&hit["title"], &hit["documentId"], &hit["snippet"]), (&json!("Soup"), &json!(1), &soup["content"]));
-    assert_eq!(here.get("/api/collections/run_factory/search?q=flour").await.json(), json!({ "results": [] }));
+    assert_eq!(here.get("/api/collections/kitchen/search?q=flour").await.json(), json!({ "results": [] }));
 
     for (answer, problem) in [
-        (here.post("/api/collections", json!({ "name": "run_factory" })).await, (409, "COLLECTION_EXISTS")),
+        (here.post("/api/collections", json!({ "name": "kitchen" })).await, (409, "COLLECTION_EXISTS")),
         (here.post("/api/collections", json!({ "name": "../x" })).await, (400, "BAD_REQUEST")),
         (here.post("/api/collections", json!({})).await, (400, "BAD_REQUEST")),
         (here.post("/api/collections/cellar/documents", soup).await, (404, "COLLECTION_NOT_FOUND")),
-        (here.post("/api/collections/run_factory/documents", json!({ "title": "t" })).await, (400, "BAD_REQUEST")),
+        (here.post("/api/collections/kitchen/documents", json!({ "title": "t" })).await, (400, "BAD_REQUEST")),
         (here.get("/api/collections/cellar/search?q=salt").await, (404, "COLLECTION_NOT_FOUND")),
-        (here.get("/api/collections/run_factory/search").await, (400, "BAD_REQUEST")),
-        (here.get("/api/collections/run_factory/search?q=salt&limit=0").await, (400, "BAD_REQUEST")),
+        (here.get("/api/collections/kitchen/search").await, (400, "BAD_REQUEST")),
+        (here.get("/api/collections/kitchen/search?q=salt&limit=0").await, (400, "BAD_REQUEST")),
     ] {
         assert_eq!(answer.problem(), (problem.0, problem.1.to_owned()));
     }

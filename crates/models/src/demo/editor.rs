@@ -232,7 +232,7 @@ mod tests {
             drawn["tasks"].as_array().unwrap().iter().map(words).collect()
         };
         assert_eq!(
-            graph("researches tea and coffee, researches prices, compares them and writes a report"),
+            graph("Researches tea and coffee, researches prices, compares them and writes a report"),
             [
                 "research tea coffee [] []",
                 "research prices [] []",

@@ -236,7 +236,8 @@ pub(super) fn is_gathering(word: &str) -> bool {
 pub(super) fn imperative(text: &str) -> String {
     let (verb, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let stem = [verb.strip_suffix("es"), verb.strip_suffix('s')].into_iter().flatten();
-    let known = |stem: &&str| [GATHERING, MAKING].iter().any(|verbs| verbs.split('|').any(|verb| verb == *stem));
+    let is_same = |stem: &str, verb: &str| stem.eq_ignore_ascii_case(verb);
+    let known = |stem: &&str| [GATHERING, MAKING].iter().any(|verbs| verbs.split('|').any(|verb| is_same(stem, verb)));
     let order = stem.into_iter().find(known).unwrap_or(verb);
     capital(format!("{order} {rest}").trim())
 }

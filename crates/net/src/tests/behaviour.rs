@@ -29,38 +29,37 @@ fn names(tools: &[NetworkTool]) -> Vec<&str> {
 async fn the_hotel_finds_the_kitchen_uses_it_loses_it_and_has_it_back() {
     let wires = Wires::new(Weather::default(), 1);
     let stock = tool("check_stock", EffectClass::Read).answers("3 left");
-    let run_factory = House::new("run_factory", &[]).tool("check-inventory", &["food", "stock"], &stock);
-    let room = House::new("room", &["run_factory"]).start(&wires).await;
+    let kitchen = House::new("kitchen", &[]).tool("check-inventory", &["food", "stock"], &stock);
+    let room = House::new("room", &["kitchen"]).start(&wires).await;
     assert!(NetworkTool::discover("check-inventory", &room.network).is_err());
 
-    let running = run_factory.start(&wires).await;
-    room.until_knows(&["run_factory.check-inventory"]).await;
+    let running = kitchen.start(&wires).await;
+    room.until_knows(&["kitchen.check-inventory"]).await;
     let found = NetworkTool::discover("check-inventory", &room.network).unwrap();
-    assert_eq!(found.info().name, "run_factory.check-inventory");
+    assert_eq!(found.info().name, "kitchen.check-inventory");
     assert_eq!(found.call(invocation("salt")).await, done("3 left"));
     let food = NetworkToolCatalog::tagged("food", &room.network);
-    assert_eq!(names(&food.resolve()), ["run_factory.check-inventory"]);
+    assert_eq!(names(&food.resolve()), ["kitchen.check-inventory"]);
     assert!(NetworkToolCatalog::tagged("wine", &room.network).resolve().is_empty());
 
     let second = tool("check_stock", EffectClass::Read).answers("7 left");
     let pantry = House::new("pantry", &["room"]).tool("check-inventory", &["food"], &second).start(&wires).await;
-    room.until_knows(&["run_factory.check-inventory", "pantry.check-inventory"]).await;
-    assert_eq!(names(&food.resolve()), ["run_factory.check-inventory", "pantry.check-inventory"]);
+    room.until_knows(&["kitchen.check-inventory", "pantry.check-inventory"]).await;
+    assert_eq!(names(&food.resolve()), ["kitchen.check-inventory", "pantry.check-inventory"]);
 
     drop(running);
     room.until_knows(&["pantry.check-inventory"]).await;
-    let moved = room.network.tool("run_factory.check-inventory").unwrap();
-    assert_eq!(moved.call(invocation("pepper")).await, done("7 left"), "the second run_factory answers");
+    let moved = room.network.tool("kitchen.check-inventory").unwrap();
+    assert_eq!(moved.call(invocation("pepper")).await, done("7 left"), "the second kitchen answers");
     drop(pantry);
     room.until_knows(&[]).await;
-    let Answer::Failed(why) = room.network.tool("run_factory.check-inventory").unwrap().call(invocation("x")).await
-    else {
+    let Answer::Failed(why) = room.network.tool("kitchen.check-inventory").unwrap().call(invocation("x")).await else {
         panic!()
     };
     assert!(why.contains("not connected"), "{why}");
 
-    let _back = run_factory.start(&wires).await;
-    room.until_knows(&["run_factory.check-inventory"]).await;
+    let _back = kitchen.start(&wires).await;
+    room.until_knows(&["kitchen.check-inventory"]).await;
     assert_eq!(found.call(invocation("sugar")).await, done("3 left"));
 }
 
@@ -68,19 +67,19 @@ async fn the_hotel_finds_the_kitchen_uses_it_loses_it_and_has_it_back() {
 async fn a_link_is_useful_in_both_directions_and_a_silent_peer_is_gone_after_twice_its_lease() {
     let wires = Wires::new(Weather::default(), 1);
     let stock = tool("stock", EffectClass::Read).answers("3 left");
-    let run_factory = House::new("run_factory", &["room"]).tool("stock", &[], &stock).start(&wires).await;
+    let kitchen = House::new("kitchen", &["room"]).tool("stock", &[], &stock).start(&wires).await;
     let room = House::new("room", &[]).start(&wires).await;
-    room.until_knows(&["run_factory.stock"]).await;
-    let called = room.network.tool("run_factory.stock").unwrap().call(invocation("salt")).await;
-    assert_eq!(called, done("3 left"), "over the link the run_factory opened");
+    room.until_knows(&["kitchen.stock"]).await;
+    let called = room.network.tool("kitchen.stock").unwrap().call(invocation("salt")).await;
+    assert_eq!(called, done("3 left"), "over the link the kitchen opened");
 
-    wires.part("run_factory", "room");
+    wires.part("kitchen", "room");
     let began = Instant::now();
     room.until_knows(&[]).await;
     assert!(began.elapsed() <= LEASE * 2, "{:?}", began.elapsed());
     wires.heal();
-    room.until_knows(&["run_factory.stock"]).await;
-    drop(run_factory);
+    room.until_knows(&["kitchen.stock"]).await;
+    drop(kitchen);
 }
 
 #[tokio::test(start_paused = true)]
@@ -188,10 +187,10 @@ async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopp
     let wires = Wires::new(Weather::default(), 1);
     let gate = Arc::new(Notify::new());
     let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("soup"));
-    let mut house = House::new("run_factory", &[]).task("cook", &[]).model(&model);
+    let mut house = House::new("kitchen", &[]).task("cook", &[]).model(&model);
     house.max_concurrent = 1;
-    let run_factory = house.start(&wires).await;
-    let mut hand = Hand::new(&wires, "run_factory").await;
+    let kitchen = house.start(&wires).await;
+    let mut hand = Hand::new(&wires, "kitchen").await;
     let ask = |id: &str, more: Value| {
         let mut frame =
             json!({ "type": "task_request", "requestId": id, "from": "hand", "task": "cook", "context": id });
@@ -229,21 +228,21 @@ async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopp
         );
     }
     assert_eq!(model.entries().len(), 6);
-    run_factory.network.drain();
+    kitchen.network.drain();
     hand.say(ask("late", json!({}))).await;
     let told = hand.hear().await;
     assert_eq!((&told["requestId"], &told["status"]), (&json!("late"), &json!("REJECTED")));
-    assert_eq!(run_factory.serve.engine().load(consort_core::spec::Kind::Run).active, 0);
+    assert_eq!(kitchen.serve.engine().load(consort_core::spec::Kind::Run).active, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
     let wires = Wires::new(Weather::default(), 1);
     let model = ScriptedModel::new().otherwise(Line::new().says("soup"));
-    let _kitchen = House::new("run_factory", &[]).task("cook", &[]).model(&model).start(&wires).await;
-    let room = House::new("room", &["run_factory"]).start(&wires).await;
-    room.until_knows(&["run_factory.cook"]).await;
-    let cook = room.network.tool("run_factory.cook").unwrap();
+    let _kitchen = House::new("kitchen", &[]).task("cook", &[]).model(&model).start(&wires).await;
+    let room = House::new("room", &["kitchen"]).start(&wires).await;
+    room.until_knows(&["kitchen.cook"]).await;
+    let cook = room.network.tool("kitchen.cook").unwrap();
     let call = |key: &str, lent: Option<Claim>| Invocation { account: Account::new(None, lent), ..invocation(key) };
 
     let free = call("free", None);

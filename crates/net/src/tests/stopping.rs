@@ -207,15 +207,15 @@ async fn who_is_about_to_stop_says_so_and_is_passed_over() {
     let wires = Wires::new(Weather::default(), 1);
     let (first, second) = (tool("look", EffectClass::Read), tool("look", EffectClass::Read));
     let (first, second) = (first.answers("first"), second.answers("second"));
-    let run_factory = House::new("run_factory", &[]).tool("look", &["food"], &first).start(&wires).await;
+    let kitchen = House::new("kitchen", &[]).tool("look", &["food"], &first).start(&wires).await;
     let pantry = House::new("pantry", &[]).tool("look", &["food"], &second).start(&wires).await;
-    let room = House::new("room", &["run_factory", "pantry"]).start(&wires).await;
-    room.until_knows(&["run_factory.look", "pantry.look"]).await;
-    let named = room.network.tool("run_factory.look").unwrap();
+    let room = House::new("room", &["kitchen", "pantry"]).start(&wires).await;
+    room.until_knows(&["kitchen.look", "pantry.look"]).await;
+    let named = room.network.tool("kitchen.look").unwrap();
     let done = |text: &str| Answer::Done { text: text.to_owned(), data: None };
     assert_eq!(named.call(invocation("1")).await, done("first"));
 
-    run_factory.network.drain();
+    kitchen.network.drain();
     sleep(Duration::from_millis(10)).await;
     let offered = NetworkToolCatalog::tagged("food", &room.network).resolve();
     assert_eq!(offered.iter().map(|tool| tool.info().name.as_str()).collect::<Vec<_>>(), ["pantry.look"]);
@@ -223,7 +223,7 @@ async fn who_is_about_to_stop_says_so_and_is_passed_over() {
     assert_eq!(named.call(invocation("2")).await, done("second"), "whoever else shares it");
     assert_eq!(first.args().len(), 1);
     drop(pantry);
-    room.until_knows(&["run_factory.look"]).await;
+    room.until_knows(&["kitchen.look"]).await;
     let Answer::Failed(why) = named.call(invocation("3")).await else { panic!() };
-    assert!(why.contains("run_factory did not take it on: Ensemble is DRAINING"), "{why}");
+    assert!(why.contains("kitchen did not take it on: Ensemble is DRAINING"), "{why}");
 }

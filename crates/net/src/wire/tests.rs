@@ -73,7 +73,7 @@ fn every_frame_of_a_piece_of_work_has_the_fields_of_the_description() {
     same(r#"{"type":"task_response","requestId":"r","status":"IN_PROGRESS"}"#);
     same(r#"{"type":"request_cancel","requestId":"r"}"#);
     same(
-        r#"{"type":"capacity_update","ensemble":"run_factory","realm":"downtown","status":"available","currentLoad":0.25,"maxConcurrent":32,"shareable":true}"#,
+        r#"{"type":"capacity_update","ensemble":"kitchen","realm":"downtown","status":"available","currentLoad":0.25,"maxConcurrent":32,"shareable":true}"#,
     );
     same(
         r#"{"type":"peer_hello","ensemble":"room","realm":"downtown","version":"0.1.0","sharedCapabilities":[],"leaseMs":15000}"#,
@@ -82,10 +82,10 @@ fn every_frame_of_a_piece_of_work_has_the_fields_of_the_description() {
 
 #[test]
 fn a_hello_is_read_whatever_else_it_holds_and_unknown_frames_are_passed_over() {
-    let text = json!({ "type": "hello", "ensembleId": "e", "snapshotTrace": [{ "type": "x" }], "ensemble": "run_factory",
+    let text = json!({ "type": "hello", "ensembleId": "e", "snapshotTrace": [{ "type": "x" }], "ensemble": "kitchen",
         "sharedCapabilities": [{ "name": "a", "description": null, "type": "TASK", "tags": null }] });
     let Frame::Hello(hello) = Frame::read(&text.to_string()).unwrap() else { panic!() };
-    assert_eq!(hello.ensemble.as_deref(), Some("run_factory"));
+    assert_eq!(hello.ensemble.as_deref(), Some("kitchen"));
     assert_eq!(hello.shared_capabilities[0].description, "");
     assert_eq!(Frame::read(r#"{"type":"token","token":"x"}"#).unwrap(), Frame::Other);
     assert!(Frame::read(r#"{"type":"tool_request","from":"x"}"#).is_err());

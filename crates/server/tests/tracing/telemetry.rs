@@ -75,7 +75,7 @@ impl Collector {
         owned.spawn(async move { axum::serve(listener, app).await.unwrap() });
         let mut headers = Headers::default();
         headers.set("x-key", "hush", &[]).unwrap();
-        let (service, timeout) = ("run_factory".to_owned(), Duration::from_millis(200));
+        let (service, timeout) = ("kitchen".to_owned(), Duration::from_millis(200));
         Options { endpoint, headers, protocol: Protocol::Json, content: false, service, sample: 1.0, timeout }
     }
 
@@ -126,7 +126,7 @@ async fn a_collector_gets_every_span_of_a_run_within_the_trace_that_came_in_and_
     let (path, headers, body) = collector.seen.lock().unwrap()[0].clone();
     let sent = (path.as_str(), headers["x-key"].to_str().unwrap(), headers["content-type"].to_str().unwrap());
     assert_eq!(sent, ("/otlp/v1/traces", "hush", "application/json"));
-    let service = json!({ "key": "service.name", "value": { "stringValue": "run_factory" } });
+    let service = json!({ "key": "service.name", "value": { "stringValue": "kitchen" } });
     assert_eq!(body["resourceSpans"][0]["resource"]["attributes"][0], service);
 
     let mut spans = collector.spans();
