@@ -87,11 +87,19 @@ enum Command {
     Capabilities(client::Target),
     /// List the other ensembles a server knows
     Network(client::Target),
+    /// Say whether a server takes work: exit status 0 yes, 1 no, 3 not there
+    Health(client::Target),
     /// Print a script that completes commands in your shell
     #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Write the man pages of all commands
+    #[command(hide = true)]
+    Man {
+        /// The folder to write them to, made if needed
+        dir: PathBuf,
     },
 }
 
@@ -133,6 +141,8 @@ fn run(command: Command, output: Output<'_>) -> anyhow::Result<Exit> {
         Command::Tools(args) => commands::tools::run(&args, &env, output),
         Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
         Command::Network(target) => commands::network::run(&target, &env, output),
+        Command::Health(target) => commands::health::run(&target, &env, output),
+        Command::Man { dir } => commands::man::run(&dir, Cli::command(), output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -65,8 +65,10 @@ impl Failure {
             (StatusCode::UNAUTHORIZED, None) => Some(format!("{url} wants an API key: {HOW}")),
             _ => text("message"),
         };
-        match (text("error"), message) {
+        match (text("error").or_else(|| text("lifecycleState")), message) {
             (Some(code), Some(message)) => Failure::Refused { status, code, message, body },
+            // A probe's answer has no words.
+            (Some(code), None) => Failure::Refused { status, code, message: format!("{url} takes no work now"), body },
             // A proxy answers for a server that is away.
             _ if status.is_server_error() => Failure::Unreachable { url: url.to_owned(), reason: status.to_string() },
             _ => Failure::strange(url, &status.to_string()),
@@ -98,4 +100,17 @@ pub(super) fn innermost(error: &dyn Error) -> String {
         cause = below;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_takes_no_work_is_told_apart_from_one_that_is_away() {
+        let refused = |body: &str| Failure::refused("u", StatusCode::SERVICE_UNAVAILABLE, body.to_owned(), None);
+        let draining = refused(r#"{"status":"NOT_READY","lifecycleState":"DRAINING"}"#);
+        assert_eq!((draining.to_string().as_str(), draining.exit()), ("u takes no work now (DRAINING)", Exit::Failed));
+        assert_eq!(refused("<html>").exit(), Exit::Unreachable);
+    }
 }

@@ -188,3 +188,26 @@ fn a_shell_can_complete_every_command() {
     }
     assert_eq!(run(folder.path(), &["completions", "abacus"]).0, Some(2));
 }
+
+#[test]
+fn every_command_has_a_man_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, words) = run(folder.path(), &["man", "pages/man1"]);
+    assert_eq!((status, words.as_str()), (Some(0), ""));
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages/man1").join(name)).unwrap();
+    assert!(page("consort.1").contains("consort\\-serve(1)"), "{}", page("consort.1"));
+    for name in ["consort-serve.1", "consort-runs-inject.1", "consort-reviews-decide.1", "consort-health.1"] {
+        let text = page(name);
+        assert!(text.contains(".SH SYNOPSIS") && text.contains(".SH OPTIONS"), "{name}: {text}");
+    }
+    assert_eq!(run(folder.path(), &["man", "pages/man1/consort.1"]).0, Some(1));
+}
+
+#[test]
+fn health_is_an_exit_status_for_probes() {
+    let mut server = Served::start(None);
+    assert_eq!(server.said(&["health"]), "READY\n");
+    server.kill();
+    let (status, _, words) = server.consort(&["health"]);
+    assert_eq!((status, words.contains("cannot reach")), (Some(3), true), "{words}");
+}
