@@ -57,6 +57,10 @@ fn read(page: &Page) -> Tried {
             Kind::Commands => tried.commands += type_in(&mut shell, page, block),
             Kind::Socket => socket::talk(&shell, page, block),
             Kind::Rust => assert!(LIBRARY.contains(&format!("docs/{}", page.name)), "{} is not tried", page.name),
+            Kind::Program(path) => {
+                let program = std::fs::read_to_string(docs().join("..").join(&path)).unwrap();
+                assert!(program == block.text, "{}: {path} says something else", page.place(block.line));
+            }
             Kind::Unused(reason) => tried.unused.push((page.name.clone(), reason)),
         }
     }

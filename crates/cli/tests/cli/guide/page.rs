@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     Socket,
     /// A program.
     Rust,
+    /// A program that is this file of the repository, where its own tests run it.
+    Program(String),
     /// To be looked at, for this reason.
     Unused(String),
 }
@@ -111,6 +113,7 @@ impl Block {
             ("console", "") => Kind::Commands,
             ("socket", "") => Kind::Socket,
             ("rust", "") => Kind::Rust,
+            ("python" | "typescript", path) if path.starts_with("clients/") => Kind::Program(path.to_owned()),
             ("toml", "") => Kind::File("consort.toml".to_owned()),
             ("text", reason) if !reason.is_empty() => Kind::Unused(reason.to_owned()),
             ("toml" | "json", name) if name.contains('.') => Kind::File(name.to_owned()),

@@ -1,0 +1,591 @@
+"""Every request of the API as a method. Made from openapi.json by `python generate.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._wire import segment
+from ..types import (
+    Accepted,
+    AddedDocument,
+    Answered,
+    ApprovalRequest,
+    Approvals,
+    CancelRequest,
+    Capabilities,
+    Collection,
+    CollectionRequest,
+    Collections,
+    Decided,
+    DecisionRequest,
+    DocumentRequest,
+    Drained,
+    Edits,
+    Event,
+    Facts,
+    Files,
+    Forgotten,
+    Frames,
+    Health,
+    Hits,
+    InjectRequest,
+    Injected,
+    InvokeRequest,
+    Invoked,
+    Live,
+    Messages,
+    ModelRequest,
+    Network,
+    Rehearsal,
+    Remembered,
+    Reviews,
+    RunDetail,
+    RunRequest,
+    Runs,
+    Said,
+    Say,
+    Scopes,
+    Status,
+    Steered,
+    Stopped,
+    Switched,
+    Thread,
+    ThreadChange,
+    ThreadRequest,
+    Threads,
+    Trace,
+    Turns,
+    Versions,
+    Workflow,
+    WorkflowDocument,
+    WorkflowRun,
+    Workflows,
+    WorkspaceItem,
+)
+
+
+class AsyncApi:
+    """The requests; `send` sends them."""
+
+    def __init__(self, send: Callable[..., Any]) -> None:
+        self._send = send
+
+    async def list_runs(
+        self,
+        *,
+        status: str | None = None,
+        tag: list[str] | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Runs:
+        """List runs, the newest first."""
+        answer: Runs = await self._send(
+            "GET",
+            "/api/runs",
+            query={"status": status, "tag": tag, "limit": limit, "offset": offset},
+        )
+        return answer
+
+    async def submit_run(
+        self,
+        body: RunRequest | None = None,
+        *,
+        idempotency_key: str | None = None,
+        prefer: str | None = None,
+        traceparent: str | None = None,
+    ) -> RunDetail | Rehearsal | Accepted:
+        """Start a run."""
+        answer: RunDetail | Rehearsal | Accepted = await self._send(
+            "POST",
+            "/api/runs",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "Prefer": prefer, "traceparent": traceparent},
+        )
+        return answer
+
+    async def get_run(self, id: str) -> RunDetail:
+        """Everything about a run."""
+        answer: RunDetail = await self._send("GET", f"/api/runs/{segment(id)}")
+        return answer
+
+    async def delete_run(self, id: str) -> Steered | None:
+        """Erase an ended run, cancel any other."""
+        answer: Steered | None = await self._send("DELETE", f"/api/runs/{segment(id)}")
+        return answer
+
+    async def cancel_run(
+        self,
+        id: str,
+        body: CancelRequest | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Steered:
+        """Stop a run."""
+        answer: Steered = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/cancel",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def pause_run(self, id: str, *, idempotency_key: str | None = None) -> Steered:
+        """Begin nothing new until it is resumed."""
+        answer: Steered = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/pause",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def resume_run(self, id: str, *, idempotency_key: str | None = None) -> Steered:
+        """Go on."""
+        answer: Steered = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/resume",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def switch_model(self, id: str, body: ModelRequest, *, idempotency_key: str | None = None) -> Switched:
+        """Ask another model from now on."""
+        answer: Switched = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/model",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def inject_directive(self, id: str, body: InjectRequest, *, idempotency_key: str | None = None) -> Injected:
+        """Say something to the agents of a run."""
+        answer: Injected = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/inject",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def retry_run(
+        self,
+        id: str,
+        body: Edits | None = None,
+        *,
+        idempotency_key: str | None = None,
+        prefer: str | None = None,
+        traceparent: str | None = None,
+    ) -> RunDetail | Accepted:
+        """Run what did not complete again."""
+        answer: RunDetail | Accepted = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/retry",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "Prefer": prefer, "traceparent": traceparent},
+        )
+        return answer
+
+    async def fork_run(
+        self,
+        id: str,
+        body: Edits | None = None,
+        *,
+        idempotency_key: str | None = None,
+        prefer: str | None = None,
+        traceparent: str | None = None,
+    ) -> RunDetail | Accepted:
+        """A new run that begins with the record of another."""
+        answer: RunDetail | Accepted = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/fork",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "Prefer": prefer, "traceparent": traceparent},
+        )
+        return answer
+
+    async def run_events(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        events: str | None = None,
+        from_: int | None = None,
+        last_event_id: int | None = None,
+    ) -> Frames:
+        """A run's frames, as they come or page by page."""
+        answer: Frames = await self._send(
+            "GET",
+            f"/api/runs/{segment(id)}/events",
+            query={"limit": limit, "events": events, "from": from_},
+            headers={"Last-Event-ID": last_event_id},
+        )
+        return answer
+
+    async def list_reviews(self, *, run_id: str | None = None) -> Reviews:
+        """What waits for a person."""
+        answer: Reviews = await self._send("GET", "/api/reviews", query={"runId": run_id})
+        return answer
+
+    async def decide_review(self, id: str, body: DecisionRequest, *, idempotency_key: str | None = None) -> Decided:
+        """Decide a review."""
+        answer: Decided = await self._send(
+            "POST",
+            f"/api/reviews/{segment(id)}",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def list_approvals(self) -> Approvals:
+        """Calls of chats that wait for a person."""
+        answer: Approvals = await self._send("GET", "/api/approvals")
+        return answer
+
+    async def answer_approval(self, id: str, body: ApprovalRequest, *, idempotency_key: str | None = None) -> Answered:
+        """Allow a call, or not."""
+        answer: Answered = await self._send(
+            "POST",
+            f"/api/approvals/{segment(id)}",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def list_threads(self, *, q: str | None = None) -> Threads:
+        """Conversations, the newest first."""
+        answer: Threads = await self._send("GET", "/api/threads", query={"q": q})
+        return answer
+
+    async def create_thread(self, body: ThreadRequest | None = None, *, idempotency_key: str | None = None) -> Thread:
+        """Begin a conversation."""
+        answer: Thread = await self._send(
+            "POST",
+            "/api/threads",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def get_thread(self, id: str) -> Thread:
+        """A conversation."""
+        answer: Thread = await self._send("GET", f"/api/threads/{segment(id)}")
+        return answer
+
+    async def change_thread(self, id: str, body: ThreadChange) -> Thread:
+        """Rename a conversation, or change what its turn may do unasked."""
+        answer: Thread = await self._send("PATCH", f"/api/threads/{segment(id)}", body=body)
+        return answer
+
+    async def delete_thread(self, id: str) -> None:
+        """Erase a conversation."""
+        answer: None = await self._send("DELETE", f"/api/threads/{segment(id)}")
+        return answer
+
+    async def list_messages(self, id: str) -> Messages:
+        """What was said."""
+        answer: Messages = await self._send("GET", f"/api/threads/{segment(id)}/messages")
+        return answer
+
+    async def say(
+        self,
+        id: str,
+        body: Say,
+        *,
+        idempotency_key: str | None = None,
+        traceparent: str | None = None,
+    ) -> Said:
+        """Say something."""
+        answer: Said = await self._send(
+            "POST",
+            f"/api/threads/{segment(id)}/messages",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "traceparent": traceparent},
+        )
+        return answer
+
+    async def thread_events(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        events: str | None = None,
+        from_: int | None = None,
+        last_event_id: int | None = None,
+    ) -> Frames:
+        """A conversation's frames, as they come or page by page."""
+        answer: Frames = await self._send(
+            "GET",
+            f"/api/threads/{segment(id)}/events",
+            query={"limit": limit, "events": events, "from": from_},
+            headers={"Last-Event-ID": last_event_id},
+        )
+        return answer
+
+    async def continue_thread(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        traceparent: str | None = None,
+    ) -> Said:
+        """Go on with the last answer, which was cut."""
+        answer: Said = await self._send(
+            "POST",
+            f"/api/threads/{segment(id)}/continue",
+            headers={"Idempotency-Key": idempotency_key, "traceparent": traceparent},
+        )
+        return answer
+
+    async def stop_turn(self, id: str, *, idempotency_key: str | None = None) -> Stopped:
+        """Stop the turn that runs."""
+        answer: Stopped = await self._send(
+            "POST",
+            f"/api/threads/{segment(id)}/stop",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def export_thread(self, id: str) -> str:
+        """A conversation as Markdown."""
+        answer: str = await self._send("GET", f"/api/threads/{segment(id)}/export", reads=str)
+        return answer
+
+    async def list_turns(self, *, limit: int | None = None, offset: int | None = None) -> Turns:
+        """What conversations have used, turn by turn."""
+        answer: Turns = await self._send("GET", "/api/turns", query={"limit": limit, "offset": offset})
+        return answer
+
+    async def list_collections(self) -> Collections:
+        """Collections of documents."""
+        answer: Collections = await self._send("GET", "/api/collections")
+        return answer
+
+    async def create_collection(self, body: CollectionRequest, *, idempotency_key: str | None = None) -> Collection:
+        """Make a collection."""
+        answer: Collection = await self._send(
+            "POST",
+            "/api/collections",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def add_document(
+        self,
+        name: str,
+        body: DocumentRequest,
+        *,
+        idempotency_key: str | None = None,
+    ) -> AddedDocument:
+        """Add a document."""
+        answer: AddedDocument = await self._send(
+            "POST",
+            f"/api/collections/{segment(name)}/documents",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def search_collection(self, name: str, *, q: str, limit: int | None = None) -> Hits:
+        """Find passages."""
+        answer: Hits = await self._send(
+            "GET",
+            f"/api/collections/{segment(name)}/search",
+            query={"q": q, "limit": limit},
+        )
+        return answer
+
+    async def invoke_tool(
+        self,
+        name: str,
+        body: InvokeRequest | None = None,
+        *,
+        idempotency_key: str | None = None,
+        traceparent: str | None = None,
+    ) -> Invoked:
+        """Call a tool directly."""
+        answer: Invoked = await self._send(
+            "POST",
+            f"/api/tools/{segment(name)}/invoke",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "traceparent": traceparent},
+        )
+        return answer
+
+    async def capabilities(self) -> Capabilities:
+        """What a request can choose from."""
+        answer: Capabilities = await self._send("GET", "/api/capabilities")
+        return answer
+
+    async def network(self) -> Network:
+        """The other ensembles, and what they share."""
+        answer: Network = await self._send("GET", "/api/network")
+        return answer
+
+    async def list_facts(self, *, limit: int | None = None, offset: int | None = None) -> Facts:
+        """What is remembered about the caller."""
+        answer: Facts = await self._send("GET", "/api/facts", query={"limit": limit, "offset": offset})
+        return answer
+
+    async def forget_facts(self) -> Forgotten:
+        """Erase everything that is remembered about the caller."""
+        answer: Forgotten = await self._send("DELETE", "/api/facts")
+        return answer
+
+    async def forget_fact(self, id: str) -> None:
+        """Erase one fact."""
+        answer: None = await self._send("DELETE", f"/api/facts/{segment(id)}")
+        return answer
+
+    async def list_scopes(self, *, limit: int | None = None, offset: int | None = None) -> Scopes:
+        """What runs remember for later ones."""
+        answer: Scopes = await self._send("GET", "/api/memory", query={"limit": limit, "offset": offset})
+        return answer
+
+    async def get_scope(self, scope: str) -> Remembered:
+        """What is remembered under a name."""
+        answer: Remembered = await self._send("GET", f"/api/memory/{segment(scope)}")
+        return answer
+
+    async def forget_scope(self, scope: str) -> None:
+        """Forget everything under a name."""
+        answer: None = await self._send("DELETE", f"/api/memory/{segment(scope)}")
+        return answer
+
+    async def forget_entry(self, scope: str, key: str) -> None:
+        """Forget one entry."""
+        answer: None = await self._send("DELETE", f"/api/memory/{segment(scope)}/{segment(key)}")
+        return answer
+
+    async def run_trace(self, id: str) -> Trace:
+        """A run as it is exported for reading."""
+        answer: Trace = await self._send("GET", f"/api/runs/{segment(id)}/trace")
+        return answer
+
+    async def list_traces(self) -> Files:
+        """The files ended runs left."""
+        answer: Files = await self._send("GET", "/api/files")
+        return answer
+
+    async def read_trace(self, *, name: str) -> Any:
+        """A trace file."""
+        answer: Any = await self._send("GET", "/api/file", query={"name": name})
+        return answer
+
+    async def list_workspace(self, *, path: str | None = None) -> list[WorkspaceItem]:
+        """The files agents work on."""
+        answer: list[WorkspaceItem] = await self._send("GET", "/api/workspace/files", query={"path": path})
+        return answer
+
+    async def read_workspace(self, *, path: str) -> str:
+        """A file agents work on."""
+        answer: str = await self._send("GET", "/api/workspace/file", query={"path": path}, reads=str)
+        return answer
+
+    async def status(self) -> Status:
+        """How the server is."""
+        answer: Status = await self._send("GET", "/api/status")
+        return answer
+
+    async def live(self) -> Live:
+        """Whether the server answers."""
+        answer: Live = await self._send("GET", "/api/health/live")
+        return answer
+
+    async def ready(self) -> Health:
+        """Whether the server takes work."""
+        answer: Health = await self._send("GET", "/api/health/ready")
+        return answer
+
+    async def startup(self) -> Health:
+        """Whether the server has started."""
+        answer: Health = await self._send("GET", "/api/health/startup")
+        return answer
+
+    async def drain(self, *, idempotency_key: str | None = None) -> Drained:
+        """Finish what runs, take nothing new, and stop."""
+        answer: Drained = await self._send("POST", "/api/lifecycle/drain", headers={"Idempotency-Key": idempotency_key})
+        return answer
+
+    async def metrics(self) -> str:
+        """What there is and what has happened, for Prometheus."""
+        answer: str = await self._send("GET", "/metrics", reads=str)
+        return answer
+
+    async def openapi(self) -> dict[str, Any]:
+        """This description."""
+        answer: dict[str, Any] = await self._send("GET", "/openapi.json")
+        return answer
+
+    async def frames(self) -> dict[str, Any]:
+        """Every frame of sockets and streams."""
+        answer: dict[str, Any] = await self._send("GET", "/schemas/frames.json")
+        return answer
+
+    async def list_workflows(self, *, limit: int | None = None, offset: int | None = None) -> Workflows:
+        """Saved workflows."""
+        answer: Workflows = await self._send("GET", "/api/workflows", query={"limit": limit, "offset": offset})
+        return answer
+
+    async def create_workflow(self, body: WorkflowDocument, *, idempotency_key: str | None = None) -> Workflow:
+        """Save a new workflow."""
+        answer: Workflow = await self._send(
+            "POST",
+            "/api/workflows",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def get_workflow(self, id: str) -> Workflow:
+        """The newest version."""
+        answer: Workflow = await self._send("GET", f"/api/workflows/{segment(id)}")
+        return answer
+
+    async def save_workflow(self, id: str, body: WorkflowDocument, *, if_match: str) -> Workflow:
+        """Save a new version."""
+        answer: Workflow = await self._send(
+            "PUT",
+            f"/api/workflows/{segment(id)}",
+            body=body,
+            headers={"If-Match": if_match},
+        )
+        return answer
+
+    async def delete_workflow(self, id: str, *, if_match: str | None = None) -> None:
+        """Erase a workflow."""
+        answer: None = await self._send("DELETE", f"/api/workflows/{segment(id)}", headers={"If-Match": if_match})
+        return answer
+
+    async def workflow_history(self, id: str, *, limit: int | None = None, offset: int | None = None) -> Versions:
+        """Who saved what and when."""
+        answer: Versions = await self._send(
+            "GET",
+            f"/api/workflows/{segment(id)}/history",
+            query={"limit": limit, "offset": offset},
+        )
+        return answer
+
+    async def get_version(self, id: str, version: str) -> Workflow:
+        """One version."""
+        answer: Workflow = await self._send("GET", f"/api/workflows/{segment(id)}/versions/{segment(version)}")
+        return answer
+
+    async def run_workflow(
+        self,
+        id: str,
+        body: WorkflowRun | None = None,
+        *,
+        idempotency_key: str | None = None,
+        prefer: str | None = None,
+        traceparent: str | None = None,
+    ) -> RunDetail | Rehearsal | Accepted:
+        """Run a workflow."""
+        answer: RunDetail | Rehearsal | Accepted = await self._send(
+            "POST",
+            f"/api/workflows/{segment(id)}/runs",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "Prefer": prefer, "traceparent": traceparent},
+        )
+        return answer

@@ -1,0 +1,162 @@
+"""Conversations: said, followed, stopped, and their calls allowed or denied. Made from _async/threads.py by `python generate.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Literal
+
+from .._wire import segment
+from ..errors import Conflict, NotFound, TurnFailed
+from ..types import Approval, Frame, Message, Said, Say
+from ..types import Thread as Row
+from ..types import Threads as Page
+from .transport import Transport
+
+Permission = Literal["allow", "allow_for_chat", "deny"]
+OnApproval = Callable[[Approval], "Permission | None"]
+"""Allows or denies a call that waits for permission; `None` leaves it to somebody else."""
+
+
+class Turn:
+    """One message and all that follows it, to the answer."""
+
+    def __init__(self, thread: Thread, said: Said, since: int | None) -> None:
+        self._thread = thread
+        self._since = since
+        self.id = said["turnId"]
+        """Its id."""
+        self.queue_position = said.get("queuePosition")
+        """How many messages go before it, where it waits."""
+
+    def stream(self, *, on_approval: OnApproval | None = None) -> Iterator[Frame]:
+        """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`."""
+        for frame in self._thread.stream(since=self._since, on_approval=on_approval):
+            if frame.get("turn_id") != self.id:
+                continue
+            yield frame
+            if frame["type"] == "chunk" and frame.get("done"):
+                return
+
+    def answer(self, *, on_approval: OnApproval | None = None) -> str:
+        """Waits for the answer. Raises `TurnFailed` when it failed or was stopped."""
+        said, reason, status = "", "", "FAILED"
+        for frame in self.stream(on_approval=on_approval):
+            if frame["type"] == "message" and frame["role"] == "assistant":
+                said = frame["content"]
+            elif frame["type"] == "error":
+                reason = frame["message"]
+            elif frame["type"] == "chunk" and frame.get("done"):
+                status = str(frame.get("status"))
+        if status != "COMPLETED":
+            raise TurnFailed(status, reason, said)
+        return said
+
+
+class Thread:
+    """A conversation on the server."""
+
+    def __init__(self, transport: Transport, id: str) -> None:
+        self._transport = transport
+        self.id = id
+        """Its id."""
+
+    def say(self, content: str, **more: Any) -> Turn:
+        """Sends a message; `model`, `collections`, `permission_mode`, `if_busy` and the like say more."""
+        # A message that waits has no number yet: its turn is looked for after what there is.
+        before = (self.detail())["chatSeq"] if more.get("if_busy") == "queue" else None
+        request: Say = {"content": content, **more}  # type: ignore[typeddict-item]
+        return self._turn(self._transport.api.say(self.id, request), before)
+
+    def go_on(self) -> Turn:
+        """Goes on with an answer that was cut at the output limit."""
+        return self._turn(self._transport.api.continue_thread(self.id), None)
+
+    def stream(self, *, since: int | None = None, on_approval: OnApproval | None = None) -> Iterator[Frame]:
+        """Its frames from the first, or after number `since`: each stored one exactly once, each word once.
+
+        It does not end by itself: a thread may always go on."""
+        approver = Approver(self, on_approval)
+        if since is not None:
+            approver.attend()
+        for frame in self._transport.frames(f"/api/threads/{segment(self.id)}/events", since=since):
+            if frame["type"] == "tool_approval_request":
+                approver.attend()
+            yield frame
+
+    def approvals(self) -> list[Approval]:
+        """The calls that wait for permission."""
+        every = (self._transport.api.list_approvals())["approvals"]
+        return [approval for approval in every if approval["thread_id"] == self.id]
+
+    def decide(self, approval_id: str, decision: Permission) -> None:
+        """Allows or denies a call."""
+        self._transport.api.answer_approval(approval_id, {"decision": decision})
+
+    def messages(self) -> list[Message]:
+        """What was said so far."""
+        return (self._transport.api.list_messages(self.id))["messages"]
+
+    def stop(self) -> None:
+        """Stops the running turn."""
+        self._transport.api.stop_turn(self.id)
+
+    def detail(self) -> Row:
+        """Where it stands."""
+        return self._transport.api.get_thread(self.id)
+
+    def delete(self) -> None:
+        """Erases it."""
+        self._transport.api.delete_thread(self.id)
+
+    def _turn(self, said: Said, before: int | None) -> Turn:
+        first = said.get("seq")
+        if first is None:
+            return Turn(self, said, before)
+        return Turn(self, said, first - 1 if first > 0 else None)
+
+
+class Approver:
+    """Asks a callback about each call of a thread that waits for permission, once."""
+
+    def __init__(self, thread: Thread, decide: OnApproval | None) -> None:
+        self._thread = thread
+        self._decide = decide
+        self._asked: set[str] = set()
+
+    def attend(self) -> None:
+        """Asks about those that wait. What a stream tells of again was decided before."""
+        if self._decide is None:
+            return
+        for approval in self._thread.approvals():
+            if approval["approval_id"] in self._asked:
+                continue
+            self._asked.add(approval["approval_id"])
+            decision = self._decide(approval)
+            if decision is not None:
+                self._apply(approval["approval_id"], decision)
+
+    def _apply(self, approval_id: str, decision: Permission) -> None:
+        # Somebody else may have been faster, or the turn may be over.
+        with suppress(Conflict, NotFound):
+            self._thread.decide(approval_id, decision)
+
+
+class Threads:
+    """The conversations of the caller."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, title: str | None = None) -> Thread:
+        """Begins a conversation."""
+        thread = self._transport.api.create_thread({"title": title} if title else {})
+        return Thread(self._transport, thread["id"])
+
+    def open(self, id: str) -> Thread:
+        """A conversation by its id; nothing is asked of the server yet."""
+        return Thread(self._transport, id)
+
+    def list(self, q: str | None = None) -> Page:
+        """The conversations, or those with these words."""
+        return self._transport.api.list_threads(q=q)
