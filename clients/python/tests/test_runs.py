@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import unittest
 from collections.abc import Iterator
 from typing import Any
@@ -133,6 +134,18 @@ class RunsTest(unittest.TestCase):
             return edit("ours")
 
         self.assertEqual(run.answer(on_review=decide), "theirs")
+
+    def test_a_decision_outlives_the_server_it_was_asked_by(self) -> None:
+        run = self.client.runs.create(reviewed("one"))
+
+        def decide(_: Review) -> DecisionRequest:
+            self.server.kill()
+            back = threading.Timer(1.0, self.server.start)
+            back.start()
+            self.addCleanup(back.join)
+            return edit("decided while it was away")
+
+        self.assertEqual(run.answer(on_review=decide), "decided while it was away")
 
     def test_a_review_that_a_callback_leaves_stays_open_for_others(self) -> None:
         run = self.client.runs.create(reviewed("one"))

@@ -59,6 +59,8 @@ class WireTest(unittest.TestCase):
         self.assertIsNone(absence.next_pause(3.0))
         absence.over()
         self.assertEqual(absence.next_pause(10.0), 0.1)
+        self.assertIsNone(absence.next_pause(100.0, 99.0), "a connection that broke at once was none")
+        self.assertEqual(absence.next_pause(100.0, 20.0), 0.1, "one that held was one, though nothing came")
 
     def test_a_name_stays_one_segment_of_an_address(self) -> None:
         self.assertEqual(segment("a/b c?"), "a%2Fb%20c%3F")

@@ -3,6 +3,8 @@
 import { Conflict, NotFound } from './errors.js';
 
 interface Waiting<Row, Decision> {
+  /** Sends a request until the server is there. */
+  patiently: <T>(request: () => Promise<T>) => Promise<T>;
   /** What waits now. */
   open: () => Promise<Row[]>;
   idOf: (row: Row) => string;
@@ -12,16 +14,17 @@ interface Waiting<Row, Decision> {
 }
 
 /** A function that asks about what is open and was not asked about before: what a stream tells of again was decided. */
-export function attendant<Row, Decision>({ open, idOf, ask, apply }: Waiting<Row, Decision>): () => Promise<void> {
+export function attendant<Row, Decision>(waiting: Waiting<Row, Decision>): () => Promise<void> {
+  const { patiently, open, idOf, ask, apply } = waiting;
   const asked = new Set<string>();
   return async () => {
-    for (const row of await open()) {
+    for (const row of await patiently(open)) {
       const id = idOf(row);
       if (asked.has(id)) continue;
       asked.add(id);
       const decision = await ask(row);
       if (decision === undefined) continue;
-      await apply(id, decision).catch((error: unknown) => {
+      await patiently(() => apply(id, decision)).catch((error: unknown) => {
         // Somebody else may have been faster, or it may be over.
         if (!(error instanceof Conflict || error instanceof NotFound)) throw error;
       });

@@ -53,7 +53,7 @@ export class Run {
   async wait(following: Omit<FollowRun, 'since' | 'only'> = {}): Promise<RunDetail> {
     const stream = this.stream({ ...following, only: ['run_result'] });
     while (!(await stream.next()).done);
-    return this.detail();
+    return this.#transport.patiently(() => this.detail(), following.signal);
   }
 
   /** Waits for its answer: data where the last task has a schema, else text. Throws `RunFailed`. */
@@ -126,6 +126,7 @@ export class Run {
 
   #attendant(ask: OnReview): () => Promise<void> {
     return attendant({
+      patiently: (request) => this.#transport.patiently(request),
       open: () => this.reviews(),
       idOf: ({ reviewId }: Review) => reviewId,
       ask,

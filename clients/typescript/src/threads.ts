@@ -34,12 +34,16 @@ export class Turn {
     this.queuePosition = said.queuePosition;
   }
 
-  /** Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`. */
+  /**
+   * Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`. A message that waited
+   * for others and was then refused has one frame, `error`.
+   */
   async *stream(following: Omit<FollowThread, 'since'> = {}): AsyncGenerator<Frame, void, undefined> {
     for await (const frame of this.#thread.stream({ ...following, since: this.#since })) {
       if (!('turn_id' in frame) || frame.turn_id !== this.id) continue;
       yield frame;
-      if (frame.type === 'chunk' && 'done' in frame) return;
+      // A message that waited and was refused has only that to tell, which is not stored.
+      if ((frame.type === 'chunk' && 'done' in frame) || (frame.type === 'error' && !('at' in frame))) return;
     }
   }
 
@@ -137,6 +141,7 @@ export class Thread {
 
   #attendant(ask: OnApproval): () => Promise<void> {
     return attendant({
+      patiently: (request) => this.#transport.patiently(request),
       open: () => this.approvals(),
       idOf: ({ approval_id }: Approval) => approval_id,
       ask,

@@ -11,6 +11,7 @@ import {
   PATIENCE_MS,
   PAUSE_FIRST_MS,
   Position,
+  REPEATABLE,
   segment,
   SILENCE_MAX_MS,
 } from './wire.js';
@@ -109,9 +110,23 @@ export class Transport {
         return { status: response.status, text: await response.text() };
       } catch (error) {
         if (outer?.aborted) throw error;
-        if (attempt >= ATTEMPTS_MAX || request.method === 'PATCH') throw this.#unreachable(error);
+        if (attempt >= ATTEMPTS_MAX || !REPEATABLE.includes(request.method ?? '')) throw this.#unreachable(error);
       }
       await pause(PAUSE_FIRST_MS * attempt, outer);
+    }
+  }
+
+  /** What a request answers, once the server is there: in the middle of something long it may be away. */
+  async patiently<T>(request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const absence = new Absence(this.#patienceMs);
+    for (;;) {
+      try {
+        return await request();
+      } catch (error) {
+        const wait = mayPass(error) ? absence.nextPause(Date.now()) : undefined;
+        if (wait === undefined) throw error;
+        await pause(wait, signal);
+      }
     }
   }
 
@@ -133,11 +148,10 @@ export class Transport {
           if (frame.type === 'run_result') return;
         }
       } catch (error) {
-        const mayPass = error instanceof Unreachable || error instanceof ServerError || error instanceof Busy;
-        if (!mayPass) throw error;
+        if (!mayPass(error)) throw error;
         reason = error;
       }
-      const wait = absence.nextPause(Date.now());
+      const wait = absence.nextPause(Date.now(), position.openedAt);
       if (wait === undefined) {
         throw new Unreachable(`${this.url} has been away too long; at last: ${reason.message}`, { cause: reason });
       }
@@ -151,9 +165,11 @@ export class Transport {
     const headers: Record<string, string> = { ...this.#headers, accept: 'text/event-stream' };
     if (position.last !== undefined) headers['last-event-id'] = String(position.last);
     const silent = new Watchdog(inner);
+    position.openedAt = undefined;
     try {
       const response = await this.#fetch(url, { headers, signal }).catch((error: unknown) => this.#lost(error, outer));
       if (!response.ok || !response.body) throw problemOf(response.status, await response.text(), this.url);
+      position.openedAt = Date.now();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       const decoder = new Decoder();
       for (;;) {
@@ -161,8 +177,12 @@ export class Transport {
         if (done) return;
         silent.heard();
         for (const event of decoder.feed(value)) {
-          if (event.kind === 'error' && event.id === undefined) throw streamError(event.data);
-          yield* position.take(event);
+          for (const frame of position.take(event)) {
+            // One with a turn tells of that turn.
+            if (frame.type === 'error' && event.id === undefined && !('turn_id' in frame))
+              throw streamError(event.data);
+            yield frame;
+          }
         }
       }
     } finally {
@@ -178,6 +198,11 @@ export class Transport {
   #unreachable(error: unknown): Unreachable {
     return new Unreachable(`cannot reach ${this.url}: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Whether the same may succeed a little later. */
+function mayPass(error: unknown): error is Error {
+  return error instanceof Unreachable || error instanceof ServerError || error instanceof Busy;
 }
 
 /** Ends a connection that has been silent for too long. */

@@ -14,8 +14,9 @@ export const PATIENCE_MS = 30_000;
 /** Milliseconds before the first attempt to connect again; they double up to the last. */
 export const PAUSE_FIRST_MS = 100;
 const PAUSE_MAX_MS = 2_000;
-/** Attempts at a request whose connection breaks; each has the same Idempotency-Key. */
+/** Attempts at a request whose connection breaks, of those methods that do nothing twice: a POST has one key. */
 export const ATTEMPTS_MAX = 3;
+export const REPEATABLE = ['GET', 'POST'];
 /** Characters of one event; the largest holds a whole conversation. */
 export const EVENT_MAX = 64 * 1024 * 1024;
 
@@ -103,6 +104,8 @@ const decoder = new TextDecoder();
 export class Position {
   /** The number of the last stored frame. */
   last: number | undefined;
+  /** The time since which the connection is open. */
+  openedAt: number | undefined;
   /** The bytes received of the words of each model call, thoughts apart. */
   readonly #said = new Map<string, number>();
 
@@ -150,7 +153,9 @@ export class Absence {
   }
 
   /** The pause before the next attempt, or none when it has been away too long. */
-  nextPause(now: number): number | undefined {
+  nextPause(now: number, openedAt?: number): number | undefined {
+    // A connection that held for a while was one, though nothing may have happened meanwhile.
+    if (openedAt !== undefined && now - openedAt > PAUSE_MAX_MS) this.over();
     this.#since ??= now;
     if (now - this.#since >= this.#patience) return undefined;
     const pause = this.#pause;

@@ -162,6 +162,20 @@ test('somebody else may decide first', async () => {
   assert.equal(answer, 'theirs');
 });
 
+test('a decision outlives the server it was asked by', async () => {
+  const run = await consort.runs.create(reviewed('one'));
+  let back: Promise<void> | undefined;
+  const answer = await run.answer({
+    onReview: async () => {
+      await server.down();
+      back = new Promise((resolve) => setTimeout(resolve, 1_000)).then(() => server.up());
+      return edit('decided while it was away');
+    },
+  });
+  await back;
+  assert.equal(answer, 'decided while it was away');
+});
+
 test('a run is steered', async () => {
   const run = await consort.runs.create({ tasks: [{ name: 'a', description: '[words 400] [pace 50]' }] });
   await run.pause();

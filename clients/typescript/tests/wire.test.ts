@@ -69,6 +69,8 @@ test('pauses double until patience ends', () => {
   );
   absence.over();
   assert.equal(absence.nextPause(10_000), 100);
+  assert.equal(absence.nextPause(100_000, 99_000), undefined, 'a connection that broke at once was none');
+  assert.equal(absence.nextPause(100_000, 20_000), 100, 'one that held was one, though nothing came');
 });
 
 test('names stay one segment of an address, and addresses are looked at', () => {

@@ -22,8 +22,9 @@ SILENCE_MAX = 60.0
 PATIENCE = 30.0
 # Seconds before the first attempt to connect again; they double up to the last.
 PAUSE_FIRST, PAUSE_MAX = 0.1, 2.0
-# Attempts at a request whose connection breaks; each has the same Idempotency-Key.
+# Attempts at a request whose connection breaks, of those methods that do nothing twice: a POST has one Idempotency-Key.
 ATTEMPTS_MAX = 3
+REPEATABLE = ("GET", "POST")
 # Bytes of one event; the largest holds a whole conversation.
 EVENT_MAX = 64 * 1024 * 1024
 
@@ -120,6 +121,8 @@ class Position:
     """The number of the last stored frame."""
     said: dict[tuple[str, bool], int] = field(default_factory=dict)
     """The bytes received of the words of each model call, thoughts apart."""
+    opened_at: float | None = None
+    """The time since which the connection is open."""
 
     def take(self, event: Event) -> list[Frame]:
         """The frame in an event unless it came before; in front of it words that nobody was connected to hear."""
@@ -160,8 +163,11 @@ class Absence:
     since: float | None = None
     pause: float = PAUSE_FIRST
 
-    def next_pause(self, now: float) -> float | None:
+    def next_pause(self, now: float, opened_at: float | None = None) -> float | None:
         """The pause before the next attempt, or none when it has been away too long."""
+        # A connection that held for a while was one, though nothing may have happened meanwhile.
+        if opened_at is not None and now - opened_at > PAUSE_MAX:
+            self.over()
         if self.since is None:
             self.since = now
         if now - self.since >= self.patience:

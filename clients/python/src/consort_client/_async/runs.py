@@ -33,7 +33,7 @@ class AsyncRun:
         `since` is the number of a frame that came before, `only` the types wanted. Tokens are not stored: those of a
         connection that broke are gone, and `llm_iteration_completed` has the whole answer."""
         wanted = [*only, *(["review_requested"] if only and on_review else [])]
-        reviewer = AsyncReviewer(self, on_review)
+        reviewer = AsyncReviewer(self._transport, self, on_review)
         if since is not None:
             await reviewer.attend()
         async for frame in self._transport.frames(self._path("/events"), since=since, only=wanted):
@@ -46,7 +46,7 @@ class AsyncRun:
         """Waits for its end, however it ends."""
         async for _ in self.stream(only=["run_result"], on_review=on_review):
             pass
-        return await self.detail()
+        return await self._transport.patiently(self.detail)
 
     async def answer(self, *, on_review: OnReview | None = None) -> Any:
         """Waits for its answer: data where the last task has a schema, else text. Raises `RunFailed`."""
@@ -108,8 +108,9 @@ class AsyncRun:
 class AsyncReviewer:
     """Asks a callback about each open review of a run, once."""
 
-    def __init__(self, run: AsyncRun, decide: OnReview | None) -> None:
+    def __init__(self, transport: AsyncTransport, run: AsyncRun, decide: OnReview | None) -> None:
         self._run = run
+        self._transport = transport
         self._decide = decide
         self._asked: set[str] = set()
 
@@ -117,7 +118,7 @@ class AsyncReviewer:
         """Asks about those that are open. What a stream tells of again was decided before."""
         if self._decide is None:
             return
-        for review in await self._run.reviews():
+        for review in await self._transport.patiently(self._run.reviews):
             if review["reviewId"] in self._asked:
                 continue
             self._asked.add(review["reviewId"])
@@ -130,7 +131,7 @@ class AsyncReviewer:
     async def _apply(self, review_id: str, decision: DecisionRequest) -> None:
         # Somebody else may have been faster, or the run may be over.
         with suppress(Conflict, NotFound):
-            await self._run.decide(review_id, decision)
+            await self._transport.patiently(lambda: self._run.decide(review_id, decision))
 
 
 class AsyncRuns:

@@ -31,12 +31,15 @@ class AsyncTurn:
         """How many messages go before it, where it waits."""
 
     async def stream(self, *, on_approval: OnApproval | None = None) -> AsyncIterator[Frame]:
-        """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`."""
+        """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`.
+
+        A message that waited for others and was then refused has one frame, `error`."""
         async for frame in self._thread.stream(since=self._since, on_approval=on_approval):
             if frame.get("turn_id") != self.id:
                 continue
             yield frame
-            if frame["type"] == "chunk" and frame.get("done"):
+            # A message that waited and was refused has only that to tell, which is not stored.
+            if (frame["type"] == "chunk" and frame.get("done")) or (frame["type"] == "error" and "at" not in frame):
                 return
 
     async def answer(self, *, on_approval: OnApproval | None = None) -> str:
@@ -77,7 +80,7 @@ class AsyncThread:
         """Its frames from the first, or after number `since`: each stored one exactly once, each word once.
 
         It does not end by itself: a thread may always go on."""
-        approver = AsyncApprover(self, on_approval)
+        approver = AsyncApprover(self._transport, self, on_approval)
         if since is not None:
             await approver.attend()
         async for frame in self._transport.frames(f"/api/threads/{segment(self.id)}/events", since=since):
@@ -120,8 +123,9 @@ class AsyncThread:
 class AsyncApprover:
     """Asks a callback about each call of a thread that waits for permission, once."""
 
-    def __init__(self, thread: AsyncThread, decide: OnApproval | None) -> None:
+    def __init__(self, transport: AsyncTransport, thread: AsyncThread, decide: OnApproval | None) -> None:
         self._thread = thread
+        self._transport = transport
         self._decide = decide
         self._asked: set[str] = set()
 
@@ -129,7 +133,7 @@ class AsyncApprover:
         """Asks about those that wait. What a stream tells of again was decided before."""
         if self._decide is None:
             return
-        for approval in await self._thread.approvals():
+        for approval in await self._transport.patiently(self._thread.approvals):
             if approval["approval_id"] in self._asked:
                 continue
             self._asked.add(approval["approval_id"])
@@ -142,7 +146,7 @@ class AsyncApprover:
     async def _apply(self, approval_id: str, decision: Permission) -> None:
         # Somebody else may have been faster, or the turn may be over.
         with suppress(Conflict, NotFound):
-            await self._thread.decide(approval_id, decision)
+            await self._transport.patiently(lambda: self._thread.decide(approval_id, decision))
 
 
 class AsyncThreads:

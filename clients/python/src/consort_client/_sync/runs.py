@@ -32,7 +32,7 @@ class Run:
         `since` is the number of a frame that came before, `only` the types wanted. Tokens are not stored: those of a
         connection that broke are gone, and `llm_iteration_completed` has the whole answer."""
         wanted = [*only, *(["review_requested"] if only and on_review else [])]
-        reviewer = Reviewer(self, on_review)
+        reviewer = Reviewer(self._transport, self, on_review)
         if since is not None:
             reviewer.attend()
         for frame in self._transport.frames(self._path("/events"), since=since, only=wanted):
@@ -45,7 +45,7 @@ class Run:
         """Waits for its end, however it ends."""
         for _ in self.stream(only=["run_result"], on_review=on_review):
             pass
-        return self.detail()
+        return self._transport.patiently(self.detail)
 
     def answer(self, *, on_review: OnReview | None = None) -> Any:
         """Waits for its answer: data where the last task has a schema, else text. Raises `RunFailed`."""
@@ -107,8 +107,9 @@ class Run:
 class Reviewer:
     """Asks a callback about each open review of a run, once."""
 
-    def __init__(self, run: Run, decide: OnReview | None) -> None:
+    def __init__(self, transport: Transport, run: Run, decide: OnReview | None) -> None:
         self._run = run
+        self._transport = transport
         self._decide = decide
         self._asked: set[str] = set()
 
@@ -116,7 +117,7 @@ class Reviewer:
         """Asks about those that are open. What a stream tells of again was decided before."""
         if self._decide is None:
             return
-        for review in self._run.reviews():
+        for review in self._transport.patiently(self._run.reviews):
             if review["reviewId"] in self._asked:
                 continue
             self._asked.add(review["reviewId"])
@@ -127,7 +128,7 @@ class Reviewer:
     def _apply(self, review_id: str, decision: DecisionRequest) -> None:
         # Somebody else may have been faster, or the run may be over.
         with suppress(Conflict, NotFound):
-            self._run.decide(review_id, decision)
+            self._transport.patiently(lambda: self._run.decide(review_id, decision))
 
 
 class Runs:

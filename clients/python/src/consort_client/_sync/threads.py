@@ -30,12 +30,15 @@ class Turn:
         """How many messages go before it, where it waits."""
 
     def stream(self, *, on_approval: OnApproval | None = None) -> Iterator[Frame]:
-        """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`."""
+        """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`.
+
+        A message that waited for others and was then refused has one frame, `error`."""
         for frame in self._thread.stream(since=self._since, on_approval=on_approval):
             if frame.get("turn_id") != self.id:
                 continue
             yield frame
-            if frame["type"] == "chunk" and frame.get("done"):
+            # A message that waited and was refused has only that to tell, which is not stored.
+            if (frame["type"] == "chunk" and frame.get("done")) or (frame["type"] == "error" and "at" not in frame):
                 return
 
     def answer(self, *, on_approval: OnApproval | None = None) -> str:
@@ -76,7 +79,7 @@ class Thread:
         """Its frames from the first, or after number `since`: each stored one exactly once, each word once.
 
         It does not end by itself: a thread may always go on."""
-        approver = Approver(self, on_approval)
+        approver = Approver(self._transport, self, on_approval)
         if since is not None:
             approver.attend()
         for frame in self._transport.frames(f"/api/threads/{segment(self.id)}/events", since=since):
@@ -119,8 +122,9 @@ class Thread:
 class Approver:
     """Asks a callback about each call of a thread that waits for permission, once."""
 
-    def __init__(self, thread: Thread, decide: OnApproval | None) -> None:
+    def __init__(self, transport: Transport, thread: Thread, decide: OnApproval | None) -> None:
         self._thread = thread
+        self._transport = transport
         self._decide = decide
         self._asked: set[str] = set()
 
@@ -128,7 +132,7 @@ class Approver:
         """Asks about those that wait. What a stream tells of again was decided before."""
         if self._decide is None:
             return
-        for approval in self._thread.approvals():
+        for approval in self._transport.patiently(self._thread.approvals):
             if approval["approval_id"] in self._asked:
                 continue
             self._asked.add(approval["approval_id"])
@@ -139,7 +143,7 @@ class Approver:
     def _apply(self, approval_id: str, decision: Permission) -> None:
         # Somebody else may have been faster, or the turn may be over.
         with suppress(Conflict, NotFound):
-            self._thread.decide(approval_id, decision)
+            self._transport.patiently(lambda: self._thread.decide(approval_id, decision))
 
 
 class Threads:

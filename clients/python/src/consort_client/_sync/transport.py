@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -16,6 +16,7 @@ from .._wire import (
     CALL_MAX,
     PATIENCE,
     PAUSE_FIRST,
+    REPEATABLE,
     SILENCE_MAX,
     Absence,
     Decoder,
@@ -27,6 +28,8 @@ from .._wire import (
 from ..errors import Busy, ConsortError, NotConsort, Problem, ServerError, Unreachable, problem_of
 from ..types import Frame
 from .api import Api
+
+T = TypeVar("T")
 
 
 class Transport:
@@ -94,10 +97,22 @@ class Transport:
             except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
                 raise NotConsort(f"{self.url}: {error}") from error
             except httpx.TransportError as error:
-                if attempt >= ATTEMPTS_MAX or method == "PATCH":
+                if attempt >= ATTEMPTS_MAX or method not in REPEATABLE:
                     raise Unreachable(f"cannot reach {self.url}: {error}") from error
             time.sleep(PAUSE_FIRST * attempt)
             attempt += 1
+
+    def patiently(self, request: Callable[[], T]) -> T:
+        """What a request answers, once the server is there: in the middle of something long it may be away."""
+        absence = Absence(self._patience)
+        while True:
+            try:
+                return request()
+            except (Unreachable, ServerError, Busy):
+                pause = absence.next_pause(monotonic())
+                if pause is None:
+                    raise
+            time.sleep(pause)
 
     def frames(self, path: str, *, since: int | None = None, only: Sequence[str] = ()) -> Iterator[Frame]:
         """The frames of a stream after number `since`, each once, over as many connections as it takes.
@@ -115,7 +130,7 @@ class Transport:
                 reason: ConsortError = Unreachable(f"{self.url} ended the stream")
             except (Unreachable, ServerError, Busy) as error:
                 reason = error
-            pause = absence.next_pause(monotonic())
+            pause = absence.next_pause(monotonic(), position.opened_at)
             if pause is None:
                 raise Unreachable(f"{self.url} has been away too long; at last: {reason}") from reason
             time.sleep(pause)
@@ -127,15 +142,18 @@ class Transport:
         params = {"events": ",".join(only)} if only else {}
         limits = httpx.Timeout(self._timeout, read=SILENCE_MAX)
         decoder = Decoder()
+        position.opened_at = None
         try:
             with self._http.stream("GET", self.url + path, params=params, headers=headers, timeout=limits) as got:
                 if not got.is_success:
                     raise problem_of(got.status_code, (got.read()).decode(errors="replace"), self.url)
+                position.opened_at = monotonic()
                 for data in got.iter_bytes():
                     for event in decoder.feed(data):
-                        if event.kind == "error" and event.id is None:
-                            raise stream_error(json.loads(event.data))
                         for frame in position.take(event):
+                            # One with a turn tells of that turn.
+                            if frame["type"] == "error" and event.id is None and "turn_id" not in frame:
+                                raise stream_error(json.loads(event.data))
                             yield frame
         except httpx.TransportError as error:
             raise Unreachable(f"cannot reach {self.url}: {error}") from error
