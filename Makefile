@@ -1,6 +1,6 @@
 # The commands of this repository. The work is in scripts/; this page only names it.
 .DEFAULT_GOAL := help
-.PHONY: help run install uninstall test check bench chaos smoke screenshots fmt
+.PHONY: help run install uninstall dist test check bench chaos smoke screenshots fmt
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ install: ## Build consort with the web UI and install it below PREFIX: as root /
 
 uninstall: ## Take away what `make install` installed
 	@scripts/install --remove
+
+dist: ## Pack a release into target/dist, static where the musl target can be had; CONSORT_BIN packs a built binary
+	@scripts/dist
 
 test: ## Install what the tests need and run all of them
 	@scripts/test

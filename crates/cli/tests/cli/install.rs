@@ -26,7 +26,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn make_install_puts_a_binary_that_runs_and_its_completions_below_the_prefix_and_uninstall_takes_them_away() {
+fn make_install_puts_a_binary_that_runs_its_completions_and_its_manual_below_the_prefix_and_uninstall_takes_them_away()
+{
     let below = tempfile::tempdir().unwrap();
     let (status, words, errors) = make(&["install", "PREFIX=/opt/consort"], below.path());
     assert_eq!((status, errors.as_str()), (Some(0), ""), "{words}");
@@ -38,7 +39,10 @@ fn make_install_puts_a_binary_that_runs_and_its_completions_below_the_prefix_and
     ];
     let expected: Vec<PathBuf> =
         [root.join("bin/consort")].into_iter().chain(shells.map(|file| root.join("share").join(file))).collect();
-    assert_eq!(files(below.path()), expected);
+    let (manual, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        files(below.path()).into_iter().partition(|file| file.starts_with(root.join("share/man/man1")));
+    assert_eq!(others, expected);
+    assert!(manual.contains(&root.join("share/man/man1/consort-serve.1")) && manual.len() > 20, "{manual:?}");
     let version = ended(Command::new(&expected[0]).arg("--version").output().unwrap());
     assert_eq!(version, (Some(0), format!("consort {}\n", env!("CARGO_PKG_VERSION")), String::new()));
     assert!(words.contains(&format!("installed {}, consort ", expected[0].display())), "{words}");
