@@ -229,6 +229,9 @@ def method(path: str, verb: str, operation: Schema, types: Types, shared: Schema
     words = [f"{snake(name)}: str" for name in places]
     if body:
         words.append(f"body: {body[0]}{body[1]}")
+    if body and body[0] == "bytes":
+        # What the bytes are is said with them.
+        named = [{"name": "content-type", "in": "header", "required": True, "schema": {"type": "string"}}, *named]
     if named:
         words.append("*")
     for each in named:

@@ -108,6 +108,15 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.client().tool("calculator", "6 *")
 
+    def test_every_kind_of_answer_is_read(self) -> None:
+        api = self.client().api
+        self.assertEqual([model["alias"] for model in api.capabilities()["models"]], ["fake"])
+        self.assertEqual(api.openapi()["openapi"][:2], "3.")
+        self.assertIn("consort_queue_depth", api.metrics())
+        thread = self.client().threads.create("Bees and wasps")
+        self.assertIn("# Bees and wasps", api.export_thread(thread.id))
+        self.assertIsNone(api.delete_thread(thread.id))  # type: ignore[func-returns-value]
+
 
 class ElsewhereTest(unittest.TestCase):
     """Without a server, or with another one."""

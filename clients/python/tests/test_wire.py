@@ -49,9 +49,14 @@ class WireTest(unittest.TestCase):
         self.assertEqual(take(11, "!"), ["!"])
         whole = {"type": "llm_completed", "call_id": "a", "content": "größe und! Ja"}
         over = Event(9, "llm_completed", json.dumps(whole))
-        expected = {"type": "chunk", "call_id": "a", "content": " Ja", "offset": 12}
+        expected = {"type": "chunk", "parent_id": None, "depth": 0, "call_id": "a", "content": " Ja", "offset": 12}
         self.assertEqual(position.take(over), [expected, whole])
         self.assertEqual(position.take(over), [])
+        calls = {"type": "message", "role": "assistant", "call_id": "c", "content": "Let me look"}
+        taken: list[Any] = position.take(Event(10, "message", json.dumps(calls)))
+        self.assertEqual([frame["content"] for frame in taken], ["Let me look", "Let me look"])
+        row = {"type": "message", "role": "assistant", "content": "it was said before"}
+        self.assertEqual(position.take(Event(11, "message", json.dumps(row))), [row])
 
     def test_pauses_double_until_patience_ends(self) -> None:
         absence = Absence(patience=3.0)

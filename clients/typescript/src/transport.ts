@@ -46,6 +46,15 @@ export interface Settings {
   fetch?: typeof fetch;
 }
 
+interface Received {
+  status: number;
+  media: string;
+  text: string;
+}
+
+/** JSON, and what is text and nothing else. */
+const ACCEPT = 'application/json, text/plain;q=0.5, text/markdown;q=0.5';
+
 /** Which frames of a stream are wanted. */
 export interface Following {
   /** The number of a frame that came before. */
@@ -79,7 +88,7 @@ export class Transport {
     const url = new URL(this.url + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(places[name] ?? '')));
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
-    const sent: Record<string, string> = { accept: 'application/json', ...this.#headers, ...headers };
+    const sent: Record<string, string> = { accept: ACCEPT, ...this.#headers, ...headers };
     // What is sent again after a broken connection is done once.
     if (method === 'POST') sent['idempotency-key'] ??= crypto.randomUUID();
     if (body !== undefined) sent['content-type'] = 'application/json';
@@ -88,9 +97,10 @@ export class Transport {
       headers: sent,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    const { status, text } = await this.#answer(url, request, signal);
+    const { status, media, text } = await this.#answer(url, request, signal);
     if (status >= 400) throw problemOf(status, text, this.url);
-    return (text === '' ? undefined : this.#json(text)) as Answer<O>;
+    const isText = media.startsWith('text/plain') || media.startsWith('text/markdown');
+    return (text === '' ? undefined : isText ? text : this.#json(text)) as Answer<O>;
   }
 
   #json(text: string): unknown {
@@ -101,13 +111,14 @@ export class Transport {
     }
   }
 
-  async #answer(url: URL, request: RequestInit, outer?: AbortSignal): Promise<{ status: number; text: string }> {
+  async #answer(url: URL, request: RequestInit, outer?: AbortSignal): Promise<Received> {
     for (let attempt = 1; ; attempt += 1) {
       const limit = AbortSignal.timeout(this.#timeoutMs);
       try {
         const signal = outer ? AbortSignal.any([outer, limit]) : limit;
         const response = await this.#fetch(url, { ...request, signal });
-        return { status: response.status, text: await response.text() };
+        const media = response.headers.get('content-type') ?? '';
+        return { status: response.status, media, text: await response.text() };
       } catch (error) {
         if (outer?.aborted) throw error;
         if (attempt >= ATTEMPTS_MAX || !REPEATABLE.includes(request.method ?? '')) throw this.#unreachable(error);

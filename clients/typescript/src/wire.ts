@@ -2,7 +2,7 @@
 
 import { NotConsort } from './errors.js';
 import type { Frame } from './generated/api.js';
-import type { ServerChunk, ServerLlmCompleted } from './generated/frames.js';
+import type { ServerChunk, ServerLlmCompleted, ServerMessage } from './generated/frames.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7329';
 /** Milliseconds for an answer: longer than any tool called directly may take. */
@@ -122,7 +122,8 @@ export class Position {
     }
     if (this.last !== undefined && id <= this.last) return [];
     this.last = id;
-    return frame.type === 'llm_completed' ? [...this.#missed(frame), frame] : [frame];
+    // An answer that asks for calls is a message at once.
+    return frame.type === 'llm_completed' || frame.type === 'message' ? [...this.#missed(frame), frame] : [frame];
   }
 
   /** Words without those that came before a connection broke: the server begins with all that were said. */
@@ -137,7 +138,10 @@ export class Position {
   }
 
   /** The words of a call that was over before the connection was back. */
-  #missed({ thread_id, turn_id, parent_id, depth, call_id, content, chat_seq }: ServerLlmCompleted): Frame[] {
+  #missed(frame: ServerLlmCompleted | ServerMessage): Frame[] {
+    const { thread_id, turn_id, call_id, content, chat_seq } = frame;
+    if (call_id === undefined || call_id === null) return [];
+    const { parent_id, depth } = frame.type === 'message' ? { parent_id: null, depth: 0 } : frame;
     return this.#words({ type: 'chunk', thread_id, turn_id, parent_id, depth, call_id, content, chat_seq, offset: 0 });
   }
 }

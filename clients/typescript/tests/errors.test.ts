@@ -104,6 +104,10 @@ test('a tool that fails says why, and any request can be sent by its name', asyn
     (await consort.call('GET /api/capabilities')).models.map(({ alias }) => alias),
     ['fake'],
   );
+  assert.match(String(await consort.call('GET /metrics')), /consort_queue_depth/);
+  const { id } = await consort.threads.create('Bees and wasps');
+  assert.match(String(await consort.call('GET /api/threads/{id}/export', { path: { id } })), /^# Bees and wasps/);
+  assert.equal(await consort.threads.open(id).delete(), undefined);
 });
 
 test('an address that is none is told at once, a server that is not there soon', async () => {

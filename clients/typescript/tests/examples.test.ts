@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -22,13 +22,20 @@ test('every example does what it shows', async () => {
   assert.deepEqual(readdirSync(join(HOME, 'examples')).toSorted(), Object.keys(PRINTS));
   const server = await Served.start();
   try {
-    for (const [name, prints] of Object.entries(PRINTS)) {
-      const built = join(HOME, 'dist/examples', name.replace('.ts', '.js'));
-      const env = { ...QUIET, CONSORT_URL: server.url };
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [built], { env, timeout: 60_000 });
-      assert.equal(stderr, '', name);
-      assert.match(stdout, prints, name);
-    }
+    const env = { ...QUIET, CONSORT_URL: server.url };
+    const run = async (file: string, prints: RegExp): Promise<void> => {
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { env, timeout: 60_000 });
+      assert.equal(stderr, '', file);
+      assert.match(stdout, prints, file);
+    };
+    const shown = /```typescript\n([^]+?)```/.exec(readFileSync(join(HOME, 'README.md'), 'utf8'))?.[1] ?? '';
+    const readme = join(HOME, 'dist/readme.mjs');
+    writeFileSync(readme, shown.replace('http://127.0.0.1:7329', server.url));
+    const prints = /^run_accepted\n(\w+\n)+run_result\n# Program of an evening about bees\n[^]+\*\*714\*\*\n/;
+    const built = (name: string): string => join(HOME, 'dist/examples', name.replace('.ts', '.js'));
+    // Two at a time, because the demo takes five runs at once.
+    await Promise.all([run(readme, prints), run(built('ask.ts'), PRINTS['ask.ts'] ?? /^$/)]);
+    for (const [name, prints] of Object.entries(PRINTS)) await run(built(name), prints);
   } finally {
     await server.close();
   }

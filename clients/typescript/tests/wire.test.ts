@@ -59,6 +59,14 @@ test('words come once, whatever of them is sent again', () => {
   const [words, frame] = position.take(over);
   assert.deepEqual([words && 'content' in words && words.content, frame], [' Ja', whole]);
   assert.deepEqual(position.take(over), []);
+  const calls = { type: 'message', role: 'assistant', call_id: 'c', content: 'Let me look' };
+  const taken = position.take({ id: 10, kind: 'message', data: JSON.stringify(calls) });
+  assert.deepEqual(
+    taken.map(({ type }) => type),
+    ['chunk', 'message'],
+  );
+  const row = { type: 'message', role: 'assistant', content: 'it was said before' };
+  assert.deepEqual(position.take({ id: 11, kind: 'message', data: JSON.stringify(row) }), [row]);
 });
 
 test('pauses double until patience ends', () => {

@@ -132,8 +132,9 @@ class Position:
         if self.last is not None and event.id <= self.last:
             return []
         self.last = event.id
-        missed = self._missed(frame) if event.kind == "llm_completed" else []
-        return [*missed, cast(Frame, frame)]
+        # An answer that asks for calls is a message at once.
+        is_reply = event.kind in ("llm_completed", "message") and frame.get("call_id") is not None
+        return [*(self._missed(frame) if is_reply else []), cast(Frame, frame)]
 
     def _words(self, frame: dict[str, Any]) -> list[Frame]:
         """Words without those that came before a connection broke: the server begins with all that were said."""
@@ -152,7 +153,7 @@ class Position:
         """The words of a call that was over before the connection was back."""
         kept = ("thread_id", "turn_id", "parent_id", "depth", "call_id", "content", "chat_seq")
         words = {name: frame[name] for name in kept if name in frame}
-        return self._words({"type": "chunk", **words, "offset": 0})
+        return self._words({"type": "chunk", "parent_id": None, "depth": 0, **words, "offset": 0})
 
 
 @dataclass

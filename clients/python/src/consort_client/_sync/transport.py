@@ -45,7 +45,8 @@ class Transport:
         self._patience = patience
         self._timeout = timeout
         self._own = http is None
-        self._http = http or httpx.Client()
+        # Every stream holds a connection, so there is no limit but the server's.
+        self._http = http or httpx.Client(limits=httpx.Limits(max_connections=None))
         secret = key_of(key)
         self._headers = {"authorization": f"Bearer {secret}"} if secret else {}
 
