@@ -70,6 +70,8 @@ pub struct Numbered {
     pub kind: &'static str,
     /// The frame as it is sent.
     pub text: Arc<str>,
+    /// The frame as a value, when a turn sent it: the refusal of a queued message is no turn's.
+    pub frame: Option<Frame>,
 }
 
 impl Numbered {
@@ -81,12 +83,12 @@ impl Numbered {
             Frame::Delta { .. } => None,
             Frame::Result { .. } => return None,
         };
-        Some(Numbered { seq, kind: frame.kind(), text: frame.text().clone() })
+        Some(Numbered { seq, kind: frame.kind(), text: frame.text().clone(), frame: Some(frame.clone()) })
     }
 
     /// Returns the frame for a queued message that was refused.
     pub(super) fn refusal(text: Arc<str>) -> Numbered {
-        Numbered { seq: None, kind: "error", text }
+        Numbered { seq: None, kind: "error", text, frame: None }
     }
 }
 

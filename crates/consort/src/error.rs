@@ -50,9 +50,6 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// A frame or a view that cannot be parsed.
-    #[error("unreadable: {0}")]
-    Unreadable(#[from] serde_json::Error),
 }
 
 /// All mistakes of an ensemble or a request at once.

@@ -1,7 +1,8 @@
 //! What came of a run: its answer, every task's output, and what it used.
 
+use consort_core::event::End;
 use consort_core::run;
-use serde::Deserialize;
+use consort_core::view::TaskEnd;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -41,8 +42,7 @@ pub struct Outcome {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It did what it could.
     Completed,
@@ -53,8 +53,7 @@ pub enum Status {
 }
 
 /// What came of a task.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskOutcome {
     /// Its name.
     pub name: String,
@@ -63,50 +62,52 @@ pub struct TaskOutcome {
     /// What it put out.
     pub output: Option<String>,
     /// The same as data, where a type was asked for.
-    #[serde(rename = "parsedOutput")]
     pub value: Option<Value>,
     /// Why there is no output.
     pub error: Option<String>,
     /// What was said of an answer that was cut, where the task failed.
     pub partial_output: Option<String>,
     /// Whether the output was cut at the output limit and taken all the same.
-    #[serde(default)]
     pub truncated: bool,
 }
 
-/// A run's view, as far as an outcome is made of it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct View {
-    status: Status,
-    tasks: Vec<TaskOutcome>,
-    total_tokens: i64,
-    cost_estimate: Option<Cost>,
-    #[serde(default)]
-    duration_ms: u64,
-    error: Option<String>,
+impl From<&End> for Status {
+    fn from(end: &End) -> Status {
+        match end {
+            End::Completed { .. } => Status::Completed,
+            End::Failed { .. } => Status::Failed,
+            End::Cancelled => Status::Cancelled,
+        }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Cost {
-    input_cost: f64,
-    output_cost: f64,
+impl From<TaskEnd<'_>> for TaskOutcome {
+    fn from(task: TaskEnd<'_>) -> TaskOutcome {
+        TaskOutcome {
+            name: task.name.to_owned(),
+            status: task.status.to_owned(),
+            output: task.output.map(ToString::to_string),
+            value: task.parsed_output.cloned(),
+            error: task.error.map(str::to_owned),
+            partial_output: task.partial_output.map(ToString::to_string),
+            truncated: task.truncated,
+        }
+    }
 }
 
 impl Outcome {
-    /// The outcome of a run that has ended.
-    pub(crate) fn of(id: &str, run: &run::Run) -> Result<Outcome, Error> {
-        let view = View::deserialize(serde_json::to_value(run.detail(id))?)?;
-        Ok(Outcome {
-            status: view.status,
-            tasks: view.tasks,
-            tokens: u64::try_from(view.total_tokens).ok(),
-            cost_usd: view.cost_estimate.map(|cost| cost.input_cost + cost.output_cost),
-            duration_ms: view.duration_ms,
-            error: view.error,
+    /// The outcome of a run that has ended in this way.
+    pub(crate) fn of(id: &str, run: &run::Run, end: &End) -> Outcome {
+        let detail = run.detail(id);
+        Outcome {
+            status: end.into(),
+            tasks: detail.task_ends().map(TaskOutcome::from).collect(),
+            tokens: detail.metrics().tokens(),
+            cost_usd: detail.metrics().cost_usd(),
+            duration_ms: run.took_ms(),
+            error: run.error().map(str::to_owned),
             answer: run.answer().unwrap_or_default().to_owned(),
-        })
+        }
     }
 
     /// The output of the task that completed last; empty when none did.

@@ -122,7 +122,7 @@ impl Run {
         self.engine.finished(&self.id).await;
         let run = self.engine.run(&self.id).await?;
         match run.end() {
-            Some(_) => Outcome::of(&self.id, &run),
+            Some(end) => Ok(Outcome::of(&self.id, &run, end)),
             None => Err(Error::Unfinished(self.id.to_string())),
         }
     }

@@ -139,17 +139,16 @@ impl Events {
 
     /// Returns the frame in an event, unless it came before.
     fn frame(&mut self, Event { id, kind, data }: Event) -> Result<Option<Received>, String> {
-        let text = data.into();
         self.over = self.source.is_last(id, &kind);
         match (id, kind.as_str()) {
             (Some(seq), _) if self.last.is_some_and(|last| seq <= last) => Ok(None),
             (Some(seq), _) => {
                 self.last = Some(seq);
-                Ok(Some(Received::Event { seq, text }))
+                Ok(Some(Received::event(data)))
             }
-            (None, "run_result") => Ok(Some(Received::Result { text })),
+            (None, "run_result") => Ok(Some(Received::result(data))),
             (None, "error") => Err("the server cannot read what was stored".to_owned()),
-            (None, _) => Ok(Some(Received::Live { text })),
+            (None, _) => Ok(Some(Received::live(data))),
         }
     }
 
@@ -279,7 +278,7 @@ mod tests {
     }
 
     fn event(seq: Seq) -> Heard {
-        Heard::Frame(Received::Event { seq, text: format!("{seq}").into() })
+        Heard::Frame(Received::event(seq.to_string()))
     }
 
     #[tokio::test]
@@ -295,8 +294,8 @@ mod tests {
         let ((first, second), heard) = futures::join!(server, heard);
         assert!(!first.contains("last-event-id") && second.contains("last-event-id: 1\r\n"), "{first}{second}");
         let lost = Heard::Lost("the server ended the stream".to_owned());
-        let token = Heard::Frame(Received::Live { text: "t".into() });
-        let result = Heard::Frame(Received::Result { text: "r".into() });
+        let token = Heard::Frame(Received::live("t".to_owned()));
+        let result = Heard::Frame(Received::result("r".to_owned()));
         assert_eq!(heard, [event(0), event(1), lost, Heard::Back, token, event(2), result]);
     }
 

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
+use consort_core::status::Status;
+
 use super::safe::safe;
-use super::view::{Call, State, Status, Task, Turn, View};
+use super::view::{Call, Conversation, State, Task, View};
 use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, soon, span, until, width};
 
 /// Minimal columns for a task's activity, before other columns are left out.
@@ -115,31 +117,31 @@ const LEFT_OUT: [usize; 4] = [0, 1, 2, 3];
 
 /// Returns a task's line and those of its subtasks, which are hidden when it has ended.
 fn rows(view: &View, task: &Task, now: Duration) -> Vec<Row> {
-    let mut rows = vec![row(&task.turn, task_doing(view, task, now), now)];
-    if !task.turn.state.has_ended() {
-        rows.extend(task.subtasks.iter().map(|turn| row(turn, doing(turn, now), now)));
+    let mut rows = vec![row(&task.conversation, task_doing(view, task, now), now)];
+    if !task.conversation.state.has_ended() {
+        rows.extend(task.subtasks.iter().map(|subtask| row(subtask, doing(subtask, now), now)));
     }
     rows
 }
 
-fn row(turn: &Turn, doing: Doing, now: Duration) -> Row {
-    let (tone, mark, urgency) = mark(&turn.state, now);
-    let depth = turn.id.matches('.').count() / 2;
-    let elapsed = turn.took.or_else(|| turn.began.map(|began| now.saturating_sub(began)));
+fn row(conversation: &Conversation, doing: Doing, now: Duration) -> Row {
+    let (tone, mark, urgency) = mark(&conversation.state, now);
+    let depth = conversation.id.matches('.').count() / 2;
+    let elapsed = conversation.took.or_else(|| conversation.began.map(|began| now.saturating_sub(began)));
     let cells = [
-        safe(&turn.model),
-        turn.tokens.map(|tokens| counted(tokens, "token")).unwrap_or_default(),
-        turn.cost.map(dollars).unwrap_or_default(),
+        safe(&conversation.model),
+        conversation.tokens.map(|tokens| counted(tokens, "token")).unwrap_or_default(),
+        conversation.cost.map(dollars).unwrap_or_default(),
         elapsed.map(span).unwrap_or_default(),
     ];
-    let name = format!("{}{}", GAP.repeat(depth), safe(&turn.name));
+    let name = format!("{}{}", GAP.repeat(depth), safe(&conversation.name));
     Row { tone, mark, name, doing: doing.shown(), cells, urgency }
 }
 
 /// Returns the line of the whole run.
 fn whole(view: &View, now: Duration, hidden: usize) -> Row {
     let status = match view.result.as_ref().map(|result| result.status) {
-        Some(Status::Failed) => "failed, ",
+        Some(Status::Failed | Status::Accepted | Status::Running | Status::Rejected) => "failed, ",
         Some(Status::Cancelled) => "cancelled, ",
         Some(Status::Completed) | None => "",
     };
@@ -165,8 +167,8 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
 
 /// Returns the spinner's current character.
 pub(crate) fn spinning(now: Duration) -> &'static str {
-    let turn = usize::try_from(now.as_millis() / SPIN.as_millis()).unwrap_or_default();
-    SPINNER.get(turn % SPINNER.len()).copied().unwrap_or("·")
+    let step = usize::try_from(now.as_millis() / SPIN.as_millis()).unwrap_or_default();
+    SPINNER.get(step % SPINNER.len()).copied().unwrap_or("·")
 }
 
 fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
@@ -187,7 +189,7 @@ fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
 
 /// Returns the activity of a task, including the states that only a task can have.
 fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
-    let state = &task.turn.state;
+    let state = &task.conversation.state;
     if *state == State::Pending {
         let names: Vec<&str> = view.waits_for(task).collect();
         return Doing::Start(format!("waits for {}", names.join(", ")).trim_end_matches(" for ").to_owned());
@@ -195,11 +197,11 @@ fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
     if *state == State::Done && !task.subtasks.is_empty() {
         return Doing::Start(counted(task.subtasks.len() as u64, "subtask"));
     }
-    doing(&task.turn, now)
+    doing(&task.conversation, now)
 }
 
-fn doing(turn: &Turn, now: Duration) -> Doing {
-    let text = match &turn.state {
+fn doing(conversation: &Conversation, now: Duration) -> Doing {
+    let text = match &conversation.state {
         State::Pending => "waits".to_owned(),
         State::Ready => "waits for a free model slot".to_owned(),
         State::Asking => "asking".to_owned(),

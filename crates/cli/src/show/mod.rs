@@ -6,7 +6,6 @@
 
 pub(crate) mod block;
 pub(crate) mod drawing;
-pub(crate) mod frame;
 pub(crate) mod paint;
 pub(crate) mod plain;
 pub(crate) mod record;

@@ -1,86 +1,135 @@
 //! A run as lines for a file: each frame that is worth a line becomes one, and each
 //! line names its task, so that it can be searched for.
 
-use super::frame::Frame;
-use super::view::{RunResult, Status, View};
+use std::time::Duration;
+
+use consort_core::answer::Sequel;
+use consort_core::chore::Chore;
+use consort_core::event::Timing;
+use consort_core::frame::field::{CallOutcome, Nullable, Review, Then};
+use consort_core::frame::numbered::{EventFrame, RunFrame};
+use consort_core::frame::run;
+use consort_core::status::Status;
+
+use super::view::{RunResult, View, breach, time_limit, until_retry};
 use super::words::{counted, cut, dollars, one_line, soon, span, until};
+use crate::client::received::Frame;
 
 /// Maximal columns of a tool's arguments or result; the frames hold all of it.
 const QUOTE_MAX: usize = 200;
 
 /// Returns the line of a frame that was just applied to the view.
 pub(crate) fn line(view: &View, frame: &Frame) -> Option<String> {
-    let ensemble = &view.ensemble;
-    match frame.kind() {
-        "run_accepted" => {
-            let count = counted(view.declared.len() as u64, "task");
-            Some(format!("{ensemble}: {} started, {count}", frame.text("runId")))
-        }
-        "run_forked" => {
-            let origin = [frame.text("retryOf"), frame.text("forkedFrom/runId")].concat();
-            let done = format!("{} of {}", view.finished(), counted(view.declared.len() as u64, "task"));
-            Some(format!("{ensemble}: {} goes on from {origin}, {done} done there", frame.text("runId")))
-        }
-        "cancel_requested" => Some(format!("{ensemble}: stopping")),
-        "run_paused" => Some(format!("{ensemble}: paused")),
-        "run_resumed" => Some(format!("{ensemble}: resumed")),
-        "budget_exceeded" => view.breach.as_ref().map(|breach| format!("{ensemble}: {breach}")),
-        "review_decided" => Some(format!("{ensemble}: review decided: {}", frame.text("decision"))),
-        "delegation_started" => {
-            let (by, to) = (frame.text("delegatingAgentRole"), frame.text("workerRole"));
-            Some(format!("{ensemble}: {by} hands work to {to}: {}", quoted(frame.text("taskDescription"))))
-        }
-        "delegation_failed" => {
-            Some(format!("{ensemble}: {} did not do it: {}", frame.text("workerRole"), one_line(frame.text("reason"))))
-        }
-        "review_timed_out" => Some(format!("{ensemble}: nobody reviewed in time: {}", frame.text("action"))),
-        "run_result" => view.result.as_ref().map(|result| format!("{ensemble}: {}", ended(view, result))),
-        _ => Some(format!("{}: {}", name(view, frame)?, happened(view, frame)?)),
+    match frame {
+        Frame::Event(event) => match &**event {
+            EventFrame::Run(event) => of_run(view, event),
+            EventFrame::Turn(_) => None,
+        },
+        Frame::Result(_) => view.result.as_ref().map(|result| format!("{}: {}", view.ensemble, ended(view, result))),
+        Frame::Live(_) | Frame::Unknown => None,
     }
 }
 
-/// Describes an event of a task or a subtask.
-fn happened(view: &View, frame: &Frame) -> Option<String> {
-    let tool = || one_line(frame.text("toolName"));
-    Some(match frame.kind() {
-        "task_started" => "started".to_owned(),
-        "llm_iteration_started" => format!("asks {}", frame.text("model")),
-        "model_retried" => format!("asks {} again", frame.text("model")),
-        "model_failed" => format!("model failed: {}; {}", one_line(frame.text("message")), then(frame)),
-        "history_dropped" => "leaves out the oldest messages, which no longer fit".to_owned(),
-        "output_rejected" => "the answer does not fit its schema and is sent back".to_owned(),
-        "answer_truncated" => truncated(frame).to_owned(),
-        "answer_empty" if frame.text("then") == "continue" => "the model said nothing and is asked again".to_owned(),
-        "answer_empty" => "the model said nothing".to_owned(),
-        "loop_noticed" => format!("calls {} again and again and is told so", tool()),
-        "tool_dispatched" => format!("tool {} {}", tool(), quoted(frame.text("toolArguments"))),
-        "chore_started" => chore(frame.text("chore")).to_owned(),
-        "reflection_started" => "looks back on its work".to_owned(),
-        "subtask_started" => format!("subtask {}", one_line(frame.text("title"))),
-        "tool_called" => match (frame.text("outcome"), frame.span("durationMs").unwrap_or_default()) {
-            ("SUCCESS", took) => format!("tool {} answered in {}", tool(), span(took)),
-            (_, took) => format!("tool {} failed in {}: {}", tool(), span(took), quoted(frame.text("toolResult"))),
-        },
-        "review_requested" if frame.text("timing") == "DURING_EXECUTION" => {
-            format!("asks a person: {}", one_line(frame.text("prompt")))
+/// Describes an event of the whole run, or else of a task or a subtask.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other events are of a task or a subtask, or have no line")]
+fn of_run(view: &View, event: &RunFrame) -> Option<String> {
+    let run = &event.run_id;
+    let happened = match &event.frame {
+        run::Frame::RunAccepted { .. } => {
+            format!("{run} started, {}", counted(view.declared.len() as u64, "task"))
         }
-        "review_requested" => match frame.span("timeoutMs").filter(|wait| !wait.is_zero()) {
-            Some(wait) => format!("waits for a review; in {} {}", until(wait), view.reviews.last()?.then),
-            None => "waits for a review".to_owned(),
-        },
-        "task_completed" => completed(view, frame),
-        "task_failed" if frame.value("cancelled").is_some() => "cancelled".to_owned(),
-        "task_failed" => format!("failed: {}", one_line(frame.text("reason"))),
-        "task_skipped" => format!("skipped: {}", one_line(frame.text("reason"))),
+        run::Frame::RunForked { retry_of, forked_from } => {
+            let fork = forked_from.as_ref().map(|origin| &origin.run_id);
+            let origin = retry_of.as_ref().or(fork).map(String::as_str).unwrap_or_default();
+            let declared = counted(view.declared.len() as u64, "task");
+            format!("{run} goes on from {origin}, {} of {declared} done there", view.finished())
+        }
+        run::Frame::CancelRequested { .. } => "stopping".to_owned(),
+        run::Frame::RunPaused { .. } => "paused".to_owned(),
+        run::Frame::RunResumed { .. } => "resumed".to_owned(),
+        run::Frame::BudgetExceeded(exceeded) => breach(exceeded),
+        run::Frame::ReviewDecided { decision, .. } => format!("review decided: {}", decision.word()),
+        run::Frame::ReviewTimedOut { action, .. } => format!("nobody reviewed in time: {}", action.word()),
+        run::Frame::DelegationStarted { delegation, task_description } => {
+            let by = delegation.delegating_agent_role.as_deref().unwrap_or_default();
+            format!("{by} hands work to {}: {}", delegation.worker_role, quoted(task_description))
+        }
+        run::Frame::DelegationFailed { delegation, reason } => {
+            format!("{} did not do it: {}", delegation.worker_role, one_line(reason))
+        }
+        _ => {
+            let id = &event.frame.conversation()?.turn_id;
+            return Some(format!("{}: {}", name(view, id)?, of_task(view, event)?));
+        }
+    };
+    Some(format!("{}: {happened}", view.ensemble))
+}
+
+/// Describes an event of a task or a subtask.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other events have no line")]
+fn of_task(view: &View, event: &RunFrame) -> Option<String> {
+    Some(match &event.frame {
+        run::Frame::TaskStarted { .. } => "started".to_owned(),
+        run::Frame::LlmIterationStarted { model, .. } => format!("asks {model}"),
+        run::Frame::ModelRetried { call, .. } => format!("asks {} again", call.model.as_deref().unwrap_or_default()),
+        run::Frame::ModelFailed { message, then, .. } => {
+            format!("model failed: {}; {}", one_line(message), after_failure(event, then))
+        }
+        run::Frame::HistoryDropped { .. } => "leaves out the oldest messages, which no longer fit".to_owned(),
+        run::Frame::OutputRejected { .. } => "the answer does not fit its schema and is sent back".to_owned(),
+        run::Frame::AnswerTruncated { then, in_call, .. } => truncated(*then, in_call.is_some()).to_owned(),
+        run::Frame::AnswerEmpty { then: Sequel::Continue, .. } => {
+            "the model said nothing and is asked again".to_owned()
+        }
+        run::Frame::AnswerEmpty { .. } => "the model said nothing".to_owned(),
+        run::Frame::LoopNoticed { tool_name, .. } => {
+            format!("calls {} again and again and is told so", one_line(tool_name))
+        }
+        run::Frame::ToolDispatched { tool_name, tool_arguments, .. } => {
+            format!("tool {} {}", one_line(tool_name), quoted(tool_arguments))
+        }
+        run::Frame::ChoreStarted { chore, .. } => chore_words(*chore).to_owned(),
+        run::Frame::ReflectionStarted { .. } => "looks back on its work".to_owned(),
+        run::Frame::SubtaskStarted { title, .. } => format!("subtask {}", one_line(title)),
+        run::Frame::ToolCalled { tool_name, duration_ms, outcome, tool_result, .. } => {
+            let tool = one_line(tool_name);
+            let took = span(Duration::from_millis(*duration_ms));
+            match outcome {
+                CallOutcome::Success => format!("tool {tool} answered in {took}"),
+                CallOutcome::Failure => format!("tool {tool} failed in {took}: {}", quoted(tool_result)),
+            }
+        }
+        run::Frame::ReviewRequested(review) => review_requested(view, review)?,
+        run::Frame::TaskCompleted { task, duration_ms, truncated, .. } => {
+            let cut = if *truncated == Nullable::Value(true) { ", cut at the output limit" } else { "" };
+            let took = span(Duration::from_millis(*duration_ms));
+            format!("done in {took}{}{cut}", used(view, &task.turn.turn_id))
+        }
+        run::Frame::TaskFailed { cancelled: Some(_), .. } => "cancelled".to_owned(),
+        run::Frame::TaskFailed { reason, .. } => format!("failed: {}", one_line(reason)),
+        run::Frame::TaskSkipped { reason, .. } => format!("skipped: {}", one_line(reason)),
         _ => return None,
     })
 }
 
 /// Returns the task's name, with the subtask's title where it is about one.
-fn name(view: &View, frame: &Frame) -> Option<String> {
-    let (task, turn) = view.turn(frame)?;
-    let below = (turn.id != task.turn.id).then_some(turn.name.as_str());
-    Some(below.map_or_else(|| turn.name.clone(), |title| format!("{} > {title}", task.turn.name)))
+fn name(view: &View, id: &str) -> Option<String> {
+    let (task, conversation) = view.conversation(id)?;
+    let below = (conversation.id != task.conversation.id).then_some(conversation.name.as_str());
+    let whole = |title| format!("{} > {title}", task.conversation.name);
+    Some(below.map_or_else(|| conversation.name.clone(), whole))
+}
+
+fn review_requested(view: &View, review: &Review) -> Option<String> {
+    Some(match (review.timing, time_limit(review)) {
+        (Timing::DuringExecution, _) => {
+            format!("asks a person: {}", one_line(review.prompt.as_deref().unwrap_or_default()))
+        }
+        (Timing::BeforeExecution | Timing::AfterExecution, Some(wait)) => {
+            format!("waits for a review; in {} {}", until(wait), view.reviews.last()?.then)
+        }
+        (Timing::BeforeExecution | Timing::AfterExecution, None) => "waits for a review".to_owned(),
+    })
 }
 
 fn quoted(text: &str) -> String {
@@ -88,52 +137,49 @@ fn quoted(text: &str) -> String {
 }
 
 /// Describes the handling of a reply that was cut off.
-fn truncated(frame: &Frame) -> &'static str {
-    match (frame.text("then"), frame.value("inCall").is_some()) {
-        ("continue", true) => "the reply was cut inside a tool call and is asked for again",
-        ("continue", false) => "the answer was cut at the output limit and is continued",
-        ("accept", _) => "the answer was cut at the output limit and is taken as it is",
-        (_, true) => "the reply was cut inside a tool call",
-        (_, false) => "the answer was cut at the output limit",
+fn truncated(then: Sequel, in_call: bool) -> &'static str {
+    match (then, in_call) {
+        (Sequel::Continue, true) => "the reply was cut inside a tool call and is asked for again",
+        (Sequel::Continue, false) => "the answer was cut at the output limit and is continued",
+        (Sequel::Accept, _) => "the answer was cut at the output limit and is taken as it is",
+        (Sequel::Fail, true) => "the reply was cut inside a tool call",
+        (Sequel::Fail, false) => "the answer was cut at the output limit",
     }
 }
 
 /// Describes an action that a run does for a task by itself.
-fn chore(word: &str) -> &str {
-    match word {
-        "recall" => "recalls what earlier runs remembered",
-        "guard_input" => "is checked before it begins",
-        "handle" => "is done by a tool",
-        "guard_output" => "has its output checked",
-        "remember" => "remembers its output",
-        other => other,
+fn chore_words(chore: Chore) -> &'static str {
+    match chore {
+        Chore::Recall => "recalls what earlier runs remembered",
+        Chore::GuardInput => "is checked before it begins",
+        Chore::Handle => "is done by a tool",
+        Chore::GuardOutput => "has its output checked",
+        Chore::Remember => "remembers its output",
     }
 }
 
-fn then(frame: &Frame) -> String {
-    match (frame.text("then/action"), frame.wait("then/at")) {
-        ("retry", Some(wait)) => format!("retry in {}", soon(wait)),
-        ("fallback", _) => format!("asks {} instead", frame.text("then/model")),
-        ("shorten", _) => "asks again with fewer messages".to_owned(),
-        _ => "gives up".to_owned(),
+fn after_failure(event: &RunFrame, then: &Then) -> String {
+    match then {
+        Then::Retry { .. } => format!("retry in {}", soon(until_retry(event, then).unwrap_or_default())),
+        Then::Fallback { model } => format!("asks {model} instead"),
+        Then::Shorten => "asks again with fewer messages".to_owned(),
+        Then::GiveUp => "gives up".to_owned(),
     }
 }
 
-fn completed(view: &View, frame: &Frame) -> String {
-    let took = span(frame.span("durationMs").unwrap_or_default());
-    let turn = view.turn(frame).map(|(_, turn)| turn);
-    let tokens = turn.and_then(|turn| turn.tokens).map(|tokens| counted(tokens, "token"));
-    let cost = turn.and_then(|turn| turn.cost).map(dollars);
-    let used: String = [tokens, cost].into_iter().flatten().map(|used| format!(", {used}")).collect();
-    let cut = if frame.value("truncated").is_some() { ", cut at the output limit" } else { "" };
-    format!("done in {took}{used}{cut}")
+/// Returns the usage of a task that has ended, each part after a comma.
+fn used(view: &View, id: &str) -> String {
+    let conversation = view.conversation(id).map(|(_, conversation)| conversation);
+    let tokens = conversation.and_then(|it| it.tokens).map(|tokens| counted(tokens, "token"));
+    let cost = conversation.and_then(|it| it.cost).map(dollars);
+    [tokens, cost].into_iter().flatten().map(|used| format!(", {used}")).collect()
 }
 
 /// Describes the end of the run, in one line.
 pub(crate) fn ended(view: &View, result: &RunResult) -> String {
     let status = match result.status {
         Status::Completed => "completed",
-        Status::Failed => "failed",
+        Status::Failed | Status::Accepted | Status::Running | Status::Rejected => "failed",
         Status::Cancelled => "cancelled",
     };
     let tasks = format!("{} of {}", result.finished, counted(view.declared.len() as u64, "task"));

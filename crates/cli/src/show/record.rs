@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::frame::millis;
 use super::words::one_line;
 
 /// The context in which a response is shown.
@@ -87,4 +87,10 @@ impl<'a> Record<'a> {
         };
         pairs.map(pair).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Returns the milliseconds since 1970 of `2026-03-15T10:30:00.250Z`.
+fn millis(moment: &str) -> Option<u64> {
+    let moment: Timestamp = moment.parse().ok()?;
+    u64::try_from(moment.as_millisecond()).ok()
 }

@@ -4,13 +4,15 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use consort_core::frame::numbered::{EventFrame, RunFrame};
+use consort_core::frame::run;
+
 use super::block::{self, Size};
-use super::frame::Frame;
 use super::paint::{Colour, Painter};
 use super::plain;
 use super::view::View;
 use super::words::span;
-use crate::client::received::Received;
+use crate::client::received::{Frame, Received};
 use crate::output::{Output, Stream};
 
 /// The form in which a run is shown.
@@ -61,40 +63,41 @@ impl<'a> Screen<'a> {
     }
 
     /// Returns the time of a frame: a late watcher sees the original times.
-    fn moment(&mut self, told: &Received, frame: &Frame) -> Duration {
-        match told {
-            Received::Live { .. } => return self.now(),
+    fn moment(&mut self, frame: &Frame) -> Duration {
+        match (frame, of_run(frame)) {
+            (Frame::Live(_), _) => self.now(),
+            (_, Some(RunFrame { inherited: true, .. })) => Duration::ZERO,
+            (_, Some(event)) => self.moment_of(event),
             // The result has no time of its own: it follows the last event.
-            Received::Event { .. } | Received::Result { .. } => {}
+            (_, None) => self.last,
         }
-        if frame.is_inherited() {
-            return Duration::ZERO;
-        }
-        if frame.kind() == "run_forked" {
+    }
+
+    fn moment_of(&mut self, event: &RunFrame) -> Duration {
+        if matches!(event.frame, run::Frame::RunForked { .. }) {
             // The run's own clock starts here.
             self.first = None;
         }
-        if let Some(at) = frame.at() {
-            self.last = Duration::from_millis(at.saturating_sub(*self.first.get_or_insert(at)));
-            self.ahead += self.last.saturating_sub(self.now());
-        }
+        let at = event.at.0;
+        self.last = Duration::from_millis(at.saturating_sub(*self.first.get_or_insert(at)));
+        self.ahead += self.last.saturating_sub(self.now());
         self.last
     }
 
     /// Shows a frame.
-    pub(crate) fn show(&mut self, told: &Received) -> io::Result<()> {
+    pub(crate) fn show(&mut self, received: &Received) -> io::Result<()> {
         if self.look == Look::Frames {
-            self.output.out.json(told.text())?;
+            self.output.out.json(received.text())?;
         }
-        if matches!(told, Received::Live { .. }) && !self.is_drawn() {
+        let frame = received.frame();
+        if matches!(frame, Frame::Live(_)) && !self.is_drawn() {
             return Ok(());
         }
-        let frame = Frame::parse(told.text())?;
-        let moment = self.moment(told, &frame);
-        self.view.apply(&frame, moment);
+        let moment = self.moment(frame);
+        self.view.apply(frame, moment);
         match self.look {
-            Look::Lines if frame.is_inherited() => Ok(()),
-            Look::Lines => match plain::line(&self.view, &frame) {
+            Look::Lines if of_run(frame).is_some_and(|event| event.inherited) => Ok(()),
+            Look::Lines => match plain::line(&self.view, frame) {
                 Some(line) => writeln!(self.output.err, "{} {line}", span(moment)),
                 None => Ok(()),
             },
@@ -169,6 +172,12 @@ impl Drop for Screen<'_> {
             let _closed = self.output.err.draw(&leave);
         }
     }
+}
+
+/// Returns the event of a run in a frame, if it is one.
+fn of_run(frame: &Frame) -> Option<&RunFrame> {
+    let Frame::Event(event) = frame else { return None };
+    if let EventFrame::Run(event) = &**event { Some(event) } else { None }
 }
 
 /// Returns the size of the terminal; a default where it is unknown. The last column is

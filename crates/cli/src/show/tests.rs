@@ -2,78 +2,210 @@
 
 use std::time::Duration;
 
+use consort_core::event::Timing;
+use consort_core::frame::field::{
+    CallOutcome, DecisionWord, DeclaredTask, Delegation, Iso, ModelCall, Nullable, ResponseType, Review, TaskPlace,
+    Then, ToolRequest, TurnPlace,
+};
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::{EventFrame, RunFrame};
+use consort_core::frame::run::Frame;
+use consort_core::message::FailureKind;
+use consort_core::spec::{OnTimeout, Workflow};
 use serde_json::{Value, json};
 
 use super::block::{Line, Size, lines};
-use super::frame::Frame;
 use super::plain;
 use super::view::{About, View};
 use super::words::{span, width};
+use crate::client::received::Received;
+
+/// The time of every event.
+const AT: Iso = Iso(1_773_570_600_000);
+const NAMES: [&str; 3] = ["research", "schedule", "program"];
+
+/// Returns the frame of an event as a server sends it.
+fn event(frame: Frame) -> Received {
+    let event = RunFrame { run_id: "run-1".into(), seq: 0, frame, inherited: false, at: AT };
+    Received::event(EventFrame::Run(event).text())
+}
+
+fn declared(name: &str, agent_role: &str, context: &[usize]) -> DeclaredTask {
+    let task_index = NAMES.iter().position(|known| *known == name).unwrap_or_default() + 1;
+    DeclaredTask { task_index, name: name.to_owned(), agent_role: agent_role.to_owned(), context: context.to_vec() }
+}
+
+fn accepted_as(workflow: Workflow, tasks: Vec<DeclaredTask>) -> Received {
+    event(Frame::RunAccepted { ensemble: "evening".to_owned(), workflow, total_tasks: tasks.len(), tasks })
+}
 
 /// A run of three tasks: two side by side, one that reads both.
-fn accepted() -> Value {
-    let task = |name: &str, context: &[u64]| json!({ "name": name, "agentRole": "Agent", "context": context });
-    json!({ "type": "run_accepted", "runId": "run-1", "ensemble": "evening", "workflow": "PARALLEL",
-        "tasks": [task("research", &[]), task("schedule", &[]), task("program", &[1, 2])] })
+fn accepted() -> Received {
+    let [research, schedule, program] = NAMES;
+    let tasks =
+        vec![declared(research, "Agent", &[]), declared(schedule, "Agent", &[]), declared(program, "Agent", &[1, 2])];
+    accepted_as(Workflow::Parallel, tasks)
 }
 
-/// Returns a frame about a task or a subtask.
-fn about(turn: &str, kind: &str, mut fields: Value) -> Value {
-    let task: u64 = turn.split('.').next().unwrap().parse().unwrap();
-    let names = ["research", "schedule", "program"];
-    let place = json!({ "type": kind, "turnId": turn, "taskName": names[task as usize - 1],
-        "at": "2026-03-15T10:30:00.000Z" });
-    fields.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
-    fields
+/// Returns the place of a task or a subtask.
+fn place(id: &str) -> TurnPlace {
+    let number = id.split('.').next().unwrap().parse().unwrap();
+    TurnPlace { task_index: number, turn_id: id.to_owned(), ..TurnPlace::default() }
 }
 
-fn asked(turn: &str, model: &str) -> Value {
-    about(turn, "llm_iteration_started", json!({ "model": model }))
+fn task(id: &str) -> TaskPlace {
+    let turn = place(id);
+    let task_name = NAMES.get(turn.task_index - 1).map(|name| (*name).to_owned());
+    TaskPlace { turn, task_name }
 }
 
-fn wants(turn: &str, tools: &[&str]) -> Value {
-    let requests: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
-    about(turn, "llm_iteration_completed", json!({ "toolRequests": requests }))
+fn started(id: &str) -> Received {
+    event(Frame::TaskStarted { task: task(id), total_tasks: 3, started_at: AT })
 }
 
-fn used(turn: &str, tokens: i64, cost: &str) -> Value {
-    about(turn, "metrics_snapshot", json!({ "inputTokens": tokens, "outputTokens": 0, "costEstimate": cost }))
+fn asked(id: &str, model: &str) -> Received {
+    let model = model.to_owned();
+    let messages = Vec::new();
+    event(Frame::LlmIterationStarted { turn: place(id), iteration_index: 0, model, messages, total_message_count: 1 })
 }
 
-fn done(turn: &str, took_ms: u64, tokens: u64) -> Value {
-    about(turn, "task_completed", json!({ "durationMs": took_ms, "tokenCount": tokens }))
+fn token(id: &str, words: &str) -> Received {
+    let turn = place(id).into();
+    Received::live(LiveFrame::Token { run_id: "run-1".into(), turn, token: words.to_owned(), sent_at: AT }.text())
+}
+
+fn wants(id: &str, tools: &[&str]) -> Received {
+    let request = |name: &&str| ToolRequest { name: (*name).to_owned(), arguments: "{}".into() };
+    event(Frame::LlmIterationCompleted {
+        turn: place(id),
+        iteration_index: Some(0),
+        response_type: ResponseType::ToolCalls,
+        response_text: None,
+        tool_requests: Some(tools.iter().map(request).collect()),
+        truncated: None,
+        input_tokens: 1,
+        output_tokens: 1,
+        latency_ms: 1,
+    })
+}
+
+fn used(id: &str, tokens: i64, cost: &str) -> Received {
+    event(Frame::MetricsSnapshot {
+        turn: place(id),
+        input_tokens: tokens,
+        output_tokens: 0,
+        llm_latency_ms: 1,
+        tool_execution_time_ms: 0,
+        iteration_count: 1,
+        cost_estimate: Some(cost.to_owned()),
+    })
+}
+
+fn overloaded(id: &str) -> Received {
+    event(Frame::ModelFailed {
+        call: ModelCall { turn: place(id), iteration_index: Some(0), model: Some("sonnet".to_owned()) },
+        error: FailureKind::Overloaded,
+        message: "503 overloaded".to_owned(),
+        then: Then::Retry { at: Iso(AT.0 + 3_500) },
+    })
+}
+
+fn returned(id: &str, call: &str, outcome: CallOutcome, result: &str) -> Received {
+    event(Frame::ToolCalled {
+        turn: place(id),
+        call_id: call.to_owned(),
+        tool_name: "calculator".to_owned(),
+        duration_ms: 1_300,
+        outcome,
+        tool_arguments: "{}".to_owned(),
+        tool_result: result.to_owned(),
+        structured_result: None,
+    })
+}
+
+fn subtask(id: &str, call: &str, title: &str) -> Received {
+    event(Frame::SubtaskStarted {
+        turn: place(id),
+        call_id: call.to_owned(),
+        title: title.to_owned(),
+        instructions: "find them".into(),
+        tool_names: Vec::new(),
+        depth: 1,
+    })
+}
+
+fn review(task: TaskPlace, timing: Timing) -> Review {
+    Review {
+        task,
+        review_id: "run-1-review-0".to_owned(),
+        task_output: "Bees".into(),
+        timing,
+        timeout_ms: 0,
+        on_timeout: None,
+        created_at: AT,
+        expires_at: None,
+        prompt: None,
+        options: None,
+    }
+}
+
+fn done(id: &str, duration_ms: u64, token_count: i64) -> Received {
+    event(Frame::TaskCompleted {
+        task: task(id),
+        total_tasks: 3,
+        completed_at: AT,
+        duration_ms,
+        token_count,
+        tool_call_count: 0,
+        output: Some("Bees".into()),
+        parsed_output: Nullable::Absent,
+        truncated: Nullable::Absent,
+    })
+}
+
+/// Returns the result of a run with these outputs, by their tasks.
+fn result(status: &str, duration_ms: u64, outputs: &[(&str, &str)], total_tokens: i64) -> Received {
+    let output = |(name, output): &(&str, &str)| json!({ "taskName": name, "output": output, "durationMs": 1 });
+    let outputs: Vec<Value> = outputs.iter().map(output).collect();
+    let metrics = json!({ "totalTokens": total_tokens, "totalToolCalls": 0, "inputTokens": 0, "outputTokens": 0,
+        "cachedInputTokens": 0, "reasoningTokens": 0, "llmCalls": 1, "subtasks": 0, "llmLatencyMs": 1,
+        "toolExecutionTimeMs": 0, "unpriced": ["sonnet"] });
+    let result = json!({ "type": "run_result", "runId": "run-1", "status": status, "durationMs": duration_ms,
+        "outputs": outputs, "metrics": metrics, "output": null });
+    Received::result(result.to_string())
 }
 
 /// Returns the frames of a run up to the point where all tasks are active.
-fn under_way() -> Vec<Value> {
+fn under_way() -> Vec<Received> {
     vec![
         accepted(),
-        about("1", "task_started", json!({})),
-        about("2", "task_started", json!({})),
+        started("1"),
+        started("2"),
         asked("1", "sonnet"),
-        about("1", "token", json!({ "token": "Bees are\nsocial " })),
-        about("1", "token", json!({ "token": "insects" })),
+        token("1", "Bees are\nsocial "),
+        token("1", "insects"),
         asked("2", "haiku"),
         used("2", 1204, "0.00120000"),
         wants("2", &["calculator"]),
-        about(
-            "2",
-            "tool_dispatched",
-            json!({ "callId": "2.0.0", "toolName": "calculator", "toolArguments": "{\"input\":\"3 * 25\"}" }),
-        ),
+        event(Frame::ToolDispatched {
+            turn: place("2"),
+            call_id: "2.0.0".to_owned(),
+            tool_name: "calculator".to_owned(),
+            tool_arguments: "{\"input\":\"3 * 25\"}".to_owned(),
+        }),
     ]
 }
 
-fn view(frames: &[Value]) -> View {
+fn view(frames: &[Received]) -> View {
     let mut view = View::default();
-    for (index, frame) in frames.iter().enumerate() {
-        view.apply(&Frame::parse(&frame.to_string()).unwrap(), Duration::from_millis(100 * index as u64));
+    for (index, received) in frames.iter().enumerate() {
+        view.apply(received.frame(), Duration::from_millis(100 * index as u64));
     }
     view
 }
 
 /// Returns the picture two seconds into the run.
-fn picture(frames: &[Value], width: usize) -> String {
+fn picture(frames: &[Received], width: usize) -> String {
     let size = Size { width, height: 24 };
     let lines = lines(&view(frames), Duration::from_secs(2), size);
     let text: Vec<String> = lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
@@ -110,11 +242,8 @@ fn on_a_narrow_terminal_the_least_important_columns_go_and_no_line_is_too_long()
 #[test]
 fn waits_say_what_for() {
     let mut frames = under_way();
-    let failed =
-        json!({ "message": "503 overloaded", "then": { "action": "retry", "at": "2026-03-15T10:30:03.500Z" } });
-    frames.push(about("1", "model_failed", failed));
-    let returned = json!({ "callId": "2.0.0", "toolName": "calculator", "outcome": "SUCCESS", "durationMs": 3 });
-    frames.push(about("2", "tool_called", returned));
+    frames.push(overloaded("1"));
+    frames.push(returned("2", "2.0.0", CallOutcome::Success, "75"));
     let expected = "
 ↻ research  retry in 2.5s: 503 overloaded                sonnet                         1.9s
 · schedule  waits for a free model slot                   haiku  1,204 tokens  $0.0012  1.8s
@@ -129,12 +258,19 @@ fn waits_say_what_for() {
 #[test]
 fn a_review_shows_what_happens_if_nobody_decides() {
     let mut frames = under_way();
-    let review = json!({ "reviewId": "run-1-review-0", "timing": "AFTER_EXECUTION", "taskOutput": "Bees", "timeoutMs": 61_000, "onTimeout": "FAIL" });
-    frames.push(about("1", "review_requested", review));
+    let review = review(task("1"), Timing::AfterExecution);
+    let review = Review { timeout_ms: 61_000, on_timeout: Some(OnTimeout::Fail), ..review };
+    frames.push(event(Frame::ReviewRequested(review)));
     let shown = picture(&frames, 120);
     assert!(shown.contains("? research  waits for a review; in 1m 00s the task fails"), "{shown}");
     assert_eq!(view(&frames).reviews[0].about, About::Output("Bees".to_owned()));
-    frames.push(json!({ "type": "review_decided", "reviewId": "run-1-review-0", "decision": "CONTINUE" }));
+    frames.push(event(Frame::ReviewDecided {
+        review_id: "run-1-review-0".to_owned(),
+        decision: DecisionWord::Continue,
+        by: "Ada".to_owned(),
+        revised_output: None,
+        feedback: None,
+    }));
     assert_eq!(view(&frames).reviews, []);
 }
 
@@ -143,10 +279,10 @@ fn subtasks_stand_below_their_task_and_fold_away_with_it() {
     let mut frames = under_way();
     frames.extend([
         wants("1", &["run_subtask"]),
-        about("1", "subtask_started", json!({ "callId": "1.0.0", "title": "find sources" })),
+        subtask("1", "1.0.0", "find sources"),
         asked("1.0.0", "haiku"),
         used("1.0.0", 96, "0.00010000"),
-        about("1.0.0", "token", json!({ "token": "Looking" })),
+        token("1.0.0", "Looking"),
     ]);
     let expected = "
 ⠋ research        subtask find sources                 sonnet                         1.9s
@@ -156,7 +292,7 @@ fn subtasks_stand_below_their_task_and_fold_away_with_it() {
   0 of 3 tasks done                                            1,300 tokens  $0.0013  2.0s
 ";
     assert_eq!(picture(&frames, 90), expected);
-    frames.push(about("1", "tool_called", json!({ "callId": "1.0.0", "outcome": "SUCCESS", "toolResult": "two" })));
+    frames.push(returned("1", "1.0.0", CallOutcome::Success, "two"));
     frames.push(done("1", 1500, 310));
     let folded = picture(&frames, 90);
     assert!(folded.contains("✓ research  1 subtask") && !folded.contains("find sources"), "{folded}");
@@ -164,28 +300,23 @@ fn subtasks_stand_below_their_task_and_fold_away_with_it() {
 
 #[test]
 fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
-    let mut accepted = accepted();
-    accepted["workflow"] = json!("HIERARCHICAL");
-    accepted["tasks"][0]["agentRole"] = json!("Researcher");
-    // The manager comes after the three tasks, under the number of the only one people see.
-    let manager = |kind: &str, fields: Value| {
-        let mut frame = fields;
-        frame["type"] = json!(kind);
-        frame["taskIndex"] = json!(1);
-        frame
+    let roles = [("research", "Researcher"), ("schedule", "Agent"), ("program", "Agent")];
+    let tasks = roles.iter().map(|(name, role)| declared(name, role, &[])).collect();
+    let delegation = Delegation {
+        delegation_id: "4.0.0".to_owned(),
+        delegating_agent_role: Some("Manager".to_owned()),
+        worker_role: "Researcher".to_owned(),
     };
-    let requests = json!([{ "name": "delegateTask" }]);
+    let question = review(task("4.0.0.0.0"), Timing::DuringExecution);
+    // The manager comes after the three tasks, under the number of the only one people see.
     let mut frames = vec![
-        accepted,
-        manager("task_started", json!({ "turnId": "4" })),
-        manager("llm_iteration_started", json!({ "turnId": "4", "model": "sonnet" })),
-        manager("llm_iteration_completed", json!({ "turnId": "4", "toolRequests": requests })),
-        json!({ "type": "delegation_started", "delegationId": "4.0.0", "workerRole": "Researcher" }),
-        manager("llm_iteration_completed", json!({ "turnId": "4.0.0", "toolRequests": [{ "name": "human_input" }] })),
-        manager(
-            "review_requested",
-            json!({ "turnId": "4.0.0.0.0", "reviewId": "run-1-review-0", "timing": "DURING_EXECUTION", "prompt": "Which bees?" }),
-        ),
+        accepted_as(Workflow::Hierarchical, tasks),
+        started("4"),
+        asked("4", "sonnet"),
+        wants("4", &["delegateTask"]),
+        event(Frame::DelegationStarted { delegation, task_description: "bees".to_owned() }),
+        wants("4.0.0", &["human_input"]),
+        event(Frame::ReviewRequested(Review { prompt: Some("Which bees?".to_owned()), ..question })),
     ];
     let expected = "
 ⠋ manager       subtask Researcher            sonnet  1.9s
@@ -193,7 +324,7 @@ fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
   0 of 3 tasks done                                   2.0s
 ";
     assert_eq!(picture(&frames, 58), expected);
-    frames.push(manager("tool_called", json!({ "turnId": "4", "callId": "4.0.0", "outcome": "SUCCESS" })));
+    frames.push(returned("4", "4.0.0", CallOutcome::Success, "bees"));
     assert!(picture(&frames, 58).contains("1 of 3 tasks done"), "what a worker has done is done");
 }
 
@@ -201,9 +332,14 @@ fn a_manager_s_workers_stand_below_it_and_an_agent_s_question_is_shown() {
 fn the_last_picture_is_a_summary() {
     let mut frames = under_way();
     frames.push(done("1", 1500, 310));
-    frames.push(about("2", "task_failed", json!({ "reason": "401 no such key" })));
-    frames.push(json!({ "type": "run_result", "status": "FAILED", "error": "schedule failed", "durationMs": 1800,
-        "outputs": [{ "taskName": "research", "output": "Bees" }], "metrics": { "totalTokens": 1514 } }));
+    frames.push(event(Frame::TaskFailed {
+        task: task("2"),
+        failed_at: AT,
+        reason: "401 no such key".to_owned(),
+        cancelled: None,
+        partial_output: None,
+    }));
+    frames.push(result("FAILED", 1800, &[("research", "Bees")], 1514));
     let expected = "
 ✓ research                                        sonnet    310 tokens           1.5s
 ✗ schedule  401 no such key                        haiku  1,204 tokens  $0.0012  0.9s
@@ -216,10 +352,9 @@ fn the_last_picture_is_a_summary() {
 
 #[test]
 fn when_there_is_no_room_what_happens_now_comes_first() {
-    let tasks: Vec<Value> = (0..50).map(|n| json!({ "name": format!("task-{n}"), "context": [] })).collect();
-    let accepted = json!({ "type": "run_accepted", "ensemble": "wide", "workflow": "PARALLEL", "tasks": tasks });
-    let started = json!({ "type": "task_started", "turnId": "40" });
-    let shown = lines(&view(&[accepted, started]), Duration::from_secs(2), Size { width: 80, height: 6 });
+    let tasks = (0..50).map(|n| declared(&format!("task-{n}"), "Agent", &[])).collect();
+    let frames = [accepted_as(Workflow::Parallel, tasks), started("40")];
+    let shown = lines(&view(&frames), Duration::from_secs(2), Size { width: 80, height: 6 });
     let shown: Vec<String> = shown.iter().map(Line::text).map(|line| line.trim_end().to_owned()).collect();
     assert_eq!(shown.len(), 4, "of six lines, the first and the cursor's are free");
     assert!(shown[2].starts_with("· task-39"), "{shown:?}");
@@ -228,24 +363,21 @@ fn when_there_is_no_room_what_happens_now_comes_first() {
 
 #[test]
 fn plain_lines_name_the_task_and_what_happened() {
-    let failed =
-        json!({ "message": "503 overloaded", "then": { "action": "retry", "at": "2026-03-15T10:30:03.500Z" } });
-    let returned = json!({ "callId": "2.0.0", "toolName": "calculator", "outcome": "FAILURE", "durationMs": 1300, "toolResult": "Error: no" });
     let mut frames = under_way();
     frames.extend([
-        about("1", "model_failed", failed),
-        about("1", "subtask_started", json!({ "callId": "1.0.0", "title": "find sources" })),
+        overloaded("1"),
+        subtask("1", "1.0.0", "find sources"),
         asked("1.0.0", "haiku"),
-        about("2", "tool_called", returned),
+        returned("2", "2.0.0", CallOutcome::Failure, "Error: no"),
         done("2", 2500, 1204),
-        json!({ "type": "run_result", "status": "COMPLETED", "durationMs": 3000, "outputs": [{ "output": "x" }], "metrics": { "totalTokens": 1514 } }),
+        result("COMPLETED", 3000, &[("schedule", "x")], 1514),
     ]);
     let mut view = View::default();
     let mut shown = String::new();
-    for (index, frame) in frames.iter().enumerate() {
-        let (frame, now) = (Frame::parse(&frame.to_string()).unwrap(), Duration::from_millis(100 * index as u64));
-        view.apply(&frame, now);
-        plain::line(&view, &frame).into_iter().for_each(|line| shown += &format!("{} {line}\n", span(now)));
+    for (index, received) in frames.iter().enumerate() {
+        let now = Duration::from_millis(100 * index as u64);
+        view.apply(received.frame(), now);
+        plain::line(&view, received.frame()).into_iter().for_each(|line| shown += &format!("{} {line}\n", span(now)));
     }
     let expected = "\
 0.0s evening: run-1 started, 3 tasks
@@ -266,15 +398,18 @@ fn plain_lines_name_the_task_and_what_happened() {
 
 #[test]
 fn a_manager_s_answer_is_not_counted_among_the_tasks() {
-    let mut accepted = accepted();
-    accepted["workflow"] = json!("HIERARCHICAL");
-    let output = |name: &str| json!({ "taskName": name, "output": "x" });
-    let outputs = [output("research"), output("program"), output("Manager")];
-    let result = json!({ "type": "run_result", "status": "COMPLETED", "durationMs": 3000, "outputs": outputs });
-    let mut view = View::default();
-    for frame in [accepted, result] {
-        view.apply(&Frame::parse(&frame.to_string()).unwrap(), Duration::ZERO);
-    }
+    let tasks = NAMES.iter().map(|name| declared(name, "Agent", &[])).collect();
+    let outputs = [("research", "x"), ("program", "x"), ("Manager", "x")];
+    let view = view(&[accepted_as(Workflow::Hierarchical, tasks), result("COMPLETED", 3000, &outputs, -1)]);
     let ended = plain::ended(&view, view.result.as_ref().unwrap());
     assert_eq!(ended, "completed after 3.0s, 2 of 3 tasks done");
+}
+
+#[test]
+fn a_frame_of_a_newer_server_changes_nothing() {
+    let mut frames = under_way();
+    let before = view(&frames);
+    frames.push(Received::event("{\"type\":\"run_teleported\",\"runId\":\"run-1\"}".to_owned()));
+    assert_eq!(view(&frames), before);
+    assert_eq!(plain::line(&before, frames.last().unwrap().frame()), None);
 }

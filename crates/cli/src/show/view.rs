@@ -4,10 +4,21 @@
 
 use std::time::Duration;
 
+use consort_core::budget::Reason;
+use consort_core::event::Timing;
+use consort_core::frame::field::{
+    Amount, CallOutcome, DeclaredTask, Exceeded, Nullable, Review as Requested, TaskPlace, Then,
+};
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::{EventFrame, RunFrame};
+use consort_core::frame::run;
+use consort_core::spec::{OnTimeout, Workflow};
+use consort_core::status::Status;
+use consort_core::view::{self, ResultFrame, TaskOutput};
 use serde_json::Value;
 
-use super::frame::Frame;
 use super::words::one_line;
+use crate::client::received::Frame;
 
 /// Characters kept of a model's current text: more than any line shows.
 const TAIL_CHARS: usize = 300;
@@ -44,16 +55,16 @@ pub(crate) struct View {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Task {
     /// The task itself.
-    pub(crate) turn: Turn,
+    pub(crate) conversation: Conversation,
     /// The positions of the tasks it reads from.
     pub(crate) reads: Vec<usize>,
     /// Its delegated subtasks, in the order they were delegated.
-    pub(crate) subtasks: Vec<Turn>,
+    pub(crate) subtasks: Vec<Conversation>,
 }
 
 /// One conversation with a model: a task or a subtask.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct Conversation {
     /// Its path in the run, such as `2` or `2.0.1`.
     pub(crate) id: String,
     /// The task's name or the subtask's title.
@@ -132,7 +143,7 @@ pub(crate) struct Review {
     /// Its public id.
     pub(crate) id: String,
     /// The path of the task, subtask or call it is about.
-    pub(crate) turn: String,
+    pub(crate) subject: String,
     /// The task's name.
     pub(crate) name: String,
     /// The subject of the decision.
@@ -179,17 +190,6 @@ pub(crate) struct RunResult {
     pub(crate) cost: Option<f64>,
 }
 
-/// The final status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// The run reached its end.
-    Completed,
-    /// It failed.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
-}
-
 impl State {
     /// Whether the state is final.
     pub(crate) fn has_ended(&self) -> bool {
@@ -202,130 +202,165 @@ impl State {
 }
 
 impl View {
-    /// Applies a frame that came at `now`. Unknown types are ignored, as any reader of
-    /// frames should do.
+    /// Applies a frame that came at `now`. Frames that this version cannot read are ignored.
     pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) {
-        match frame.kind() {
-            "run_accepted" => self.accepted(frame),
-            "run_forked" => self.forked(now),
-            "task_started" => self.change(frame, |turn| {
-                turn.began.get_or_insert(now);
-                turn.state = State::Ready;
-            }),
-            "llm_iteration_started" => self.change(frame, |turn| {
-                frame.text("model").clone_into(&mut turn.model);
-                turn.state = State::Asking;
-            }),
-            "model_retried" => self.change(frame, |turn| turn.state = State::Asking),
-            "token" => self.change(frame, |turn| turn.state.say(frame.text("token"))),
-            "model_failed" => self.change(frame, |turn| turn.state = after_failure(frame, now)),
-            "llm_iteration_completed" => self.change(frame, |turn| turn.state = after_answer(frame)),
-            "metrics_snapshot" => self.change(frame, |turn| {
-                let (read, written) = (frame.count("inputTokens"), frame.count("outputTokens"));
-                turn.tokens = read.zip(written).map(|(read, written)| read + written);
-                turn.cost = frame.dollars("costEstimate");
-            }),
-            "tool_dispatched" => self.change(frame, |turn| turn.state.open(called(frame))),
-            "chore_started" => self.change(frame, |turn| turn.state = State::calling(frame.list("toolNames").len())),
-            "reflection_started" => self.change(frame, |turn| turn.state = State::Ready),
-            "subtask_started" => self.delegated(frame.text("callId"), frame.text("title"), now),
-            "delegation_started" => self.delegated(frame.text("delegationId"), frame.text("workerRole"), now),
-            "tool_called" => self.returned(frame, now),
-            "review_requested" => self.review_opened(frame, now),
-            "review_decided" | "review_timed_out" | "review_closed" => self.review_over(frame.text("reviewId")),
-            "task_completed" => {
-                let cut = frame.value("truncated").is_some();
-                self.truncated.extend(cut.then(|| one_line(frame.text("taskName"))));
-                self.ended(frame, now, State::Done);
+        match frame {
+            Frame::Event(event) => match &**event {
+                EventFrame::Run(event) => self.happened(event, now),
+                EventFrame::Turn(_) => {}
+            },
+            Frame::Live(live) => match &**live {
+                LiveFrame::Token { turn, token, .. } => self.change(&turn.turn_id, |it| it.state.say(token)),
+                LiveFrame::Chunk { .. } | LiveFrame::ToolProgress(_) => {}
+            },
+            Frame::Result(result) => {
+                let ResultFrame::RunResult(result) = &**result;
+                self.over(outcome(result, self));
             }
-            "task_failed" => {
-                let said = frame.value("partialOutput").and_then(Value::as_str).map(str::to_owned);
-                self.partial.extend(said.map(|said| (one_line(frame.text("taskName")), said)));
-                self.ended(frame, now, failed(frame));
-            }
-            "task_skipped" => self.ended(frame, now, State::Skipped(one_line(frame.text("reason")))),
-            "cancel_requested" => self.hold = Some("stopping".to_owned()),
-            "run_paused" => self.hold = Some("paused".to_owned()),
-            "run_resumed" => self.hold = None,
-            "budget_exceeded" => self.breach = Some(breach(frame)),
-            "run_result" => self.over(result(frame, self)),
-            _ => {}
+            Frame::Unknown => {}
         }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other frames change nothing that is shown")]
+    fn happened(&mut self, event: &RunFrame, now: Duration) {
+        match &event.frame {
+            run::Frame::RunAccepted { ensemble, workflow, tasks, .. } => self.accepted(ensemble, *workflow, tasks),
+            run::Frame::RunForked { .. } => self.forked(now),
+            run::Frame::ToolCalled { turn, call_id, outcome, tool_result, .. } => {
+                self.change(&turn.turn_id, |it| it.state.close(call_id));
+                self.returned(call_id, *outcome, tool_result, now);
+            }
+            run::Frame::SubtaskStarted { call_id, title, .. } => self.delegated(call_id, title, now),
+            run::Frame::DelegationStarted { delegation, .. } => {
+                self.delegated(&delegation.delegation_id, &delegation.worker_role, now);
+            }
+            run::Frame::ReviewRequested(review) => self.review_opened(review, now),
+            run::Frame::ReviewDecided { review_id, .. }
+            | run::Frame::ReviewTimedOut { review_id, .. }
+            | run::Frame::ReviewClosed { review_id } => self.review_over(review_id),
+            run::Frame::CancelRequested { .. } => self.hold = Some("stopping".to_owned()),
+            run::Frame::RunPaused { .. } => self.hold = Some("paused".to_owned()),
+            run::Frame::RunResumed { .. } => self.hold = None,
+            run::Frame::BudgetExceeded(exceeded) => self.breach = Some(breach(exceeded)),
+            run::Frame::TaskCompleted { .. } | run::Frame::TaskFailed { .. } | run::Frame::TaskSkipped { .. } => {
+                self.task_over(&event.frame, now);
+            }
+            _ => self.went_on(event, now),
+        }
+    }
+
+    /// Applies the frames that only change what a conversation is doing.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other frames change nothing that is shown")]
+    fn went_on(&mut self, event: &RunFrame, now: Duration) {
+        let Some(place) = event.frame.conversation() else { return };
+        self.change(&place.turn_id, |it| match &event.frame {
+            run::Frame::TaskStarted { .. } => {
+                it.began.get_or_insert(now);
+                it.state = State::Ready;
+            }
+            run::Frame::LlmIterationStarted { model, .. } => {
+                model.clone_into(&mut it.model);
+                it.state = State::Asking;
+            }
+            run::Frame::ModelRetried { .. } => it.state = State::Asking,
+            run::Frame::ModelFailed { message, then, .. } => {
+                it.state = match until_retry(event, then) {
+                    Some(wait) => State::Retrying { at: now + wait, why: one_line(message) },
+                    None => State::Ready,
+                }
+            }
+            run::Frame::LlmIterationCompleted { tool_requests, .. } => {
+                it.state = match tool_requests.as_ref().map_or(0, Vec::len) {
+                    0 => State::Ready,
+                    left => State::calling(left),
+                }
+            }
+            run::Frame::MetricsSnapshot { input_tokens, output_tokens, cost_estimate, .. } => {
+                let known = u64::try_from(*input_tokens).ok().zip(u64::try_from(*output_tokens).ok());
+                it.tokens = known.map(|(read, written)| read + written);
+                it.cost = cost_estimate.as_ref().and_then(|cost| cost.parse().ok());
+            }
+            run::Frame::ToolDispatched { call_id, tool_name, tool_arguments, .. } => {
+                let what = one_line(&format!("tool {tool_name} {tool_arguments}"));
+                it.state.open(Call { id: call_id.clone(), what });
+            }
+            run::Frame::ChoreStarted { tool_names, .. } => it.state = State::calling(tool_names.len()),
+            run::Frame::ReflectionStarted { .. } => it.state = State::Ready,
+            _ => {}
+        });
     }
 
     /// Returns the number of tasks that have their output; in a hierarchy, those a worker
     /// has done.
     pub(crate) fn finished(&self) -> usize {
         if self.first > 1 {
-            let is_done = |role: &str| self.turns().any(|turn| turn.state == State::Done && turn.name == role);
+            let is_done = |role: &str| self.conversations().any(|it| it.state == State::Done && it.name == role);
             return self.declared.iter().filter(|(_, role)| is_done(role)).count();
         }
-        self.tasks.iter().filter(|task| task.turn.state == State::Done).count()
+        self.tasks.iter().filter(|task| task.conversation.state == State::Done).count()
     }
 
     /// Returns the tokens used so far, as far as models report them.
     pub(crate) fn tokens(&self) -> Option<u64> {
-        let known: Vec<u64> = self.turns().filter_map(|turn| turn.tokens).collect();
+        let known: Vec<u64> = self.conversations().filter_map(|it| it.tokens).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }
 
     /// The cost so far, where there are prices.
     pub(crate) fn cost(&self) -> Option<f64> {
-        let known: Vec<f64> = self.turns().filter_map(|turn| turn.cost).collect();
+        let known: Vec<f64> = self.conversations().filter_map(|it| it.cost).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }
 
     /// Returns the names of the tasks this one reads from that have not ended.
     pub(crate) fn waits_for<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a str> {
         let read = task.reads.iter().filter_map(|position| self.tasks.get(*position));
-        read.filter(|read| !read.turn.state.has_ended()).map(|read| read.turn.name.as_str())
+        read.filter(|read| !read.conversation.state.has_ended()).map(|read| read.conversation.name.as_str())
     }
 
-    /// Returns the task, and the conversation in it, that a frame is about.
-    pub(crate) fn turn(&self, frame: &Frame) -> Option<(&Task, &Turn)> {
-        let id = frame.text("turnId");
+    /// Returns the task that a conversation belongs to, and the conversation of this id or
+    /// the nearest one above it.
+    pub(crate) fn conversation(&self, id: &str) -> Option<(&Task, &Conversation)> {
         let task = self.tasks.get(self.position(id)?)?;
-        let below = above(id).find_map(|id| task.subtasks.iter().find(|turn| turn.id == id));
-        Some((task, below.unwrap_or(&task.turn)))
+        let below = above(id).find_map(|id| task.subtasks.iter().find(|it| it.id == id));
+        Some((task, below.unwrap_or(&task.conversation)))
     }
 
-    fn turns(&self) -> impl Iterator<Item = &Turn> {
-        self.tasks.iter().flat_map(|task| std::iter::once(&task.turn).chain(&task.subtasks))
+    fn conversations(&self) -> impl Iterator<Item = &Conversation> {
+        self.tasks.iter().flat_map(|task| std::iter::once(&task.conversation).chain(&task.subtasks))
     }
 
-    fn accepted(&mut self, frame: &Frame) {
-        frame.text("ensemble").clone_into(&mut self.ensemble);
-        let declared = frame.list("tasks");
-        let workflow = frame.text("workflow");
-        let task = |(position, task): (usize, &Value)| {
-            let name = task.get("name").and_then(Value::as_str).map(one_line).unwrap_or_default();
+    fn accepted(&mut self, ensemble: &str, workflow: Workflow, declared: &[DeclaredTask]) {
+        ensemble.clone_into(&mut self.ensemble);
+        self.declared = declared.iter().map(|task| (task.name.clone(), one_line(&task.agent_role))).collect();
+        let task = |(position, task): (usize, &DeclaredTask)| {
             let before = position.checked_sub(1).into_iter();
-            let reads = if workflow == "SEQUENTIAL" { before.collect() } else { reads(task) };
-            Task { turn: Turn::new(&(position + 1).to_string(), name), reads, subtasks: Vec::new() }
+            let read = task.context.iter().filter_map(|number| number.checked_sub(1));
+            let reads = if workflow == Workflow::Sequential { before.collect() } else { read.collect() };
+            let conversation = Conversation::new(&(position + 1).to_string(), one_line(&task.name));
+            Task { conversation, reads, subtasks: Vec::new() }
         };
-        let text = |task: &Value, field: &str| task.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.declared = declared.iter().map(|task| (text(task, "name"), one_line(&text(task, "agentRole")))).collect();
         (self.first, self.tasks) = match workflow {
-            "HIERARCHICAL" => {
+            Workflow::Hierarchical => {
                 let number = declared.len() + 1;
-                let turn = Turn::new(&number.to_string(), MANAGER.to_owned());
-                (number, vec![Task { turn, ..Task::default() }])
+                let conversation = Conversation::new(&number.to_string(), MANAGER.to_owned());
+                (number, vec![Task { conversation, ..Task::default() }])
             }
-            _ => (1, declared.iter().enumerate().map(task).collect()),
+            Workflow::Sequential | Workflow::Parallel => (1, declared.iter().enumerate().map(task).collect()),
         };
     }
 
-    fn change(&mut self, frame: &Frame, change: impl FnOnce(&mut Turn)) {
-        self.turn_at(frame.text("turnId")).map(change);
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut Conversation)) {
+        self.conversation_at(id).map(change);
     }
 
     /// Returns the conversation of this id, or the nearest one above it.
-    fn turn_at(&mut self, id: &str) -> Option<&mut Turn> {
+    fn conversation_at(&mut self, id: &str) -> Option<&mut Conversation> {
         let task = self.task_of(id)?;
-        let below = above(id).find_map(|id| task.subtasks.iter().position(|turn| turn.id == id));
+        let below = above(id).find_map(|id| task.subtasks.iter().position(|it| it.id == id));
         match below {
             Some(below) => task.subtasks.get_mut(below),
-            None => Some(&mut task.turn),
+            None => Some(&mut task.conversation),
         }
     }
 
@@ -343,10 +378,12 @@ impl View {
     /// Resets times and costs: the work so far was done by another run.
     fn forked(&mut self, now: Duration) {
         for task in &mut self.tasks {
-            for turn in std::iter::once(&mut task.turn).chain(&mut task.subtasks) {
-                let under_way = turn.began.is_some() && !turn.state.has_ended();
-                turn.began = under_way.then_some(now);
-                (turn.took, turn.tokens, turn.cost) = (None, None, None);
+            for it in std::iter::once(&mut task.conversation).chain(&mut task.subtasks) {
+                let under_way = it.began.is_some() && !it.state.has_ended();
+                it.began = under_way.then_some(now);
+                it.took = None;
+                it.tokens = None;
+                it.cost = None;
             }
         }
     }
@@ -355,66 +392,83 @@ impl View {
     fn delegated(&mut self, id: &str, name: &str, now: Duration) {
         let name = one_line(name);
         let call = Call { id: id.to_owned(), what: format!("subtask {name}") };
-        self.turn_at(id).into_iter().for_each(|turn| turn.state.open(call.clone()));
-        let turn = Turn { state: State::Ready, began: Some(now), ..Turn::new(id, name) };
-        self.task_of(id).into_iter().for_each(|task| task.subtasks.push(turn.clone()));
+        self.change(id, |it| it.state.open(call));
+        let subtask = Conversation { state: State::Ready, began: Some(now), ..Conversation::new(id, name) };
+        self.task_of(id).into_iter().for_each(|task| task.subtasks.push(subtask.clone()));
     }
 
-    fn returned(&mut self, frame: &Frame, now: Duration) {
-        let id = frame.text("callId");
-        self.change(frame, |turn| turn.state.close(id));
+    /// Ends the subtask that a call had become, if it had.
+    fn returned(&mut self, id: &str, outcome: CallOutcome, result: &str, now: Duration) {
         let Some(task) = self.task_of(id) else { return };
-        if let Some(turn) = task.subtasks.iter_mut().find(|turn| turn.id == id) {
-            turn.took = turn.began.map(|began| now.saturating_sub(began));
-            turn.state = match frame.text("outcome") {
-                "SUCCESS" => State::Done,
-                _ => State::Failed(one_line(frame.text("toolResult"))),
-            };
-        }
+        let Some(subtask) = task.subtasks.iter_mut().find(|it| it.id == id) else { return };
+        subtask.took = subtask.began.map(|began| now.saturating_sub(began));
+        subtask.state = match outcome {
+            CallOutcome::Success => State::Done,
+            CallOutcome::Failure => State::Failed(one_line(result)),
+        };
     }
 
-    fn review_opened(&mut self, frame: &Frame, now: Duration) {
-        let due = frame.span("timeoutMs").filter(|timeout| !timeout.is_zero()).map(|timeout| now + timeout);
-        let then = match frame.text("onTimeout") {
-            "EXIT_EARLY" => "the run ends there",
-            "FAIL" => "the task fails",
-            _ => "the run goes on",
-        };
-        let turn = frame.text("turnId").to_owned();
-        let about = about(frame);
+    fn review_opened(&mut self, review: &Requested, now: Duration) {
+        let due = time_limit(review).map(|limit| now + limit);
+        let then = after_timeout(review.on_timeout);
+        let subject = review.task.turn.turn_id.clone();
+        let about = about(review);
         match &about {
             About::Beginning | About::Output(_) => {
-                self.change(frame, |turn| turn.state = State::Reviewing { due, then });
+                self.change(&subject, |it| it.state = State::Reviewing { due, then });
             }
             About::Question { question, .. } => {
-                let call = Call { id: turn.clone(), what: format!("asks you: {}", one_line(question)) };
-                self.change(frame, |turn| turn.state.open(call));
+                let call = Call { id: subject.clone(), what: format!("asks you: {}", one_line(question)) };
+                self.change(&subject, |it| it.state.open(call));
             }
         }
-        let (id, name) = (frame.text("reviewId").to_owned(), one_line(frame.text("taskName")));
-        self.reviews.push(Review { id, turn, name, about, due, then });
+        let id = review.review_id.clone();
+        self.reviews.push(Review { id, subject, name: name_of(&review.task), about, due, then });
     }
 
     fn review_over(&mut self, id: &str) {
         let Some(at) = self.reviews.iter().position(|review| review.id == id) else { return };
         let review = self.reviews.remove(at);
-        let reviewed = self.turn_at(&review.turn).filter(|turn| matches!(turn.state, State::Reviewing { .. }));
-        reviewed.into_iter().for_each(|turn| turn.state = State::Ready);
+        let reviewed = self.conversation_at(&review.subject);
+        let reviewed = reviewed.filter(|it| matches!(it.state, State::Reviewing { .. }));
+        reviewed.into_iter().for_each(|it| it.state = State::Ready);
     }
 
     fn over(&mut self, result: RunResult) {
         self.hold = None;
         self.result = Some(result);
-        let pending = self.tasks.iter_mut().filter(|task| task.turn.state == State::Pending);
-        pending.for_each(|task| task.turn.state = State::Skipped("the run ended before it".to_owned()));
+        let pending = self.tasks.iter_mut().filter(|task| task.conversation.state == State::Pending);
+        pending.for_each(|task| task.conversation.state = State::Skipped("the run ended before it".to_owned()));
     }
 
-    fn ended(&mut self, frame: &Frame, now: Duration, state: State) {
-        let Some(Task { turn, .. }) = self.task_of(frame.text("turnId")) else { return };
-        turn.took = frame.span("durationMs").or_else(|| turn.began.map(|began| now.saturating_sub(began)));
-        turn.tokens = frame.count("tokenCount").or(turn.tokens);
-        turn.parsed = frame.value("parsedOutput").filter(|parsed| !parsed.is_null()).cloned();
-        turn.state = state;
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a task ends in one of three ways")]
+    fn task_over(&mut self, frame: &run::Frame, now: Duration) {
+        match frame {
+            run::Frame::TaskCompleted { task, duration_ms, token_count, parsed_output, truncated, .. } => {
+                if *truncated == Nullable::Value(true) {
+                    self.truncated.push(name_of(task));
+                }
+                self.ended(task, now, State::Done);
+                let Some(Task { conversation, .. }) = self.task_of(&task.turn.turn_id) else { return };
+                conversation.took = Some(Duration::from_millis(*duration_ms));
+                conversation.tokens = u64::try_from(*token_count).ok().or(conversation.tokens);
+                conversation.parsed = parsed_output.as_option().cloned();
+            }
+            run::Frame::TaskFailed { task, reason, cancelled, partial_output, .. } => {
+                self.partial.extend(partial_output.as_ref().map(|said| (name_of(task), said.to_string())));
+                let failed = || State::Failed(one_line(reason));
+                self.ended(task, now, cancelled.map_or_else(failed, |_| State::Cancelled));
+            }
+            run::Frame::TaskSkipped { task, reason } => self.ended(task, now, State::Skipped(one_line(reason))),
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, task: &TaskPlace, now: Duration, state: State) {
+        let Some(Task { conversation, .. }) = self.task_of(&task.turn.turn_id) else { return };
+        conversation.took = conversation.began.map(|began| now.saturating_sub(began));
+        conversation.parsed = None;
+        conversation.state = state;
     }
 }
 
@@ -447,9 +501,9 @@ impl State {
     }
 }
 
-impl Turn {
-    fn new(id: &str, name: String) -> Turn {
-        Turn { id: id.to_owned(), name, ..Turn::default() }
+impl Conversation {
+    fn new(id: &str, name: String) -> Conversation {
+        Conversation { id: id.to_owned(), name, ..Conversation::default() }
     }
 }
 
@@ -458,85 +512,80 @@ fn above(id: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(id), |id| Some(id.rsplit_once('.')?.0.rsplit_once('.')?.0))
 }
 
-/// Returns the positions of the tasks that a task reads from.
-fn reads(task: &Value) -> Vec<usize> {
-    let listed = task.get("context").and_then(Value::as_array).into_iter().flatten();
-    listed.filter_map(|number| usize::try_from(number.as_u64()?).ok()?.checked_sub(1)).collect()
+fn name_of(task: &TaskPlace) -> String {
+    task.task_name.as_deref().map(one_line).unwrap_or_default()
 }
 
-fn about(frame: &Frame) -> About {
-    let options = || frame.list("options").iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    match frame.text("timing") {
-        "BEFORE_EXECUTION" => About::Beginning,
-        "DURING_EXECUTION" => About::Question { question: frame.text("prompt").to_owned(), options: options() },
-        _ => About::Output(frame.text("taskOutput").to_owned()),
+fn about(review: &Requested) -> About {
+    match review.timing {
+        Timing::BeforeExecution => About::Beginning,
+        Timing::DuringExecution => About::Question {
+            question: review.prompt.clone().unwrap_or_default(),
+            options: review.options.clone().unwrap_or_default(),
+        },
+        Timing::AfterExecution => About::Output(review.task_output.to_string()),
+    }
+}
+
+/// Returns the time that a review waits, unless it waits for ever.
+pub(crate) fn time_limit(review: &Requested) -> Option<Duration> {
+    Some(Duration::from_millis(review.timeout_ms)).filter(|limit| !limit.is_zero())
+}
+
+fn after_timeout(action: Option<OnTimeout>) -> &'static str {
+    match action {
+        Some(OnTimeout::ExitEarly) => "the run ends there",
+        Some(OnTimeout::Fail) => "the task fails",
+        Some(OnTimeout::Continue) | None => "the run goes on",
     }
 }
 
 /// Describes the limit that the run would have exceeded.
-pub(crate) fn breach(frame: &Frame) -> String {
-    let number = |name: &str| frame.value(name).map(ToString::to_string).unwrap_or_default();
-    let reason = frame.text("reason").replace('_', " ");
-    format!("the budget for {reason} is used up: {} would pass the limit of {}", number("observed"), number("limit"))
+pub(crate) fn breach(Exceeded { reason, limit, observed }: &Exceeded) -> String {
+    let reason = match reason {
+        Reason::Subtasks => "subtasks",
+        Reason::LlmCalls => "llm calls",
+        Reason::ToolCalls => "tool calls",
+        Reason::WallClock => "wall clock",
+        Reason::Tokens => "tokens",
+        Reason::Cost => "cost",
+    };
+    let number = |amount: &Amount| match amount {
+        Amount::Count(count) => count.to_string(),
+        Amount::Usd(dollars) => format!("{dollars:?}"),
+    };
+    format!("the budget for {reason} is used up: {} would pass the limit of {}", number(observed), number(limit))
 }
 
-fn called(frame: &Frame) -> Call {
-    let what = format!("tool {} {}", frame.text("toolName"), frame.text("toolArguments"));
-    Call { id: frame.text("callId").to_owned(), what: one_line(&what) }
-}
-
-fn after_answer(frame: &Frame) -> State {
-    match frame.list("toolRequests").len() {
-        0 => State::Ready,
-        left => State::calling(left),
+/// Returns the time from a model's failure to the next attempt, if there is one.
+pub(crate) fn until_retry(event: &RunFrame, then: &Then) -> Option<Duration> {
+    match then {
+        Then::Retry { at } => Some(Duration::from_millis(at.0.saturating_sub(event.at.0))),
+        Then::Fallback { .. } | Then::Shorten | Then::GiveUp => None,
     }
-}
-
-fn after_failure(frame: &Frame, now: Duration) -> State {
-    match frame.wait("then/at") {
-        Some(wait) => State::Retrying { at: now + wait, why: one_line(frame.text("message")) },
-        None => State::Ready,
-    }
-}
-
-fn failed(frame: &Frame) -> State {
-    let cancelled = frame.value("cancelled").is_some();
-    if cancelled { State::Cancelled } else { State::Failed(one_line(frame.text("reason"))) }
 }
 
 /// Returns an output for the standard output: the JSON where there is a schema, else
 /// the text.
-fn answer(output: &Value, view: &View) -> Option<String> {
-    let told = output.get("parsedOutput").filter(|parsed| !parsed.is_null());
+fn answer(output: &TaskOutput, view: &View) -> String {
     let known = || {
-        let name = output.get("taskName")?.as_str()?;
-        let task = view.tasks.iter().find(|task| task.turn.name == one_line(name))?;
-        task.turn.parsed.as_ref()
+        let task = view.tasks.iter().find(|task| task.conversation.name == one_line(&output.task_name))?;
+        task.conversation.parsed.as_ref()
     };
-    let parsed = told.or_else(known).map(ToString::to_string);
-    parsed.or_else(|| output.get("output")?.as_str().map(str::to_owned))
+    let parsed = output.parsed_output.as_ref().or_else(known);
+    parsed.map_or_else(|| output.output.to_string(), ToString::to_string)
 }
 
-fn result(frame: &Frame, view: &View) -> RunResult {
-    let outputs = frame.list("outputs");
+fn outcome(result: &view::RunResult, view: &View) -> RunResult {
     // A manager's output is not that of a task.
-    let of_task = |output: &&Value| {
-        let name = output.get("taskName").and_then(Value::as_str);
-        name.is_none_or(|name| view.declared.iter().any(|(known, _)| known == name))
-    };
-    let (read, written) =
-        (frame.dollars("metrics/costEstimate/inputCost"), frame.dollars("metrics/costEstimate/outputCost"));
+    let of_task = |output: &&TaskOutput| view.declared.iter().any(|(known, _)| *known == output.task_name);
     RunResult {
-        status: match frame.text("status") {
-            "COMPLETED" => Status::Completed,
-            "CANCELLED" => Status::Cancelled,
-            _ => Status::Failed,
-        },
-        answer: outputs.last().and_then(|last| answer(last, view)),
-        error: frame.value("error").and_then(Value::as_str).map(str::to_owned),
-        finished: outputs.iter().filter(of_task).count(),
-        took: frame.span("durationMs").unwrap_or_default(),
-        tokens: frame.count("metrics/totalTokens"),
-        cost: read.zip(written).map(|(read, written)| read + written),
+        status: result.status,
+        answer: result.outputs.last().map(|last| answer(last, view)),
+        error: result.error.clone(),
+        finished: result.outputs.iter().filter(of_task).count(),
+        took: Duration::from_millis(result.duration_ms),
+        tokens: result.metrics.tokens(),
+        cost: result.metrics.cost_usd(),
     }
 }

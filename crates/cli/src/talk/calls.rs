@@ -1,13 +1,13 @@
 //! The calls of a turn as a tree of lines: active ones, and ended ones. A call and
 //! everything below it is printed for good when it ends.
 
-use consort_core::own_tool::OwnTool;
 use std::time::Duration;
 
+use consort_core::frame::chat::ToolCallUpdate;
+use consort_core::own_tool::OwnTool;
 use serde_json::Value;
 
 use crate::show::block::{Line, Tone, spinning};
-use crate::show::frame::Frame;
 use crate::show::words::{cut, one_line, span};
 
 /// Maximal columns of arguments and of reasons.
@@ -46,15 +46,15 @@ pub(crate) enum State {
 
 impl Call {
     /// Reads a call that begins.
-    pub(super) fn read(frame: &Frame, now: Duration) -> Call {
-        let title = one_line(frame.text("message"));
-        let what = match (frame.text("name"), title.is_empty()) {
-            (name, false) if OwnTool::parse(name) == Some(OwnTool::RunSubtask) => {
-                format!("subtask {}", cut(&title, SHORT))
-            }
-            (name, _) => format!("{} {}", one_line(name), short(frame.value("args"))).trim_end().to_owned(),
+    pub(super) fn read(update: &ToolCallUpdate, now: Duration) -> Call {
+        let title = update.message.as_option().map(|title| one_line(title)).unwrap_or_default();
+        let what = if OwnTool::parse(&update.name) == Some(OwnTool::RunSubtask) && !title.is_empty() {
+            format!("subtask {}", cut(&title, SHORT))
+        } else {
+            format!("{} {}", one_line(&update.name), short(update.args.as_ref())).trim_end().to_owned()
         };
-        let (id, parent) = (frame.text("tool_call_id").to_owned(), frame.text("parent_id").to_owned());
+        let id = update.tool_call_id.clone();
+        let parent = update.level.parent_id.clone().unwrap_or_default();
         Call { id, parent, what, began: now, took: Duration::ZERO, state: State::Runs }
     }
 

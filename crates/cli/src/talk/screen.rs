@@ -13,7 +13,6 @@ use crate::client::received::Received;
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
 use crate::show::drawing::{Code, Drawing};
-use crate::show::frame::Frame;
 use crate::show::paint::{Colour, Painter};
 use crate::show::safe::safe;
 use crate::show::screen::{Look, size};
@@ -69,11 +68,10 @@ impl<'a> Screen<'a> {
     }
 
     /// Applies a frame to the story and shows the result.
-    pub(super) fn hear(&mut self, told: &Received, story: &mut Story) -> io::Result<()> {
-        let frame = Frame::parse(told.text())?;
-        let shown = story.apply(&frame, self.now());
+    pub(super) fn hear(&mut self, received: &Received, story: &mut Story) -> io::Result<()> {
+        let shown = story.apply(received.frame(), self.now());
         if self.look == Look::Frames {
-            self.output.out.json(told.text())?;
+            self.output.out.json(received.text())?;
             return self.output.out.flush();
         }
         shown.into_iter().try_for_each(|shown| self.show(shown))

@@ -4,13 +4,18 @@
 
 use std::time::Duration;
 
-use consort_core::chat::Mode;
-use serde_json::Value;
+use consort_core::answer::Sequel;
+use consort_core::chat::{self, Mode};
+use consort_core::frame::chat::{self as frame, CallStatus, ChatFrame, Level, MessageRow, ThenWord, ToolCallUpdate};
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::EventFrame;
+use consort_core::frame::run;
+use consort_core::status::Status;
 
 use super::calls::{Call, Calls, State};
 use super::tally::Cost;
+use crate::client::received::Frame;
 use crate::show::block::{Line, Tone};
-use crate::show::frame::Frame;
 use crate::show::view::breach;
 use crate::show::words::one_line;
 
@@ -88,52 +93,81 @@ pub(crate) enum Role {
 }
 
 impl Story {
-    /// Applies the next frame, which came at `now`.
+    /// Applies the next frame, which came at `now`. Frames that this version cannot read
+    /// are ignored.
     pub(crate) fn apply(&mut self, frame: &Frame, now: Duration) -> Vec<Shown> {
-        let root = frame.count("depth").unwrap_or(0) == 0;
-        match frame.kind() {
-            "chunk" if frame.flag("done") => {
-                self.end = Some(end(frame.text("status")));
-                Vec::new()
+        match frame {
+            Frame::Event(event) => match &**event {
+                EventFrame::Turn(event) => self.happened(&event.frame, now),
+                EventFrame::Run(_) => Vec::new(),
+            },
+            Frame::Live(live) => match &**live {
+                LiveFrame::Chunk { level, call_id, content, offset, thinking, .. } => {
+                    let is_answer = level.depth == 0 && thinking.is_none();
+                    if is_answer { self.spoke(call_id, content, offset.unwrap_or(0)) } else { Vec::new() }
+                }
+                LiveFrame::Token { .. } | LiveFrame::ToolProgress(_) => Vec::new(),
+            },
+            Frame::Result(_) | Frame::Unknown => Vec::new(),
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other frames show nothing by themselves")]
+    fn happened(&mut self, frame: &ChatFrame, now: Duration) -> Vec<Shown> {
+        match frame {
+            ChatFrame::LlmCompleted { level, content, .. } if level.depth == 0 => self.settle(content, Role::Answer),
+            ChatFrame::Message(row) if row.role == chat::Role::Assistant => self.stored(row),
+            ChatFrame::LlmVoided { level, message, then, .. } => self.voided(level, message, *then),
+            ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: true, .. } => {
+                vec![note(Tone::Odd, "the reply was cut inside a tool call; it is asked for again")]
             }
-            "chunk" if root && !frame.flag("thinking") => self.spoke(frame),
-            "llm_completed" if root => self.settle(frame.text("content"), Role::Answer),
-            "message" if frame.text("role") == "assistant" => self.stored(frame),
-            "llm_voided" => self.voided(frame),
-            "answer_truncated" | "answer_empty" => self.unanswered(frame),
-            "turn_adopted" if frame.count("epoch") > Some(1) => {
+            ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: false, .. } => {
+                vec![note(Tone::Odd, "an answer was cut at the output limit; it is continued")]
+            }
+            ChatFrame::AnswerEmpty { then: Sequel::Continue, .. } => {
+                vec![note(Tone::Odd, "the model said nothing; it is asked again")]
+            }
+            ChatFrame::TurnAdopted { epoch } if *epoch > 1 => {
                 self.void(note(Tone::Odd, "the server was started again; the turn goes on"))
             }
-            "tool_call_update" => self.called(frame, now),
-            "tool_approval_request" => self.asked(frame),
-            "tool_approval_resolved" => {
-                self.approvals.retain(|open| open.id != frame.text("approval_id"));
+            ChatFrame::ToolCallUpdate(update) => self.called(update, now),
+            ChatFrame::Error { code, message, .. } => vec![note(Tone::Bad, &format!("error: {message} ({code})"))],
+            ChatFrame::TurnStopped {} => vec![note(Tone::Odd, "stopped")],
+            ChatFrame::PermissionModeChanged { permission_mode, .. } => {
+                self.mode = Some(*permission_mode);
+                vec![note(Tone::Faint, &format!("mode: {}", permission_mode.word()))]
+            }
+            ChatFrame::Run(frame) => match &**frame {
+                run::Frame::BudgetExceeded(exceeded) => vec![note(Tone::Bad, &breach(exceeded))],
+                _ => Vec::new(),
+            },
+            _ => {
+                self.noted(frame);
                 Vec::new()
             }
-            "turn_started" => {
-                self.mode = Mode::parse(frame.text("permission_mode"));
-                Vec::new()
+        }
+    }
+
+    /// Applies the frames that are not shown by themselves.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other frames change nothing that is shown")]
+    fn noted(&mut self, frame: &ChatFrame) {
+        match frame {
+            ChatFrame::Chunk { status, .. } => self.end = Some(end(*status)),
+            ChatFrame::ToolApprovalRequest(approval) => self.asked(approval),
+            ChatFrame::ToolApprovalResolved { approval_id, .. } => {
+                self.approvals.retain(|open| open.id != *approval_id);
             }
-            "permission_mode_changed" => {
-                self.mode = Mode::parse(frame.text("permission_mode"));
-                vec![note(Tone::Faint, &format!("mode: {}", frame.text("permission_mode")))]
-            }
-            "budget_exceeded" => vec![note(Tone::Bad, &breach(frame))],
-            "error" => vec![note(Tone::Bad, &format!("error: {} ({})", frame.text("message"), frame.text("code")))],
-            "turn_stopped" => vec![note(Tone::Odd, "stopped")],
-            "cost_summary" => {
-                self.cost = Some(Cost::read(frame));
-                Vec::new()
-            }
-            _ => Vec::new(),
+            ChatFrame::TurnStarted { permission_mode, .. } => self.mode = Some(*permission_mode),
+            ChatFrame::CostSummary(summary) => self.cost = Some(Cost::read(summary)),
+            // The end of a turn or a subtask is reported by another frame than a cut or an
+            // empty reply.
+            _ => {}
         }
     }
 
     /// Adds text as it comes. A client that reconnects gets the beginning again, so the
     /// part that was shown already is left out.
-    fn spoke(&mut self, frame: &Frame) -> Vec<Shown> {
-        let (call, words) = (frame.text("call_id"), frame.text("content"));
-        let offset = frame.count("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
+    fn spoke(&mut self, call: &str, words: &str, offset: usize) -> Vec<Shown> {
         let mut shown = Vec::new();
         if self.speech.as_ref().is_some_and(|speech| speech.call != call && !speech.said.is_empty()) {
             shown.push(Shown::Void);
@@ -162,23 +196,23 @@ impl Story {
         shown
     }
 
-    fn stored(&mut self, frame: &Frame) -> Vec<Shown> {
+    fn stored(&mut self, row: &MessageRow) -> Vec<Shown> {
         // The reason of the failure was shown before: the received text stays.
-        if frame.flag("is_error") {
+        if row.is_error {
             let heard = self.speech.take().map(|speech| speech.said).filter(|said| !said.is_empty());
             self.answer = heard;
             return self.answer.iter().map(|_| Shown::Said(Role::Answer)).collect();
         }
-        let mut shown = self.stored_words(frame);
-        if frame.flag("truncated") {
+        let mut shown = self.stored_words(row);
+        if row.truncated {
             shown.push(note(Tone::Odd, "the answer was cut at the output limit; /continue goes on with it"));
         }
         shown
     }
 
-    fn stored_words(&mut self, frame: &Frame) -> Vec<Shown> {
-        let content = frame.text("content");
-        let role = if frame.list("tool_calls").is_empty() { Role::Answer } else { Role::Aside };
+    fn stored_words(&mut self, row: &MessageRow) -> Vec<Shown> {
+        let content = row.content.as_str();
+        let role = if row.tool_calls.as_ref().is_none_or(Vec::is_empty) { Role::Answer } else { Role::Aside };
         if role == Role::Answer {
             self.answer = Some(content.to_owned());
         }
@@ -186,28 +220,16 @@ impl Story {
         if known { Vec::new() } else { self.settle(content, role) }
     }
 
-    fn voided(&mut self, frame: &Frame) -> Vec<Shown> {
-        let then = match frame.text("then") {
-            "retry" => "; it is asked again",
-            "fallback" => "; another model is asked",
-            "shorten" => "; it is asked again with less",
+    fn voided(&mut self, level: &Level, message: &str, then: ThenWord) -> Vec<Shown> {
+        let then = match then {
+            ThenWord::Retry => "; it is asked again",
+            ThenWord::Fallback => "; another model is asked",
+            ThenWord::Shorten => "; it is asked again with less",
             // The text stays, and another frame reports the end of the turn.
-            _ => return Vec::new(),
+            ThenWord::GiveUp => return Vec::new(),
         };
-        let line = note(Tone::Odd, &format!("the model failed: {}{then}", frame.text("message")));
-        if frame.count("depth") == Some(0) { self.void(line) } else { vec![line] }
-    }
-
-    /// Handles a reply that is no answer; a cut one of the root is shown with its row.
-    fn unanswered(&mut self, frame: &Frame) -> Vec<Shown> {
-        let line = match (frame.kind(), frame.text("then"), frame.flag("in_call")) {
-            ("answer_empty", "continue", _) => "the model said nothing; it is asked again",
-            ("answer_truncated", "continue", true) => "the reply was cut inside a tool call; it is asked for again",
-            ("answer_truncated", "continue", false) => "an answer was cut at the output limit; it is continued",
-            // Another frame reports the end of the turn or the subtask.
-            _ => return Vec::new(),
-        };
-        vec![note(Tone::Odd, line)]
+        let line = note(Tone::Odd, &format!("the model failed: {message}{then}"));
+        if level.depth == 0 { self.void(line) } else { vec![line] }
     }
 
     fn void(&mut self, line: Shown) -> Vec<Shown> {
@@ -215,50 +237,40 @@ impl Story {
         heard.then_some(Shown::Void).into_iter().chain([line]).collect()
     }
 
-    fn called(&mut self, frame: &Frame, now: Duration) -> Vec<Shown> {
-        let id = frame.text("tool_call_id");
-        if frame.text("status") == "start" {
-            self.calls.begin(Call::read(frame, now));
+    fn called(&mut self, update: &ToolCallUpdate, now: Duration) -> Vec<Shown> {
+        if update.status == CallStatus::Start {
+            self.calls.begin(Call::read(update, now));
             return Vec::new();
         }
-        let state = match frame.flag("is_error") {
-            true => State::Failed(one_line(frame.text("result"))),
-            false => State::Done,
+        let state = match update.is_error {
+            Some(true) => State::Failed(one_line(update.result.as_deref().unwrap_or_default())),
+            Some(false) | None => State::Done,
         };
-        let took = frame.span("duration_ms").unwrap_or_default();
-        let ended = self.calls.end(id, state, took);
+        let took = Duration::from_millis(update.duration_ms.unwrap_or_default());
+        let ended = self.calls.end(&update.tool_call_id, state, took);
         ended.into_iter().map(Shown::Line).collect()
     }
 
-    fn asked(&mut self, frame: &Frame) -> Vec<Shown> {
-        let call = frame.text("tool_call_id");
-        let args = frame.value("args").map(|args| format!("{args:#}")).unwrap_or_default();
+    fn asked(&mut self, approval: &frame::Approval) {
         self.approvals.push(Approval {
-            id: frame.text("approval_id").to_owned(),
-            tool: one_line(frame.text("tool_name")),
-            args,
-            within: self.calls.above(call),
+            id: approval.approval_id.clone(),
+            tool: one_line(&approval.tool_name),
+            args: format!("{:#}", approval.args),
+            within: self.calls.above(&approval.tool_call_id),
         });
-        self.calls.waits(call);
-        Vec::new()
+        self.calls.waits(&approval.tool_call_id);
     }
 }
 
-fn end(status: &str) -> End {
+fn end(status: Status) -> End {
     match status {
-        "COMPLETED" => End::Done,
-        "CANCELLED" => End::Stopped,
-        _ => End::Failed,
+        Status::Completed => End::Done,
+        Status::Cancelled => End::Stopped,
+        Status::Failed | Status::Accepted | Status::Running | Status::Rejected => End::Failed,
     }
 }
 
 /// Returns a line of its own.
 pub(super) fn note(tone: Tone, text: &str) -> Shown {
     Shown::Line(Line(vec![(tone, one_line(text))]))
-}
-
-impl Frame {
-    fn flag(&self, name: &str) -> bool {
-        self.value(name).and_then(Value::as_bool).unwrap_or_default()
-    }
 }

@@ -1,9 +1,8 @@
 //! The usage of turns, in words. A model without a price is shown as such, not as free
 //! of charge.
 
-use serde_json::Value;
+use consort_core::frame::chat::CostSummary;
 
-use crate::show::frame::Frame;
 use crate::show::words::{counted, dollars, grouped};
 
 /// The usage of one turn.
@@ -24,16 +23,15 @@ pub(crate) struct Tally(Vec<Cost>);
 
 impl Cost {
     /// Reads a summary.
-    pub(super) fn read(frame: &Frame) -> Cost {
-        let count = |name: &str| frame.count(name).unwrap_or_default();
+    pub(super) fn read(summary: &CostSummary) -> Cost {
         Cost {
-            input: count("input_tokens"),
-            output: count("output_tokens"),
-            cached: count("cached_tokens"),
-            llm_calls: count("llm_calls"),
-            tool_calls: count("tool_calls"),
-            usd: frame.dollars("total_usd"),
-            unpriced: frame.list("unpriced_models").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            input: summary.input_tokens,
+            output: summary.output_tokens,
+            cached: summary.cached_tokens,
+            llm_calls: summary.llm_calls,
+            tool_calls: summary.tool_calls,
+            usd: summary.total_usd,
+            unpriced: summary.unpriced_models.clone(),
         }
     }
 

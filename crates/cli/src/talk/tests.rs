@@ -2,15 +2,25 @@
 
 use std::time::Duration;
 
+use consort_core::answer::Sequel;
+use consort_core::budget::Reason;
+use consort_core::chat::{self, Answer};
+use consort_core::frame::chat::{
+    Approval, CallStatus, ChatFrame, Level, MessageRow, RowCall, ThenWord, ToolCallUpdate,
+};
+use consort_core::frame::field::{Amount, Exceeded, Iso, Nullable};
+use consort_core::frame::live::LiveFrame;
+use consort_core::frame::numbered::{EventFrame, TurnFrame};
+use consort_core::frame::run;
+use consort_core::status::Status;
 use serde_json::{Value, json};
 
 use super::story::{End, Role, Shown, Story};
-use crate::show::frame::Frame;
+use crate::client::received::Received;
 
 /// Returns the output as one text: words in quotes, lines as they are.
-fn told(story: &mut Story, frames: &[Value]) -> Vec<String> {
-    let frame = |frame: &Value| Frame::parse(&frame.to_string()).unwrap();
-    let shown = frames.iter().flat_map(|each| story.apply(&frame(each), Duration::ZERO));
+fn told(story: &mut Story, frames: &[Received]) -> Vec<String> {
+    let shown = frames.iter().flat_map(|received| story.apply(received.frame(), Duration::ZERO));
     let text = |shown: Shown| match shown {
         Shown::Words(words) => format!("{words:?}"),
         Shown::Said(Role::Aside) => "aside".to_owned(),
@@ -21,26 +31,75 @@ fn told(story: &mut Story, frames: &[Value]) -> Vec<String> {
     shown.map(text).collect()
 }
 
-fn chunk(call: &str, offset: usize, words: &str) -> Value {
-    json!({ "type": "chunk", "call_id": call, "parent_id": null, "depth": 0, "content": words, "offset": offset })
+/// Returns the frame of an event as a server sends it.
+fn event(frame: ChatFrame) -> Received {
+    let turn = TurnFrame { thread_id: "t".to_owned(), turn_id: "turn-1".into(), chat_seq: 0, frame, at: Iso(0) };
+    Received::event(EventFrame::Turn(turn).text())
 }
 
-fn begins(id: &str, parent: Option<&str>, name: &str, args: Value) -> Value {
-    json!({ "type": "tool_call_update", "status": "start", "tool_call_id": id, "parent_id": parent, "name": name,
-        "depth": u8::from(parent.is_some()), "message": args.get("title"), "args": args })
+fn level(parent: Option<&str>) -> Level {
+    Level { parent_id: parent.map(str::to_owned), depth: parent.is_some().into() }
 }
 
-fn ends(id: &str, parent: Option<&str>, failure: Option<&str>) -> Value {
-    json!({ "type": "tool_call_update", "status": "end", "tool_call_id": id, "parent_id": parent, "name": "x",
-        "depth": u8::from(parent.is_some()), "result": failure.unwrap_or("42"), "is_error": failure.is_some(), "duration_ms": 1_500 })
+/// Returns words of a model as they come.
+fn words(call: &str, parent: Option<&str>, words: &str, offset: Option<usize>) -> Received {
+    let chunk = LiveFrame::Chunk {
+        thread_id: "t".into(),
+        turn_id: "turn-1".into(),
+        level: level(parent),
+        call_id: call.into(),
+        content: words.to_owned(),
+        offset,
+        thinking: offset.is_none().then_some(true),
+        chat_seq: 0,
+    };
+    Received::live(chunk.text())
 }
 
-fn message(content: &str, tool_calls: Value) -> Value {
-    json!({ "type": "message", "role": "assistant", "content": content, "tool_calls": tool_calls, "depth": 0 })
+fn chunk(call: &str, offset: usize, said: &str) -> Received {
+    words(call, None, said, Some(offset))
 }
 
-fn done(status: &str) -> Value {
-    json!({ "type": "chunk", "content": "", "done": true, "parent_id": null, "depth": 0, "status": status })
+fn begins(id: &str, parent: Option<&str>, name: &str, args: Value) -> Received {
+    let title = args.get("title").and_then(Value::as_str).map(str::to_owned);
+    event(ChatFrame::ToolCallUpdate(Box::new(ToolCallUpdate {
+        level: level(parent),
+        tool_call_id: id.to_owned(),
+        name: name.to_owned(),
+        args: Some(args),
+        status: CallStatus::Start,
+        message: title.map_or(Nullable::Null, Nullable::Value),
+        ..ToolCallUpdate::default()
+    })))
+}
+
+fn ends(id: &str, parent: Option<&str>, failure: Option<&str>) -> Received {
+    event(ChatFrame::ToolCallUpdate(Box::new(ToolCallUpdate {
+        level: level(parent),
+        tool_call_id: id.to_owned(),
+        name: "x".to_owned(),
+        result: Some(failure.unwrap_or("42").to_owned()),
+        is_error: Some(failure.is_some()),
+        status: CallStatus::End,
+        duration_ms: Some(1_500),
+        ..ToolCallUpdate::default()
+    })))
+}
+
+fn completed(call: &str, content: &str) -> Received {
+    event(ChatFrame::LlmCompleted { level: level(None), call_id: call.to_owned(), content: content.to_owned() })
+}
+
+fn row(content: &str) -> MessageRow {
+    MessageRow { role: chat::Role::Assistant, content: content.into(), ..MessageRow::default() }
+}
+
+fn message(row: MessageRow) -> Received {
+    event(ChatFrame::Message(Box::new(row)))
+}
+
+fn done(status: Status) -> Received {
+    event(ChatFrame::Chunk { content: String::new(), done: true, level: level(None), status })
 }
 
 #[test]
@@ -52,7 +111,7 @@ fn a_call_is_told_with_everything_below_it_when_it_ends() {
             begins("a", None, "run_subtask", json!({ "title": "Count\nbees", "instructions": "…" })),
             begins("b", None, "json", json!({ "json": [1], "query": "." })),
             begins("c", Some("a"), "calculator", json!({ "input": "6 * 7" })),
-            json!({ "type": "chunk", "call_id": "1.0.0#1.0", "parent_id": "a", "depth": 1, "content": "inner", "offset": 0 }),
+            words("1.0.0#1.0", Some("a"), "inner", Some(0)),
             begins("d", Some("a"), "datetime", json!({})),
             ends("c", Some("a"), None),
             ends("b", None, Some("no\nsuch query")),
@@ -73,10 +132,10 @@ fn words_are_shown_once_although_a_broken_connection_brings_them_again() {
         chunk("1#1.0", 0, "Bées "),
         chunk("1#1.0", 6, "are"),
         chunk("1#1.0", 0, "Bées are bu"),
-        json!({ "type": "chunk", "call_id": "1#1.0", "depth": 0, "content": "hm", "thinking": true }),
-        json!({ "type": "llm_completed", "depth": 0, "call_id": "1#1.0", "content": "Bées are busy." }),
-        message("Bées are busy.", Value::Null),
-        done("COMPLETED"),
+        words("1#1.0", None, "hm", None),
+        completed("1#1.0", "Bées are busy."),
+        message(row("Bées are busy.")),
+        done(Status::Completed),
     ];
     assert_eq!(told(&mut story, &frames), [r#""Bées ""#, r#""are""#, r#"" bu""#, r#""sy.""#, "answer"]);
     assert_eq!((story.answer.as_deref(), story.end), (Some("Bées are busy."), Some(End::Done)));
@@ -84,9 +143,14 @@ fn words_are_shown_once_although_a_broken_connection_brings_them_again() {
 
 #[test]
 fn what_a_model_said_before_it_failed_or_died_does_not_count() {
-    let failed =
-        json!({ "type": "llm_voided", "depth": 0, "call_id": "1#1.0", "message": "overloaded", "then": "retry" });
-    let adopted = |epoch| json!({ "type": "turn_adopted", "epoch": epoch });
+    let failed = event(ChatFrame::LlmVoided {
+        level: level(None),
+        call_id: "1#1.0".to_owned(),
+        message: "overloaded".to_owned(),
+        then: ThenWord::Retry,
+    });
+    let adopted = |epoch| event(ChatFrame::TurnAdopted { epoch });
+    let call = RowCall { id: "a".to_owned(), name: "json".to_owned(), args: json!({}) };
     let frames = [
         adopted(1),
         chunk("1#1.0", 0, "Al"),
@@ -94,7 +158,7 @@ fn what_a_model_said_before_it_failed_or_died_does_not_count() {
         chunk("1#1.1", 0, "So"),
         adopted(2),
         chunk("1#2.0", 0, "Well"),
-        message("Well, one moment.", json!([{ "id": "a" }])),
+        message(MessageRow { tool_calls: Some(vec![call]), ..row("Well, one moment.") }),
     ];
     let expected = [
         r#""Al""#,
@@ -116,8 +180,17 @@ fn what_a_model_said_before_it_failed_or_died_does_not_count() {
 fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() {
     let mut story = Story::default();
     let args = json!({ "to": "Ada", "amount": 5 });
-    let asked = json!({ "type": "tool_approval_request", "approval_id": "t-approval-0", "tool_call_id": "b",
-        "tool_name": "pay", "args": args, "parent_id": "a", "depth": 1 });
+    let asked = event(ChatFrame::ToolApprovalRequest(Box::new(Approval {
+        level: level(Some("a")),
+        approval_id: "t-approval-0".to_owned(),
+        tool_call_id: "b".to_owned(),
+        tool_name: "pay".to_owned(),
+        category: "external".to_owned(),
+        args: args.clone(),
+        message: "May it?".to_owned(),
+        created_at: Iso(0),
+        expires_at: None,
+    })));
     let frames =
         [begins("a", None, "run_subtask", json!({ "title": "Shop" })), begins("b", Some("a"), "pay", args), asked];
     assert_eq!(told(&mut story, &frames), [""; 0]);
@@ -126,21 +199,29 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
     assert_eq!(approval.args, "{\n  \"to\": \"Ada\",\n  \"amount\": 5\n}");
     let live: Vec<String> = story.calls.lines(Duration::ZERO).iter().map(|line| line.text()).collect();
     assert_eq!(live[1], r#"  ? pay {"to":"Ada","amount":5}  0.0s"#);
-    told(&mut story, &[json!({ "type": "tool_approval_resolved", "approval_id": "t-approval-0", "decision": "deny" })]);
+    let resolved = ChatFrame::ToolApprovalResolved {
+        approval_id: "t-approval-0".to_owned(),
+        decision: Answer::Deny,
+        by: "Ada".to_owned(),
+    };
+    told(&mut story, &[event(resolved)]);
     assert!(story.approvals.is_empty());
 }
 
 #[test]
 fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
     let mut story = Story::default();
-    let settled = |kind: &str, then: &str| json!({ "type": kind, "then": then, "in_call": false, "depth": 0 });
+    let call_id = "1#1.0".to_owned();
+    let empty = ChatFrame::AnswerEmpty { level: level(None), call_id, then: Sequel::Continue };
+    let call_id = "1#2.0".to_owned();
+    let cut = ChatFrame::AnswerTruncated { level: level(None), call_id, then: Sequel::Accept, in_call: false };
     let frames = [
-        settled("answer_empty", "continue"),
+        event(empty),
         chunk("1#2.0", 0, "Half"),
-        json!({ "type": "llm_completed", "content": "Half", "depth": 0 }),
-        settled("answer_truncated", "accept"),
-        json!({ "type": "message", "role": "assistant", "content": "Half", "truncated": true }),
-        done("COMPLETED"),
+        completed("1#2.0", "Half"),
+        event(cut),
+        message(MessageRow { truncated: true, ..row("Half") }),
+        done(Status::Completed),
     ];
     let expected = [
         "the model said nothing; it is asked again",
@@ -155,12 +236,17 @@ fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
 #[test]
 fn trouble_is_told_where_it_happens_and_a_partial_answer_stays() {
     let mut story = Story::default();
+    let exceeded = Exceeded { reason: Reason::LlmCalls, limit: Amount::Count(3), observed: Amount::Count(4) };
     let frames = [
         chunk("1#1.0", 0, "So far"),
-        json!({ "type": "budget_exceeded", "reason": "llm_calls", "limit": 3, "observed": 4 }),
-        json!({ "type": "error", "code": "iteration_limit", "message": "too many rounds" }),
-        json!({ "type": "message", "role": "assistant", "content": "So far\n\ntoo many rounds", "is_error": true }),
-        done("FAILED"),
+        event(ChatFrame::Run(Box::new(run::Frame::BudgetExceeded(exceeded)))),
+        event(ChatFrame::Error {
+            code: "iteration_limit".to_owned(),
+            message: "too many rounds".to_owned(),
+            status_code: None,
+        }),
+        message(MessageRow { is_error: true, ..row("So far\n\ntoo many rounds") }),
+        done(Status::Failed),
     ];
     let expected = [
         r#""So far""#,

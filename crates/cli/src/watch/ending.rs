@@ -4,11 +4,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use consort_core::status::Status;
+
 use super::Watched;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;
-use crate::show::view::{RunResult, Status, View};
+use crate::show::view::{RunResult, View};
 use crate::show::words::counted;
 
 /// The last messages about a run.
@@ -89,7 +91,7 @@ fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
     let (words, exit) = match result.status {
         Status::Completed if result.answer.is_some() => (cut(view), Exit::Done),
         Status::Completed => (Some("No task has finished, so there is no answer.".to_owned()), Exit::Done),
-        Status::Failed => {
+        Status::Failed | Status::Accepted | Status::Running | Status::Rejected => {
             let kept = if kept.is_empty() { kept } else { format!("\n{}{kept}.", finished(result, view)) };
             let error = result.error.as_deref().unwrap_or("it did not say why");
             let breach = view.breach.as_ref().map(|breach| format!(": {breach}")).unwrap_or_default();
@@ -214,7 +216,7 @@ mod tests {
     fn a_review_that_nobody_here_decides_is_named_with_what_decides_it() {
         let review = |id: &str| Review {
             id: id.to_owned(),
-            turn: String::new(),
+            subject: String::new(),
             name: String::new(),
             about: About::Beginning,
             due: None,

@@ -188,19 +188,28 @@ fn terminal() -> io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
-    use crate::show::frame::Frame;
+    use crate::client::received::Received;
     use crate::show::view::View;
 
     fn review(timing: &str, timeout_ms: u64) -> Review {
-        let accepted = json!({ "type": "run_accepted", "tasks": [{ "name": "poem" }] });
-        let requested = json!({ "type": "review_requested", "taskIndex": 1, "turnId": "1", "taskName": "poem", "onTimeout": "EXIT_EARLY",
-            "reviewId": "run-1-review-0", "timing": timing, "taskOutput": "Roses\u{1b}[2J\n", "timeoutMs": timeout_ms });
+        let event = |fields: Value| {
+            let mut frame = json!({ "runId": "run-1", "seq": 0, "at": "2026-03-15T10:30:00.000Z" });
+            frame.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            Received::event(frame.to_string())
+        };
+        let task = json!({ "taskIndex": 1, "name": "poem", "agentRole": "Poet", "context": [] });
+        let accepted = event(json!({ "type": "run_accepted", "ensemble": "evening", "workflow": "SEQUENTIAL",
+            "totalTasks": 1, "tasks": [task] }));
+        let requested = event(json!({ "type": "review_requested", "taskIndex": 1, "agentRole": "Poet",
+            "taskDescription": "Write", "turnId": "1", "taskName": "poem", "reviewId": "run-1-review-0",
+            "taskOutput": "Roses\u{1b}[2J\n", "timing": timing, "timeoutMs": timeout_ms, "onTimeout": "EXIT_EARLY",
+            "createdAt": "2026-03-15T10:30:00.000Z" }));
         let mut view = View::default();
-        for frame in [accepted, requested] {
-            view.apply(&Frame::parse(&frame.to_string()).unwrap(), Duration::ZERO);
+        for received in [accepted, requested] {
+            view.apply(received.frame(), Duration::ZERO);
         }
         view.reviews.remove(0)
     }

@@ -194,8 +194,7 @@ fn ctrl_c_before_the_server_has_answered_stops_the_turn_once_it_has() {
         "POST /api/threads/thread-1/stop",
     ];
     assert_eq!([made, said, followed, stopped], expected);
-    let done =
-        r#"{"type":"chunk","done":true,"status":"CANCELLED","thread_id":"thread-1","turn_id":"turn-1","chat_seq":0}"#;
+    let done = r#"{"type":"chunk","thread_id":"thread-1","turn_id":"turn-1","chat_seq":0,"content":"","done":true,"parent_id":null,"depth":0,"status":"CANCELLED","at":"2026-03-15T10:30:00.000Z"}"#;
     write!(events, "id: 0\nevent: chunk\ndata: {done}\n\n").unwrap();
     assert_eq!(words.collect::<Vec<_>>(), [format!("to go on: consort chat --thread thread-1 --url {url}")]);
     assert_eq!(child.wait().unwrap().code(), Some(130));

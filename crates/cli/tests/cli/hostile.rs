@@ -116,34 +116,81 @@ fn consort(path: &str) -> Option<Value> {
     })
 }
 
+/// A frame about a task or a subtask, with the attack in its common fields.
+fn about(turn: &str, kind: &str, fields: Value) -> Value {
+    let mut frame = json!({ "type": kind, "taskIndex": 1, "agentRole": ATTACK, "taskDescription": ATTACK,
+        "turnId": turn, "taskName": ATTACK });
+    frame.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    frame
+}
+
 /// A run in which everything has the attack in it.
 fn events() -> String {
+    let at = "2026-03-15T10:30:00.000Z";
+    let request = json!({ "name": ATTACK, "arguments": ATTACK });
     let frames = [
-        json!({ "type": "run_accepted", "runId": ATTACK, "ensemble": ATTACK, "workflow": "PARALLEL",
-            "tasks": [{ "name": ATTACK, "agentRole": ATTACK }, { "name": "two" }] }),
-        json!({ "type": "task_started", "turnId": "1" }),
-        json!({ "type": "llm_iteration_started", "turnId": "1", "model": ATTACK }),
-        json!({ "type": "model_failed", "turnId": "1", "message": ATTACK, "then": { "action": "fallback", "model": ATTACK } }),
-        json!({ "type": "llm_iteration_completed", "turnId": "1", "toolRequests": [{}, {}] }),
-        json!({ "type": "tool_dispatched", "turnId": "1", "callId": "1.0.0", "toolName": ATTACK, "toolArguments": ATTACK }),
-        json!({ "type": "subtask_started", "callId": "1.0.1", "title": ATTACK }),
-        json!({ "type": "tool_called", "turnId": "1", "callId": "1.0.1", "outcome": "FAILURE", "toolName": ATTACK,
-            "toolResult": ATTACK }),
-        json!({ "type": "review_requested", "reviewId": ATTACK, "turnId": "2", "taskName": ATTACK, "taskOutput": ATTACK }),
-        json!({ "type": "review_decided", "reviewId": ATTACK, "decision": ATTACK }),
-        json!({ "type": "task_failed", "turnId": "1", "reason": ATTACK }),
-        json!({ "type": "task_completed", "turnId": "2" }),
+        json!({ "type": "run_accepted", "ensemble": ATTACK, "workflow": "PARALLEL", "totalTasks": 2, "tasks": [
+            { "taskIndex": 1, "name": ATTACK, "agentRole": ATTACK, "context": [] },
+            { "taskIndex": 2, "name": "two", "agentRole": ATTACK, "context": [] }] }),
+        about("1", "task_started", json!({ "totalTasks": 2, "startedAt": at })),
+        about(
+            "1",
+            "llm_iteration_started",
+            json!({ "iterationIndex": 0, "model": ATTACK, "messages": [], "totalMessageCount": 0 }),
+        ),
+        about(
+            "1",
+            "model_failed",
+            json!({ "error": "overloaded", "message": ATTACK, "then": { "action": "fallback", "model": ATTACK } }),
+        ),
+        about(
+            "1",
+            "llm_iteration_completed",
+            json!({ "responseType": "TOOL_CALLS", "toolRequests": [request, request], "inputTokens": 1,
+                "outputTokens": 1, "latencyMs": 1 }),
+        ),
+        about("1", "tool_dispatched", json!({ "callId": "1.0.0", "toolName": ATTACK, "toolArguments": ATTACK })),
+        about(
+            "1",
+            "subtask_started",
+            json!({ "callId": "1.0.1", "title": ATTACK, "instructions": ATTACK, "toolNames": [ATTACK], "depth": 1 }),
+        ),
+        about(
+            "1",
+            "tool_called",
+            json!({ "callId": "1.0.1", "toolName": ATTACK, "durationMs": 1, "outcome": "FAILURE",
+                "toolArguments": ATTACK, "toolResult": ATTACK, "structuredResult": null }),
+        ),
+        about(
+            "2",
+            "review_requested",
+            json!({ "reviewId": ATTACK, "taskOutput": ATTACK, "timing": "AFTER_EXECUTION", "timeoutMs": 0,
+                "createdAt": at }),
+        ),
+        json!({ "type": "review_decided", "reviewId": ATTACK, "decision": "EDIT", "by": ATTACK,
+            "revisedOutput": ATTACK }),
+        about("1", "task_failed", json!({ "failedAt": at, "reason": ATTACK, "partialOutput": ATTACK })),
+        about(
+            "2",
+            "task_completed",
+            json!({ "totalTasks": 2, "completedAt": at, "durationMs": 1, "tokenCount": 1, "toolCallCount": 0,
+                "output": ATTACK }),
+        ),
     ];
     let line = |(seq, frame): (usize, &Value)| {
+        let mut frame = frame.clone();
+        let place = json!({ "runId": ATTACK, "seq": seq, "at": at });
+        frame.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
         format!("id: {seq}\nevent: {}\ndata: {frame}\n\n", frame["type"].as_str().unwrap())
     };
     let told: String = frames.iter().enumerate().map(line).collect();
-    let result =
-        json!({ "type": "run_result", "status": "COMPLETED", "outputs": [{ "taskName": "two", "output": ATTACK }] });
-    format!(
-        "{told}event: token\ndata: {}\n\nevent: run_result\ndata: {result}\n\n",
-        json!({ "type": "token", "turnId": "1", "token": ATTACK })
-    )
+    let metrics = json!({ "totalTokens": 1, "totalToolCalls": 0, "inputTokens": 1, "outputTokens": 0,
+        "cachedInputTokens": 0, "reasoningTokens": 0, "llmCalls": 1, "subtasks": 0, "llmLatencyMs": 1,
+        "toolExecutionTimeMs": 0, "unpriced": [ATTACK] });
+    let result = json!({ "type": "run_result", "runId": ATTACK, "status": "COMPLETED", "durationMs": 1,
+        "outputs": [{ "taskName": "two", "output": ATTACK, "durationMs": 1 }], "metrics": metrics, "output": ATTACK });
+    let token = about("1", "token", json!({ "runId": ATTACK, "token": ATTACK, "sentAt": at }));
+    format!("{told}event: token\ndata: {token}\n\nevent: run_result\ndata: {result}\n\n")
 }
 
 /// A folder with an ensemble of one task and a tool, all of them hostile.

@@ -318,6 +318,17 @@ pub enum OnTimeout {
     Fail,
 }
 
+impl OnTimeout {
+    /// Returns the word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            OnTimeout::Continue => "CONTINUE",
+            OnTimeout::ExitEarly => "EXIT_EARLY",
+            OnTimeout::Fail => "FAIL",
+        }
+    }
+}
+
 /// Options of a run that apply to every task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {

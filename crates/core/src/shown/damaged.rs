@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::id::Millis;
+use crate::shown::view::StoredRow;
 use crate::state::run::Run;
 use crate::time::iso;
 
@@ -28,27 +29,25 @@ pub struct DamagedRun<'a> {
 
 impl DamagedRun<'_> {
     /// Returns the run as in a list.
-    pub fn listed(&self) -> Value {
+    pub fn listed(&self) -> StoredRow {
         self.over(json!(Run::default().summary(self.run).row))
     }
 
     /// Returns the run's detail: nothing is known of its tasks.
-    pub fn detail(&self) -> Value {
+    pub fn detail(&self) -> StoredRow {
         self.over(json!(Run::default().detail(self.run)))
     }
 
     /// Puts the known fields over the view of an empty run.
-    fn over(&self, mut view: Value) -> Value {
-        let stored: Map<String, Value> = serde_json::from_str(self.row).unwrap_or_default();
-        if let Value::Object(view) = &mut view {
-            view.insert("status".to_owned(), self.status.into());
-            view.insert("startedAt".to_owned(), iso(self.started_at).into());
-            view.insert("tags".to_owned(), json!(self.tags));
-            view.extend(stored);
-            view.insert("runId".to_owned(), self.run.into());
-            view.insert("damaged".to_owned(), true.into());
-            view.insert("damagedReason".to_owned(), self.reason.into());
-        }
+    fn over(&self, view: Value) -> StoredRow {
+        let mut view = StoredRow::from(view);
+        view.insert("status", self.status.into());
+        view.insert("startedAt", iso(self.started_at).into());
+        view.insert("tags", json!(self.tags));
+        view.extend(StoredRow::read(self.row).unwrap_or_default());
+        view.insert("runId", self.run.into());
+        view.insert("damaged", true.into());
+        view.insert("damagedReason", self.reason.into());
         view
     }
 }
@@ -66,17 +65,17 @@ mod tests {
         let row = json!({ "runId": "run-1", "ensemble": "e", "status": "FAILED", "taskCount": 3 }).to_string();
         let (tags, known) = (BTreeMap::new(), ["ensemble", "status", "taskCount", "damaged", "damagedReason"]);
         let expected = json!(["e", "FAILED", 3, true, "its checksum is wrong"]);
-        for view in [damaged(&row, &tags).listed(), damaged(&row, &tags).detail()] {
+        for view in [json!(damaged(&row, &tags).listed()), json!(damaged(&row, &tags).detail())] {
             assert_eq!(json!(known.map(|name| &view[name])), expected);
         }
-        assert_eq!(damaged(&row, &tags).detail()["tasks"], json!([]));
+        assert_eq!(json!(damaged(&row, &tags).detail())["tasks"], json!([]));
     }
 
     #[test]
     fn of_a_row_that_cannot_be_read_the_rest_is_told() {
         let tags = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
         for row in ["{\"runId\": \"run-", "[]", ""] {
-            let view = damaged(row, &tags).listed();
+            let view = json!(damaged(row, &tags).listed());
             let told = json!([&view["runId"], &view["status"], &view["startedAt"], &view["tags"], &view["durationMs"]]);
             assert_eq!(told, json!(["run-1", "COMPLETED", "1970-01-01T00:00:00.000Z", { "team": "red" }, null]));
         }

@@ -3,10 +3,12 @@
 mod detail;
 mod result;
 mod review;
+mod stored;
 
-pub use detail::RunDetail;
-pub use result::{ResultFrame, RunResult};
+pub use detail::{RunDetail, TaskEnd};
+pub use result::{ResultFrame, RunResult, TaskOutput};
 pub use review::Review;
+pub use stored::StoredRow;
 
 use std::collections::BTreeMap;
 
@@ -99,6 +101,13 @@ pub struct Row<'a> {
     open_reviews: Vec<String>,
     #[serde(flatten)]
     asked: Asked,
+}
+
+impl Row<'_> {
+    fn queue(&mut self, position: usize, waited_ms: Millis) {
+        self.asked.queue_position = Some(position);
+        self.queued_ms.get_or_insert(waited_ms);
+    }
 }
 
 /// What is said of a run beside its row, when it is asked for.

@@ -11,12 +11,12 @@ use consort_core::damaged::DamagedRun;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_core::status::Status;
-use consort_core::view::{self, RunDetail};
+use consort_core::view::{self, RunDetail, StoredRow};
 use consort_log::{self as log, Query, Row};
 use consort_runtime::engine::{self, Removal};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::steer::{Steered, Steering};
 use crate::Site;
@@ -63,7 +63,7 @@ struct RunsQuery {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Runs {
     #[schemars(with = "Vec<view::Row<'_>>")]
-    runs: Vec<Value>,
+    runs: Vec<StoredRow>,
     total: usize,
 }
 
@@ -79,11 +79,16 @@ pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Runs, Problem> 
 }
 
 /// Returns the list entry of a run; one that cannot be read says so.
-fn listed_run(site: &Site, run: &str, row: &Row) -> Value {
-    let stored: Result<Map<String, Value>, _> = serde_json::from_str(&row.body);
+fn listed_run(site: &Site, run: &str, row: &Row) -> StoredRow {
+    let stored = StoredRow::read(&row.body);
     let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
     match (site.engine().damage(run).or(reason), stored) {
-        (None, Ok(stored)) => placed(site, (run, row.started_at), stored.into()),
+        (None, Ok(mut stored)) => {
+            if let Some((position, waited_ms)) = queued(site, run, row.started_at) {
+                stored.queue(position, waited_ms);
+            }
+            stored
+        }
         (reason, _) => damaged(run, row, &reason.unwrap_or_default()).listed(),
     }
 }
@@ -133,11 +138,15 @@ pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
         Ok(state) => state,
         Err(error @ engine::Error::Log(log::Error::Damaged { .. })) => {
             let (row, reason) = site.engine().damaged(run).await?.ok_or(error)?;
-            return Ok(damaged(run, &row, &reason).detail());
+            return Ok(json!(damaged(run, &row, &reason).detail()));
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(placed(site, (run, state.summary(run).started_at), json!(state.detail(run))))
+    let mut detail = state.detail(run);
+    if let Some((position, waited_ms)) = queued(site, run, state.summary(run).started_at) {
+        detail.queue(position, waited_ms);
+    }
+    Ok(json!(detail))
 }
 
 async fn remove(
@@ -151,13 +160,8 @@ async fn remove(
     })
 }
 
-/// Adds the run's position in the queue, if it has one, and, before it has begun, the
-/// time it has waited.
-fn placed(site: &Site, (run, started_at): (&str, Millis), mut view: Value) -> Value {
-    if let (Some(position), Value::Object(fields)) = (site.engine().queue_position(run), &mut view) {
-        let waited = site.engine().seams().clock.now().saturating_sub(started_at);
-        fields.insert("queuePosition".to_owned(), position.into());
-        fields.entry("queuedMs").or_insert_with(|| waited.into());
-    }
-    view
+/// Returns the run's position in the queue and the time it has waited, while it waits.
+fn queued(site: &Site, run: &str, started_at: Millis) -> Option<(usize, Millis)> {
+    let position = site.engine().queue_position(run)?;
+    Some((position, site.engine().seams().clock.now().saturating_sub(started_at)))
 }

@@ -311,6 +311,18 @@ pub enum DecisionWord {
     Reject,
 }
 
+impl DecisionWord {
+    /// Returns the word, as `serde` writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            DecisionWord::Continue => "CONTINUE",
+            DecisionWord::Edit => "EDIT",
+            DecisionWord::ExitEarly => "EXIT_EARLY",
+            DecisionWord::Reject => "REJECT",
+        }
+    }
+}
+
 impl From<&Decision> for DecisionWord {
     fn from(decision: &Decision) -> DecisionWord {
         match decision {

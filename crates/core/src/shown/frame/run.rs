@@ -532,6 +532,31 @@ impl Frame {
         }
     }
 
+    /// Returns the conversation that the frame names, if it names one.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame names a conversation")]
+    pub fn conversation(&self) -> Option<&TurnPlace> {
+        match self {
+            Frame::LlmIterationStarted { turn, .. }
+            | Frame::LlmIterationCompleted { turn, .. }
+            | Frame::MetricsSnapshot { turn, .. }
+            | Frame::CallCharged { turn, .. }
+            | Frame::ToolDispatched { turn, .. }
+            | Frame::SubtaskStarted { turn, .. }
+            | Frame::ToolCalled { turn, .. }
+            | Frame::FileChanged { turn, .. } => Some(turn),
+            Frame::ModelRetried { call, .. }
+            | Frame::AnswerTruncated { call, .. }
+            | Frame::AnswerEmpty { call, .. }
+            | Frame::ModelFailed { call, .. }
+            | Frame::HistoryDropped { call, .. }
+            | Frame::OutputRejected { call, .. }
+            | Frame::LastRound { call }
+            | Frame::LoopNoticed { call, .. }
+            | Frame::FinishDemanded { call } => Some(&call.turn),
+            _ => self.task().map(|task| &task.turn),
+        }
+    }
+
     /// Returns the type of the frame, as `serde` writes it.
     pub fn kind(&self) -> &'static str {
         match self {

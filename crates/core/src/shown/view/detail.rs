@@ -152,6 +152,64 @@ struct LimitsView {
     max_cost_usd: Option<f64>,
 }
 
+/// The end of a task, as a run's detail has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskEnd<'a> {
+    /// The name of the task.
+    pub name: &'a str,
+    /// The word for its status.
+    pub status: &'static str,
+    /// The output.
+    pub output: Option<&'a Text>,
+    /// The output as data, when the task has a schema.
+    pub parsed_output: Option<&'a Value>,
+    /// The reason why there is no output.
+    pub error: Option<&'a str>,
+    /// The beginning of an answer that was cut, where the task failed.
+    pub partial_output: Option<&'a Text>,
+    /// Whether the output was cut at the output limit and taken all the same.
+    pub truncated: bool,
+}
+
+impl<'a> RunDetail<'a> {
+    /// Returns the ends of its tasks, in declared order.
+    pub fn task_ends(&self) -> impl Iterator<Item = TaskEnd<'a>> {
+        self.tasks.iter().map(|task| TaskEnd {
+            name: task.name,
+            status: task.status.word(),
+            output: task.progress.output,
+            parsed_output: task.progress.parsed_output,
+            error: task.progress.error,
+            partial_output: task.progress.partial_output,
+            truncated: task.progress.truncated,
+        })
+    }
+
+    /// Returns the tokens and the cost of the run.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Adds the run's position in the queue and, unless it has begun before, the time it has waited.
+    pub fn queue(&mut self, position: usize, waited_ms: Millis) {
+        self.row.queue(position, waited_ms);
+    }
+}
+
+impl TaskStatus {
+    fn word(self) -> &'static str {
+        match self {
+            TaskStatus::Pending => "PENDING",
+            TaskStatus::Running => "RUNNING",
+            TaskStatus::Waiting => "WAITING",
+            TaskStatus::Completed => "COMPLETED",
+            TaskStatus::Failed => "FAILED",
+            TaskStatus::Cancelled => "CANCELLED",
+            TaskStatus::Skipped => "SKIPPED",
+        }
+    }
+}
+
 impl Run {
     /// Returns all details of the run that fit one response.
     pub fn detail<'a>(&'a self, run: &'a str) -> RunDetail<'a> {
@@ -271,6 +329,18 @@ impl Ended {
             truncated: self.truncated,
             subtasks: Vec::new(),
         }
+    }
+}
+
+impl Metrics {
+    /// Returns the tokens used, when every model reported them.
+    pub fn tokens(&self) -> Option<u64> {
+        u64::try_from(self.total_tokens).ok()
+    }
+
+    /// Returns the cost in US dollars, when every model has a price.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.cost_estimate.map(|cost| cost.input_cost + cost.output_cost)
     }
 }
 

@@ -1,0 +1,41 @@
+//! The row of a run as a log keeps it. An earlier version may have written it, so it is passed on as it
+//! was stored; only the fields that depend on the time of asking are added.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::Millis;
+
+/// A stored [`Row`](super::Row).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoredRow(Map<String, Value>);
+
+impl StoredRow {
+    /// Reads a row from its stored text.
+    pub fn read(body: &str) -> Result<StoredRow, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+
+    /// Adds the run's position in the queue and, unless it has begun before, the time it has waited.
+    pub fn queue(&mut self, position: usize, waited_ms: Millis) {
+        self.0.insert("queuePosition".to_owned(), position.into());
+        self.0.entry("queuedMs").or_insert_with(|| waited_ms.into());
+    }
+
+    /// Puts the fields of `known` over these.
+    pub(crate) fn extend(&mut self, known: StoredRow) {
+        self.0.extend(known.0);
+    }
+
+    pub(crate) fn insert(&mut self, field: &str, value: Value) {
+        self.0.insert(field.to_owned(), value);
+    }
+}
+
+impl From<Value> for StoredRow {
+    /// Takes the fields of an object; any other value has none.
+    fn from(value: Value) -> StoredRow {
+        if let Value::Object(fields) = value { StoredRow(fields) } else { StoredRow::default() }
+    }
+}
