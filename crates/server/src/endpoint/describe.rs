@@ -24,30 +24,20 @@ pub(crate) struct Header {
 }
 
 pub(crate) const IDEMPOTENCY_KEY: Parameter = Parameter {
-    component: "IdempotencyKey",
-    name: "Idempotency-Key",
-    place: "header",
-    required: false,
     description: "The same request sent again with the same key is carried out once.",
     schema: || json!({ "type": "string", "minLength": 1, "maxLength": crate::once::KEY_MAX }),
+    ..Parameter::header("IdempotencyKey", "Idempotency-Key")
 };
 
 pub(crate) const PREFER: Parameter = Parameter {
-    component: "Prefer",
-    name: "Prefer",
-    place: "header",
-    required: false,
     description: "`wait=N`: answer when the run has ended, after N seconds at most.",
-    schema: text,
+    ..Parameter::header("Prefer", "Prefer")
 };
 
 pub(crate) const LAST_EVENT_ID: Parameter = Parameter {
-    component: "LastEventId",
-    name: "Last-Event-ID",
-    place: "header",
-    required: false,
     description: "Beats `from`: what follows this event.",
     schema: || json!({ "type": "integer", "minimum": 0 }),
+    ..Parameter::header("LastEventId", "Last-Event-ID")
 };
 
 pub(crate) const FROM: Parameter = Parameter {
@@ -60,21 +50,13 @@ pub(crate) const FROM: Parameter = Parameter {
 };
 
 pub(crate) const TRACEPARENT: Parameter = Parameter {
-    component: "Traceparent",
-    name: "traceparent",
-    place: "header",
-    required: false,
     description: "The trace the run belongs to, as W3C trace context.",
-    schema: text,
+    ..Parameter::header("Traceparent", "traceparent")
 };
 
 pub(crate) const IF_MATCH: Parameter = Parameter {
-    component: "IfMatch",
-    name: "If-Match",
-    place: "header",
-    required: false,
     description: "The version that was changed, as its `ETag` says it; `*` is any.",
-    schema: text,
+    ..Parameter::header("IfMatch", "If-Match")
 };
 
 pub(crate) const NEEDED_IF_MATCH: Parameter = Parameter { component: "NeededIfMatch", required: true, ..IF_MATCH };
@@ -99,6 +81,11 @@ fn text() -> Value {
 }
 
 impl Parameter {
+    /// Returns a header that may be left out and holds any text, still without a description.
+    const fn header(component: &'static str, name: &'static str) -> Parameter {
+        Parameter { component, name, place: "header", required: false, description: "", schema: text }
+    }
+
     pub(super) fn described(&self) -> Value {
         json!({ "name": self.name, "in": self.place, "required": self.required, "schema": (self.schema)(),
             "description": self.description })
