@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use consort_core::catalog::{ModelInfo, ToolInfo};
 use consort_core::mistake::{Code, Mistake};
-use consort_log::clock::Clock;
 use consort_models as model;
-use consort_tools::{Calculator, DateTime, Json, Tool, Toolbox};
+use consort_tools::{Builtin, Means, Needs, Tool, Toolbox};
 
 use crate::error::Mistakes;
 use crate::seam;
@@ -90,8 +89,9 @@ impl ToolCatalog {
 
     /// Returns the tools that need nothing from outside: `calculator`, `datetime`, `json`.
     pub fn builtin() -> ToolCatalog {
-        let datetime = DateTime::new(Clock::system());
-        ToolCatalog(vec![Arc::new(Calculator::default()), Arc::new(datetime), Arc::new(Json::default())])
+        let free = Builtin::ALL.into_iter().filter(|builtin| builtin.needs() == Needs::Nothing);
+        // A tool that needs nothing can always be built.
+        ToolCatalog(free.filter_map(|builtin| builtin.build(&Means::default()).ok().flatten()).collect())
     }
 
     /// Returns the same catalog with one more tool.

@@ -2,14 +2,10 @@
 //! a folder for traces.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use consort_core::mistake::{Code, Mistake};
-use consort_http::outbound::{Outbound, OutboundOptions, SystemNames};
 use consort_runtime::traces::Traces;
-use consort_tools::{
-    EditFile, HttpFetch, ListFiles, ReadFile, Tool, WebSearch, WebSearchOptions, Workspace, WriteFile, http_client,
-};
+use consort_tools::{Builtin, Means, Needs, WebSearchOptions, Workspace};
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::ToolCatalog;
@@ -101,36 +97,31 @@ impl Outside {
         let mut opened = Opened::default();
         if let Some(path) = self.workspace {
             let workspace = std::fs::create_dir_all(&path).and_then(|()| Workspace::open(&path));
-            opened.workspace = opened.or_told("workspace", workspace.map_err(|error| unusable(&path, &error)));
+            opened.workspace = opened.or_noted("workspace", workspace.map_err(|error| unusable(&path, &error)));
         }
-        if let Some(workspace) = &opened.workspace {
-            let tools = ToolCatalog::default().with(ReadFile::new(workspace)).with(ListFiles::new(workspace));
-            opened.tools = tools.with(WriteFile::new(workspace)).with(EditFile::new(workspace));
-        }
-        if self.fetches {
-            let outbound = Outbound::new(OutboundOptions::default(), Arc::new(SystemNames));
-            opened.add("http_fetch", outbound.map(HttpFetch::new).map_err(|error| error.to_string()));
-        }
-        if let Some(options) = self.search {
-            let search = http_client().and_then(|client| WebSearch::new(client, options));
-            opened.add("web_search", search.map_err(|error| error.to_string()));
+        let fetches = self.fetches;
+        let means = Means { search: self.search, workspace: opened.workspace.clone(), ..Means::default() };
+        let files = Builtin::ALL.into_iter().filter(|builtin| builtin.needs() == Needs::Workspace);
+        let web = Builtin::ALL.into_iter().filter(|builtin| match builtin.needs() {
+            Needs::Web => fetches,
+            Needs::Search => true,
+            Needs::Nothing | Needs::Workspace | Needs::Run => false,
+        });
+        for builtin in files.chain(web) {
+            let built = builtin.build(&means).map_err(|error| error.to_string());
+            let tool = opened.or_noted(builtin.name(), built).flatten();
+            opened.tools.0.extend(tool);
         }
         if let Some(path) = self.traces {
             let traces = Traces::open(&path).map_err(|error| unusable(&path, &error));
-            opened.traces = opened.or_told("trace_dir", traces);
+            opened.traces = opened.or_noted("trace_dir", traces);
         }
         opened
     }
 }
 
 impl Opened {
-    fn add(&mut self, place: &str, tool: Result<impl Tool, String>) {
-        if let Some(tool) = self.or_told(place, tool) {
-            self.tools.0.push(Arc::new(tool));
-        }
-    }
-
-    fn or_told<T>(&mut self, place: &str, result: Result<T, String>) -> Option<T> {
+    fn or_noted<T>(&mut self, place: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|reason| self.mistakes.push(Mistake::new(Code::BadRequest, place, reason))).ok()
     }
 }

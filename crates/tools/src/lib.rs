@@ -2,6 +2,7 @@
 
 mod account;
 mod arguments;
+mod builtin;
 pub mod busy;
 mod calculator;
 pub mod collections;
@@ -22,6 +23,7 @@ pub mod words;
 use std::sync::Arc;
 
 pub use account::{Account, Progress};
+pub use builtin::{Builtin, Means, Needs};
 pub use calculator::Calculator;
 pub use collections::tool::SearchCollections;
 pub use datetime::DateTime;

@@ -72,11 +72,11 @@ impl WebSearch {
         if !matches!(scheme.as_str(), "http" | "https") {
             return Err(HttpToolError::Address(format!("it begins with `{scheme}:`")));
         }
-        Ok(WebSearch { client, options, info: Arc::new(WebSearch::told()) })
+        Ok(WebSearch { client, options, info: Arc::new(WebSearch::description()) })
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Searches the web. Answers with titles, addresses and snippets; `http_fetch` reads a page.";
         let schema = Schema::new(json!({ "type": "object", "required": ["query"], "additionalProperties": false,
             "properties": {

@@ -1,24 +1,19 @@
 //! The tools of a configuration.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use consort_http::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
-use consort_log::clock::Clock;
-use consort_tools::{
-    self as tool, Calculator, DateTime, EditFile, HttpFetch, HttpTool, Json, ListFiles, Pipeline, ReadFile, Step, Tool,
-    Toolbox, WebSearch, Workspace, WriteFile,
-};
+use consort_http::outbound::{OutboundOptions, Reach};
+use consort_tools::{self as tool, HttpTool, Means, Pipeline, Step, Toolbox, Workspace};
 
 use super::Error;
-use crate::config::{self, Builtin, Config};
+use crate::config::{self, Config};
 
 /// Returns every tool that agents can call, except those that a run executes itself.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
-    let workspace = workspace(config)?;
+    let means = means(config)?;
     let mut toolbox = Toolbox::default();
     for builtin in &config.tools.builtin {
-        if let Some(tool) = built_in(*builtin, config, workspace.as_ref())? {
+        if let Some(tool) = builtin.build(&means)? {
             toolbox = toolbox.with(tool)?;
         }
     }
@@ -50,33 +45,14 @@ fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Erro
     Pipeline::new(&pipeline.name, &pipeline.description, steps).map_err(|error| wrong(error.to_string()))
 }
 
-/// Returns a built-in tool; `None` where the run asks a person itself, or nothing is
-/// configured for it.
-fn built_in(builtin: Builtin, config: &Config, workspace: Option<&Workspace>) -> Result<Option<Arc<dyn Tool>>, Error> {
-    let file = |make: fn(&Workspace) -> Arc<dyn Tool>| workspace.map(make);
-    Ok(match builtin {
-        Builtin::Calculator => Some(Arc::new(Calculator::default())),
-        Builtin::Datetime => Some(Arc::new(DateTime::new(Clock::system()))),
-        Builtin::Json => Some(Arc::new(Json::default())),
-        Builtin::HttpFetch => Some(Arc::new(HttpFetch::new(outbound(config)?))),
-        Builtin::WebSearch => web_search(config)?,
-        Builtin::ReadFile => file(|workspace| Arc::new(ReadFile::new(workspace))),
-        Builtin::ListFiles => file(|workspace| Arc::new(ListFiles::new(workspace))),
-        Builtin::WriteFile => file(|workspace| Arc::new(WriteFile::new(workspace))),
-        Builtin::EditFile => file(|workspace| Arc::new(EditFile::new(workspace))),
-        Builtin::HumanInput => None,
-    })
-}
-
-fn outbound(config: &Config) -> Result<Outbound, Error> {
+/// Returns what the built-in tools of a configuration are built with.
+fn means(config: &Config) -> Result<Means, Error> {
     let reach = if config.tools.allow_private_addresses { Reach::Everything } else { Reach::Public };
-    let options = OutboundOptions { reach, ..OutboundOptions::default() };
-    Outbound::new(options, Arc::new(SystemNames)).map_err(|error| Error::Client(error.to_string()))
-}
-
-fn web_search(config: &Config) -> Result<Option<Arc<dyn Tool>>, Error> {
-    let Some(search) = &config.tools.web_search else { return Ok(None) };
-    Ok(Some(Arc::new(WebSearch::new(tool::http_client()?, search.clone())?)))
+    Ok(Means {
+        outbound: OutboundOptions { reach, ..OutboundOptions::default() },
+        search: config.tools.web_search.clone(),
+        workspace: workspace(config)?,
+    })
 }
 
 /// Returns the folder that agents work in, created if needed; `None` when none is

@@ -102,7 +102,7 @@ impl Config {
     fn parse(text: &str, file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
         let (table, mut notes) = typed::read(text, file, env)?;
         let mut config = read_all(&table, &mut notes, config);
-        config.tools.builtin.retain(|builtin| builtin.needs().is_none_or(|key| notes.has(key)));
+        config.tools.builtin.retain(|builtin| tools::key_of(*builtin).is_none_or(|key| notes.has(key)));
         references::check(&config, &mut notes);
         notes.verdict(config, file, text)
     }

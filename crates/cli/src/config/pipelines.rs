@@ -7,6 +7,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::dynamic::is_dynamic;
 use consort_core::own_tool::OwnTool;
 use consort_core::pipeline::{Link, chain};
+use consort_tools::Needs;
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
@@ -79,7 +80,8 @@ impl<'a> Check<'a> {
     /// Checks that every step is a tool of this file, and that the steps can be chained.
     pub(super) fn pipelines(&mut self) {
         let tools = &self.config.tools;
-        let builtin = tools.builtin.iter().filter_map(|builtin| Some((builtin.name(), Arc::new(builtin.told()?))));
+        let performed = tools.builtin.iter().filter(|builtin| builtin.needs() != Needs::Run);
+        let builtin = performed.map(|builtin| (builtin.name(), Arc::new(builtin.info())));
         let http = tools.http.iter().map(|tool| (tool.info.name.as_str(), tool.info.clone()));
         let mut known = Known { tools: builtin.chain(http).collect(), faulty: BTreeSet::new() };
         for pipeline in &tools.pipelines {

@@ -14,7 +14,7 @@ use consort_core::model_options::ModelOption;
 use super::Config;
 use super::ensemble::{Share, ShareKind, Template};
 use super::notes::Notes;
-use super::tools::{Builtin, is_given};
+use super::tools::{Builtin, is_given, key_of};
 use super::typed::inside;
 
 /// Notes every reference to something that does not exist.
@@ -188,7 +188,7 @@ impl Check<'_> {
         if let Some(dynamic) = Dynamic::parse(name) {
             return self.looked_up(place, name, dynamic);
         }
-        match Builtin::named(name).map(Builtin::needs) {
+        match Builtin::named(name).map(key_of) {
             Some(Some(key)) if !self.notes.has(key) => self.notes.mistake(place, format!("`{name}` needs `{key}`")),
             Some(_) => self.notes.mistake(place, format!("`{name}` is not in `tools.builtin`")),
             None if self.config.mcp.is_empty() => self.unknown(place, "tool", name, &known),

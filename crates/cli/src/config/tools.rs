@@ -1,18 +1,16 @@
 //! `[tools]`: the built-in ones, web search, tools behind an HTTP endpoint, and
 //! those made of others.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, Permission, ToolInfo};
+use consort_core::catalog::{EffectClass, Permission};
 use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
 use consort_core::own_tool::{Audience, OwnTool};
-use consort_log::clock::Clock;
 use consort_server::DIRECT;
-use consort_tools::{
-    self as tool, Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WebSearchOptions,
-    WriteFile,
-};
+pub(crate) use consort_tools::Builtin;
+use consort_tools::{Needs, WebSearchOptions};
 
 use super::fields::Fields;
 use super::http_tools::{self, HttpTool};
@@ -38,43 +36,9 @@ pub(crate) struct Tools {
     pub(crate) pipelines: Vec<Pipeline>,
 }
 
-/// The tools that come with Consort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Builtin {
-    /// Calculates.
-    Calculator,
-    /// Returns the date and time.
-    Datetime,
-    /// Looks up values in JSON.
-    Json,
-    /// Fetches a page.
-    HttpFetch,
-    /// Searches the web.
-    WebSearch,
-    /// Reads a file of the workspace.
-    ReadFile,
-    /// Lists files of the workspace.
-    ListFiles,
-    /// Writes a file of the workspace.
-    WriteFile,
-    /// Changes a file of the workspace.
-    EditFile,
-    /// Asks a person.
-    HumanInput,
-}
-
-const BUILTIN: &[(&str, Builtin)] = &[
-    ("calculator", Builtin::Calculator),
-    ("datetime", Builtin::Datetime),
-    ("json", Builtin::Json),
-    ("http_fetch", Builtin::HttpFetch),
-    ("web_search", Builtin::WebSearch),
-    ("read_file", Builtin::ReadFile),
-    ("list_files", Builtin::ListFiles),
-    ("write_file", Builtin::WriteFile),
-    ("edit_file", Builtin::EditFile),
-    (OwnTool::HumanInput.name(), Builtin::HumanInput),
-];
+/// The words for the built-in tools.
+static BUILTIN: LazyLock<Vec<(&str, Builtin)>> =
+    LazyLock::new(|| Builtin::ALL.iter().map(|builtin| (builtin.name(), *builtin)).collect());
 
 /// The words for permission classes.
 pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
@@ -98,43 +62,15 @@ pub(crate) fn is_given(name: &str) -> bool {
 
 /// Returns the names that no tool of an MCP server gets, whether they are in use or not.
 pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().map(|(name, _)| *name).chain(OwnTool::ALL.map(OwnTool::name))
+    Builtin::ALL.map(Builtin::name).into_iter().chain(OwnTool::ALL.map(OwnTool::name))
 }
 
-impl Builtin {
-    /// Returns the tool of this name.
-    pub(crate) fn named(name: &str) -> Option<Builtin> {
-        BUILTIN.iter().find(|(word, _)| *word == name).map(|(_, builtin)| *builtin)
-    }
-
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        BUILTIN.iter().find(|(_, builtin)| *builtin == self).map_or("", |(word, _)| word)
-    }
-
-    /// Returns its description; `None` where the run itself does the work.
-    pub(crate) fn told(self) -> Option<ToolInfo> {
-        Some(match self {
-            Builtin::Calculator => (**Calculator::default().info()).clone(),
-            Builtin::Datetime => (**DateTime::new(Clock::system()).info()).clone(),
-            Builtin::Json => (**Json::default().info()).clone(),
-            Builtin::HttpFetch => HttpFetch::told(),
-            Builtin::WebSearch => tool::WebSearch::told(),
-            Builtin::ReadFile => ReadFile::told(),
-            Builtin::ListFiles => ListFiles::told(),
-            Builtin::WriteFile => WriteFile::told(),
-            Builtin::EditFile => EditFile::told(),
-            Builtin::HumanInput => return None,
-        })
-    }
-
-    /// Returns the key without which it is absent, if there is one.
-    pub(crate) fn needs(self) -> Option<&'static str> {
-        match self {
-            Builtin::WebSearch => Some("tools.web_search"),
-            Builtin::ReadFile | Builtin::ListFiles | Builtin::WriteFile | Builtin::EditFile => Some("server.workspace"),
-            Builtin::Calculator | Builtin::Datetime | Builtin::Json | Builtin::HttpFetch | Builtin::HumanInput => None,
-        }
+/// Returns the key without which a built-in tool is absent, if there is one.
+pub(crate) fn key_of(builtin: Builtin) -> Option<&'static str> {
+    match builtin.needs() {
+        Needs::Search => Some("tools.web_search"),
+        Needs::Workspace => Some("server.workspace"),
+        Needs::Nothing | Needs::Web | Needs::Run => None,
     }
 }
 
@@ -149,8 +85,7 @@ impl Tools {
 
 /// Reads `[tools]`.
 pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
-    let all = || BUILTIN.iter().map(|(_, builtin)| *builtin).collect();
-    let builtin: Vec<Builtin> = fields.each("builtin", word(BUILTIN)).unwrap_or_else(all);
+    let builtin: Vec<Builtin> = fields.each("builtin", word(&BUILTIN)).unwrap_or_else(|| Builtin::ALL.to_vec());
     let taken = |name: &str| {
         // Asking a person is the only built-in tool of runs that can be switched off.
         let reserved = OwnTool::parse(name).is_some_and(|tool| tool != OwnTool::HumanInput);

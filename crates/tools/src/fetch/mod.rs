@@ -77,11 +77,11 @@ pub(super) enum Kind {
 impl HttpFetch {
     /// Returns a tool that uses this client.
     pub fn new(outbound: Outbound) -> HttpFetch {
-        HttpFetch { outbound, info: Arc::new(HttpFetch::told()) }
+        HttpFetch { outbound, info: Arc::new(HttpFetch::description()) }
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Fetches a web address and answers with its text: pages as Markdown, data as it is. Only public \
                      http and https addresses.";
         let schema = Schema::new(json!({ "type": "object", "required": ["url"], "additionalProperties": false,

@@ -34,11 +34,11 @@ struct Args {
 impl EditFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> EditFile {
-        EditFile { workspace: workspace.clone(), info: Arc::new(EditFile::told()) }
+        EditFile { workspace: workspace.clone(), info: Arc::new(EditFile::description()) }
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Replaces a passage of a text file of the workspace. `old` must be copied exactly, without line \
                      numbers, and occur once; with `all` every occurrence is replaced.";
         let schema = json!({ "type": "object", "required": ["path", "old", "new"], "additionalProperties": false,

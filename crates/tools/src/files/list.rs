@@ -44,11 +44,11 @@ struct Found {
 impl ListFiles {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> ListFiles {
-        ListFiles { workspace: workspace.clone(), info: Arc::new(ListFiles::told()) }
+        ListFiles { workspace: workspace.clone(), info: Arc::new(ListFiles::description()) }
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Lists a folder of the workspace, with sizes in bytes. `glob` searches it with all folders below: \
                      `*.md` is this folder only, `**/*.md` all of them.";
         let schema = json!({ "type": "object", "additionalProperties": false, "properties": {

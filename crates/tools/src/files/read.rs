@@ -37,11 +37,11 @@ struct Args {
 impl ReadFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> ReadFile {
-        ReadFile { workspace: workspace.clone(), info: Arc::new(ReadFile::told()) }
+        ReadFile { workspace: workspace.clone(), info: Arc::new(ReadFile::description()) }
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Reads a text file of the workspace. Answers with numbered lines; `offset` is the first line \
                      wanted, counted from 1, and `limit` how many.";
         let schema = json!({ "type": "object", "required": ["path"], "additionalProperties": false, "properties": {

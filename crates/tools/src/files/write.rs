@@ -31,11 +31,11 @@ struct Args {
 impl WriteFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> WriteFile {
-        WriteFile { workspace: workspace.clone(), info: Arc::new(WriteFile::told()) }
+        WriteFile { workspace: workspace.clone(), info: Arc::new(WriteFile::description()) }
     }
 
     /// Returns the description of the tool.
-    pub fn told() -> ToolInfo {
+    pub(crate) fn description() -> ToolInfo {
         let about = "Writes a text file of the workspace, with the folders it needs. A file that exists must have \
                      been read before.";
         let schema = json!({ "type": "object", "required": ["path", "content"], "additionalProperties": false,

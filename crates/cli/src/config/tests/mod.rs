@@ -7,7 +7,7 @@ mod starter;
 
 use std::path::Path;
 
-use super::{Config, Mistakes};
+use super::{Builtin, Config, Mistakes};
 
 /// The value of the tests' variables; must be shown nowhere.
 const SECRET: &str = "hush-hush";
@@ -41,6 +41,14 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
         let count = if expected.len() == 1 { "1 mistake".to_owned() } else { format!("{} mistakes", expected.len()) };
         assert_eq!(told[told.len() - 1], count);
     }
+}
+
+#[test]
+fn an_unknown_built_in_tool_is_told_with_those_there_are() {
+    let mistakes = parse("[tools]\nbuiltin = ['calculator', 'browser']\n", Path::new("")).unwrap_err();
+    let names = Builtin::ALL.map(Builtin::name).join(", ");
+    let expected = format!("2:26: tools.builtin[1]: must be one of {names}, not \"browser\"\n");
+    assert!(mistakes.to_string().contains(&expected), "{mistakes}");
 }
 
 #[test]
