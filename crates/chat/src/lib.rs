@@ -10,6 +10,7 @@ mod go_on;
 mod line;
 mod live;
 mod mining;
+mod opening;
 mod spent;
 mod thread;
 
@@ -34,6 +35,7 @@ use tokio::task::JoinSet;
 
 pub use follow::{Numbered, Start};
 pub use live::Seat;
+pub use opening::Opening;
 pub use spent::Spent;
 pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting};
 

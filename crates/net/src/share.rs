@@ -11,7 +11,7 @@ use consort_core::draft::{Draft, Ensemble, Request as Submission};
 use consort_core::queue::Priority;
 use consort_core::spec::{Kind, Origin, Spec, Task};
 use consort_core::template;
-use consort_tools::busy;
+use consort_tools::{InputError, input_arguments};
 use serde_json::{Value, json};
 
 use crate::wire::{Allowance, Capability, CapabilityKind, Route, TaskRequest, ToolRequest};
@@ -167,17 +167,15 @@ fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
     Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, asked: None })
 }
 
-/// Returns the arguments of a shared tool: a text is the
-/// arguments as JSON, or the value of its only required text.
+/// Returns the arguments of a shared tool. A peer may leave the input out: it is an empty text for a tool
+/// that takes one.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, String> {
-    match (input, tool.schema.only_string()) {
-        (None | Some(Value::Null), Some(name)) => Ok(json!({ name: "" })),
-        (None | Some(Value::Null), None) => Ok(json!({})),
-        (Some(Value::String(text)), _) => {
-            let args = busy::in_place(|| tool.schema.arguments(text));
-            args.ok_or_else(|| "the input must be an object, or a text that holds one as JSON".to_owned())
-        }
-        (Some(object @ Value::Object(_)), _) => Ok(object.clone()),
-        (Some(_), _) => Err("the input must be an object or a text".to_owned()),
+    let left_out = input.is_none_or(Value::is_null);
+    if let Some(name) = tool.schema.only_string().filter(|_| left_out) {
+        return Ok(json!({ name: "" }));
     }
+    input_arguments(tool, input).map_err(|error| match error {
+        InputError::NoObject => "the input must be an object, or a text that holds one as JSON".to_owned(),
+        InputError::OtherType => "the input must be an object or a text".to_owned(),
+    })
 }

@@ -2,6 +2,7 @@
 //! Cheap to clone; when the last one is dropped, every runner stops where it is, and
 //! the log holds that state.
 
+mod direct;
 mod drain;
 mod erase;
 mod export;
@@ -24,6 +25,7 @@ use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+pub use self::direct::{DirectAnswer, DirectCall};
 pub use self::erase::Removal;
 pub use self::new_run::NewRun;
 

@@ -287,19 +287,13 @@ impl<'a> Talk<'a> {
 
 /// Sends a message to a thread, to a new one if there is none.
 async fn begin(place: &Place, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
-    if let Some(thread) = thread {
-        let begun = place.say(&thread, saying).await?;
-        return Ok((thread, begun));
-    }
-    anyhow::ensure!(saying != Saying::Rest, "nothing was said yet: there is nothing to continue");
-    let fresh = place.create().await?;
-    match place.say(&fresh, saying).await {
-        Ok(begun) => Ok((fresh, begun)),
-        Err(error) => {
-            // No message was sent to it; if deleting fails, an empty thread remains.
-            let _stays = place.delete(&fresh).await;
-            Err(error)
+    match (thread, saying) {
+        (Some(thread), saying) => {
+            let begun = place.say(&thread, saying).await?;
+            Ok((thread, begun))
         }
+        (None, Saying::Words(message)) => place.begin(message).await,
+        (None, Saying::Rest) => anyhow::bail!("nothing was said yet: there is nothing to continue"),
     }
 }
 

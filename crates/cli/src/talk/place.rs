@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use consort_chat::{self as chats, Chats};
+use consort_chat::{self as chats, Chats, Opening};
 use consort_core::chat::{Answer, Mode, Say};
 use consort_runtime::engine::Engine;
 use futures::{StreamExt, TryStreamExt};
@@ -52,17 +52,6 @@ impl Place {
         }
     }
 
-    /// Creates a thread.
-    pub(super) async fn create(&self) -> anyhow::Result<String> {
-        match self {
-            Place::Here(chats, _) => Ok(chats.create(LOCAL, None).await?.id),
-            Place::There(client) => {
-                let made = client.read(&client.send(&Call::post(&["threads"], json!({}))).await?)?;
-                Ok(text(&made, "id"))
-            }
-        }
-    }
-
     /// Opens a thread to continue; returns its title. Work that a crash of this program
     /// left unfinished in it is resumed, so that it can be stopped.
     pub(super) async fn open(&self, id: &str) -> anyhow::Result<String> {
@@ -81,11 +70,26 @@ impl Place {
         }
     }
 
-    /// Erases a thread.
-    pub(super) async fn delete(&self, id: &str) -> anyhow::Result<()> {
+    /// Creates a thread with its first message; one that cannot be sent leaves no thread behind.
+    pub(super) async fn begin(&self, message: Value) -> anyhow::Result<(String, Begun)> {
         match self {
-            Place::Here(chats, _) => Ok(chats.delete(LOCAL, id).await?),
-            Place::There(client) => Ok(client.send(&Call::delete(&["threads", id])).await.map(drop)?),
+            Place::Here(chats, _) => {
+                let say = Say::read(&message).map_err(chats::Error::Mistake)?;
+                let Opening { thread, said, seat, .. } = chats.open_with(LOCAL, say).await?;
+                Ok((thread, begun(chats, &seat, said).await?))
+            }
+            Place::There(client) => {
+                let made = client.read(&client.send(&Call::post(&["threads"], json!({}))).await?)?;
+                let thread = text(&made, "id");
+                match self.say(&thread, Saying::Words(message)).await {
+                    Ok(begun) => Ok((thread, begun)),
+                    Err(error) => {
+                        // No message was sent to it; if deleting fails, an empty thread remains.
+                        let _stays = client.send(&Call::delete(&["threads", &thread])).await;
+                        Err(error)
+                    }
+                }
+            }
         }
     }
 
@@ -101,11 +105,7 @@ impl Place {
                     }
                     Saying::Rest => chats.go_on(LOCAL, thread, Say::default()).await?,
                 };
-                // A message here stops the current turn, so it is never queued.
-                let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
-                let frames = chats.turn(&seat, &said.turn, base).await?;
-                let heard = frames.map_ok(|frame| Heard::Frame(frame.into()));
-                Ok(Begun { turn: said.turn, hearing: heard.err_into().boxed() })
+                begun(chats, &seat, said).await
             }
             Place::There(client) => {
                 let call = match saying {
@@ -202,6 +202,15 @@ impl Place {
             Place::There(_) => None,
         }
     }
+}
+
+/// Follows a turn that has begun in this process.
+async fn begun(chats: &Chats, seat: &chats::Seat, said: chats::Said) -> anyhow::Result<Begun> {
+    // A message here stops the current turn, so it is never queued.
+    let base = if let chats::Place::Begun { seq } = said.place { seq } else { 0 };
+    let frames = chats.turn(seat, &said.turn, base).await?;
+    let heard = frames.map_ok(|frame| Heard::Frame(frame.into()));
+    Ok(Begun { turn: said.turn, hearing: heard.err_into().boxed() })
 }
 
 fn tool_view(tool: &consort_core::catalog::ToolInfo) -> Value {

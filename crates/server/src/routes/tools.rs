@@ -6,17 +6,12 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use consort_core::catalog::ToolInfo;
-use consort_core::id::Id;
 use consort_core::own_tool::OwnTool;
-use consort_http::trace::{self, Trace};
-use consort_runtime::effects::Seams;
-use consort_runtime::meters::Meter;
-use consort_tools::busy;
-use consort_tools::{Answer, Invocation};
+use consort_runtime::engine::{DirectAnswer, DirectCall};
+use consort_tools::{Answer, InputError, busy, input_arguments};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use serde_json::Value;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
@@ -90,20 +85,11 @@ async fn invoke(
     site.engine().check_open()?;
     let request = InvokeRequest { input: sent?.object()?.get("input").cloned() };
     let args = arguments(&tool, request.input.as_ref())?;
-    let key = format!("direct-{}", uuid::Uuid::now_v7().simple());
-    let trace = submit::trace(&headers).and_then(|given| Some(Trace::parse(&given)?.at(&key, "")));
-    let invocation = Invocation { run: key.as_str().into(), call: Id::task(0), key, args, account: Default::default() };
-    let (began, patience) = (Instant::now(), site.server.tool_patience);
-    let performed = trace::within(trace, perform(site.engine().seams(), &tool, invocation));
-    let answer = timeout(patience, performed).await;
-    let took = began.elapsed();
+    let traceparent = submit::trace(&headers);
+    let patience = site.server.tool_patience;
+    let direct = DirectCall { tool: &tool, args, traceparent: traceparent.as_deref(), patience };
+    let DirectAnswer { answer, took } = site.engine().call(direct).await?;
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let outcome = match &answer {
-        Ok(Answer::Done { .. }) => "done",
-        Ok(Answer::Failed(_)) => "failed",
-        Ok(Answer::Unknown(_)) | Err(_) => "unknown",
-    };
-    site.engine().meters().time(Meter::ToolCall, &[("tool", &name), ("outcome", outcome)], took);
     let nothing = Invoked {
         tool: name,
         duration_ms,
@@ -114,26 +100,17 @@ async fn invoke(
         error: None,
     };
     let told = match answer {
-        Ok(Answer::Done { text, data }) => {
+        Some(Answer::Done { text, data }) => {
             Invoked { status: InvokedStatus::Success, output: Some(text), data, ..nothing }
         }
-        Ok(Answer::Failed(reason) | Answer::Unknown(reason)) => Invoked { error_message: Some(reason), ..nothing },
-        Err(_elapsed) => {
+        Some(Answer::Failed(reason) | Answer::Unknown(reason)) => Invoked { error_message: Some(reason), ..nothing },
+        None => {
             let reason = format!("no answer within {patience:?}");
             Invoked { error_message: Some(reason), error: Some(InvokedError::ToolTimeout), ..nothing }
         }
     };
     tracing::info!(tool = told.tool, by = caller.0, status = ?told.status, duration_ms, "called directly");
     Ok(Json(told))
-}
-
-/// Calls a tool the way a run does: no other call holds its lock meanwhile.
-async fn perform(seams: &Seams, tool: &ToolInfo, invocation: Invocation) -> Answer {
-    let _held = match &tool.lock {
-        Some(name) => Some(seams.limits.lock(name).await),
-        None => None,
-    };
-    seams.tools.perform(&tool.name, invocation).await
 }
 
 /// Returns the tool, when there is one and it may be called directly.
@@ -157,19 +134,13 @@ fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
     Ok(tool)
 }
 
-/// Returns the arguments of the call: a text is either the arguments as JSON, or the
-/// value of the tool's only required text.
+/// Returns the arguments of the call, which fit the tool's schema.
 fn arguments(tool: &ToolInfo, input: Option<&Value>) -> Result<Value, Problem> {
-    let invalid = |message: String| Problem::new(Code::InvalidInput, message);
-    let args = match input {
-        None | Some(Value::Null) => json!({}),
-        Some(Value::String(text)) => {
-            let args = busy::in_place(|| tool.schema.arguments(text));
-            args.ok_or_else(|| invalid("`input` must be an object, or a string that holds one".to_owned()))?
-        }
-        Some(object @ Value::Object(_)) => object.clone(),
-        Some(_) => return Err(invalid("`input` must be an object or a string".to_owned())),
-    };
+    let invalid = |message: &str| Problem::new(Code::InvalidInput, message);
+    let args = input_arguments(tool, input).map_err(|error| match error {
+        InputError::NoObject => invalid("`input` must be an object, or a string that holds one"),
+        InputError::OtherType => invalid("`input` must be an object or a string"),
+    })?;
     let violations = busy::in_place(|| tool.schema.violations(&args));
-    if violations.is_empty() { Ok(args) } else { Err(invalid(violations.join("; "))) }
+    if violations.is_empty() { Ok(args) } else { Err(invalid(&violations.join("; "))) }
 }

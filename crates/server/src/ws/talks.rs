@@ -66,16 +66,29 @@ impl Talks {
         thread: &str,
         from: Start,
     ) -> Result<(), Problem> {
-        if self.followed.len() >= THREADS_MAX && !self.follows(thread) {
-            return Err(Problem::bad_request(format!("at most {THREADS_MAX} threads can be followed at once")));
+        if !self.follows(thread) {
+            self.check_room()?;
         }
         let frames = chats.follow(&caller.0, thread, from).await?;
+        self.add(thread, frames);
+        Ok(())
+    }
+
+    /// Returns an error when one more thread would be too many.
+    pub(super) fn check_room(&self) -> Result<(), Problem> {
+        if self.followed.len() < THREADS_MAX {
+            return Ok(());
+        }
+        Err(Problem::bad_request(format!("at most {THREADS_MAX} threads can be followed at once")))
+    }
+
+    /// Follows a thread by these frames.
+    pub(super) fn add(&mut self, thread: &str, frames: BoxStream<'static, Result<Numbered, log::Error>>) {
         let thread: Arc<str> = thread.into();
         let name = thread.clone();
         let ended = futures::stream::once(std::future::ready(None));
         let (frames, stream) = abortable(frames.map(Some).chain(ended).map(move |frame| (name.clone(), frame)));
         self.streams.push(frames.boxed());
         self.followed.insert(thread, Followed(stream));
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! approvals, and return the results of tools that run in the client.
 
 use consort_chat as chats;
-use consort_chat::{Chats, Place, Said as Spoken, Start};
+use consort_chat::{Chats, Opening, Place, Said as Spoken, Start};
 use consort_core::chat::{self, Answer, Mode, Presence, Say};
 use consort_core::frame::schema::sent;
 use consort_runtime::engine;
@@ -79,13 +79,12 @@ async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
-    let (caller, chats) = (caller(session), session.site.server.chats.clone());
-    let thread = chats.create(&caller.0, None).await?.id;
-    let said = say_in(session, sent, &thread, say).await;
-    if said.is_err() {
-        chats.delete(&caller.0, &thread).await?;
-    }
-    said
+    session.talks.check_room()?;
+    let caller = caller(session);
+    let Opening { thread, said, frames, .. } = session.site.server.chats.open_with(&caller.0, say).await?;
+    session.talks.add(&thread, frames);
+    session.tell(&ack(sent, &thread, &said));
+    Ok(())
 }
 
 async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> Result<(), Problem> {

@@ -3,6 +3,8 @@
 use consort_core::choice::Choice;
 use consort_core::decide::Command;
 use consort_core::frame::schema::sent;
+use consort_core::spec::Kind;
+use consort_runtime::engine::fresh_id;
 use serde_json::{Map, Value};
 
 use super::{Acked, Row, asked, shape};
@@ -100,7 +102,7 @@ fn ack(sent: &Sent) -> RunAck {
 
 /// Returns the frame for a rejected run, which has an id and nothing else.
 fn rejected(problem: &Problem, blank: RunAck) -> RunAck {
-    let name = (problem.code() == Code::ConcurrencyLimit).then(|| format!("run-{}", uuid::Uuid::now_v7().simple()));
+    let name = (problem.code() == Code::ConcurrencyLimit).then(|| fresh_id(Kind::Run).to_string());
     RunAck {
         run_id: name,
         status: RunAckStatus::Rejected,
