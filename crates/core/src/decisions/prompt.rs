@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::decisions::own_tool::OwnTool;
 use crate::event::Directive;
-use crate::message::Message;
 use crate::requests::spec::Task;
 use crate::time::iso;
 
@@ -95,11 +94,6 @@ pub(crate) fn directives(directives: &[&Directive]) -> String {
     format!("{DIRECTIVES}\n{}", directives.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whether a message holds directives.
-pub(crate) fn is_directive(message: &Message) -> bool {
-    matches!(message, Message::User { text } if text.as_str().starts_with(DIRECTIVES))
-}
-
 /// The tools and duties of a subtask's agent.
 pub(crate) struct Means<'a> {
     /// The names of its tools.
@@ -184,11 +178,6 @@ pub(crate) fn repeated(tool: &str, times: u32) -> String {
 /// Returns the note that replaces dropped exchanges.
 pub(crate) fn dropped(exchanges: usize) -> String {
     format!("[{exchanges}{LEFT_OUT}")
-}
-
-/// Whether a message is the note that replaces dropped exchanges.
-pub(crate) fn is_dropped(message: &Message) -> bool {
-    matches!(message, Message::User { text } if text.as_str().starts_with('[') && text.as_str().ends_with(LEFT_OUT))
 }
 
 const LEFT_OUT: &str = " earlier exchanges of this conversation were left out to fit the model's context.]";

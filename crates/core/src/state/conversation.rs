@@ -18,6 +18,7 @@ use crate::schema::Schema;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
 use crate::state::duty::Duty;
+use crate::state::history::Marks;
 use crate::state::memory::{Entry, Memory};
 use crate::state::unfinished::Unfinished;
 use crate::text::Text;
@@ -54,6 +55,8 @@ pub struct Conversation {
     pub(super) messages: Arc<Vec<Message>>,
     /// Where in it stands what it was opened with.
     pub(super) asked_at: usize,
+    /// The messages that are not part of an exchange.
+    pub(super) marks: Marks,
     pub(super) size: Size,
     /// The directives it has read.
     pub(super) directives: BTreeSet<u32>,
@@ -261,6 +264,7 @@ impl Conversation {
             used: Used { started_at: at, ..Used::default() },
             messages: Arc::default(),
             asked_at: 1,
+            marks: Marks::default(),
             size: Size::default(),
             directives: BTreeSet::new(),
             asking: Asking { since: at, ..Asking::default() },
@@ -412,6 +416,7 @@ impl Conversation {
     pub(crate) fn open(&mut self, system: &Text, before: &[Message], user: &Text) {
         self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
         self.messages = Arc::default();
+        self.marks = Marks::default();
         self.first_round = self.round;
         (self.asking.attempt, self.schema_failures, self.last) = (0, 0, false);
         self.unfinished = Unfinished::default();
@@ -485,6 +490,12 @@ impl Conversation {
     /// Adds a message to the agent between two rounds.
     pub(crate) fn tell(&mut self, text: impl Into<Text>) {
         self.say(Message::User { text: text.into() });
+    }
+
+    /// Passes on a directive, which holds even when the exchanges around it are dropped.
+    pub(crate) fn direct(&mut self, text: String) {
+        self.marks.directives.insert(self.messages.len());
+        self.tell(text);
     }
 
     pub(crate) fn say(&mut self, message: Message) {

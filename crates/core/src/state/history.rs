@@ -1,12 +1,22 @@
 //! What of a conversation may be left out when it no longer fits: whole exchanges,
 //! the oldest first.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::decisions::prompt;
 use crate::message::Message;
 use crate::state::conversation::{BYTES_PER_TOKEN, Conversation, Size, bytes};
+
+/// The messages that are not part of an exchange, by their positions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Marks {
+    /// Directives that people gave while the agents worked.
+    pub(super) directives: BTreeSet<usize>,
+    /// Notes in place of dropped exchanges.
+    notes: BTreeSet<usize>,
+}
 
 impl Conversation {
     /// Returns the number of whole exchanges, oldest first, that can be dropped: all but the latest one.
@@ -43,7 +53,7 @@ impl Conversation {
     fn exchanges(&self) -> Vec<Range<usize>> {
         let starts = |(index, message): (usize, &Message)| match message {
             Message::Assistant(_) => index > self.asked_at,
-            Message::User { .. } => index < self.asked_at && !prompt::is_dropped(message),
+            Message::User { .. } => index < self.asked_at && !self.marks.notes.contains(&index),
             Message::System { .. } | Message::Tool { .. } => false,
         };
         let starts: Vec<usize> =
@@ -64,20 +74,28 @@ impl Conversation {
         let gone: Vec<Range<usize>> = pieces.into_iter().take(exchanges).collect();
         let Some(first) = gone.first().map(|piece| piece.start) else { return };
         let note = Message::User { text: prompt::dropped(exchanges).into() };
-        let (mut kept, mut asked_at) = (Vec::with_capacity(self.messages.len()), self.asked_at);
+        let mut kept = Vec::with_capacity(self.messages.len());
+        let mut asked_at = self.asked_at;
+        let mut marks = Marks::default();
         for (index, message) in self.messages.iter().enumerate() {
             if index == first {
+                marks.notes.insert(kept.len());
                 kept.push(note.clone());
             }
             // A directive that a person gave while the agents worked still holds.
-            if prompt::is_directive(message) || !gone.iter().any(|piece| piece.contains(&index)) {
+            let is_directive = self.marks.directives.contains(&index);
+            if is_directive || !gone.iter().any(|piece| piece.contains(&index)) {
+                marks.directives.extend(is_directive.then_some(kept.len()));
+                marks.notes.extend(self.marks.notes.contains(&index).then_some(kept.len()));
                 kept.push(message.clone());
             }
             if index == self.asked_at {
                 asked_at = kept.len() - 1;
             }
         }
-        (self.messages, self.asked_at) = (Arc::new(kept), asked_at);
+        self.messages = Arc::new(kept);
+        self.asked_at = asked_at;
+        self.marks = marks;
         self.size = Size {
             counted: 0,
             fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),

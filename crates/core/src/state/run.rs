@@ -492,7 +492,7 @@ impl Run {
         self.change(id, |turn| {
             turn.directives.insert(directive);
             if turn.phase == Phase::Ask {
-                turn.tell(prompt::directives(&[&said]));
+                turn.direct(prompt::directives(&[&said]));
             }
         });
     }
