@@ -132,6 +132,34 @@ class ElsewhereTest(unittest.TestCase):
             self.assertRaisesRegex(Unreachable, f"cannot reach http://127.0.0.1:{port}", client.runs.list)
             self.assertRaises(Unreachable, lambda: list(client.runs.open("run-1").stream()))
 
+    def test_a_broken_stream_is_asked_for_again_after_the_last_frame(self) -> None:
+        asked: list[str | None] = []
+        pieces = [
+            b'id: 0\ndata: {"type": "a"}\n\nid: 1\ndata: {"type": "b"}\n\nid: 2\nda',
+            b'id: 1\ndata: {"type": "b"}\n\nid: 2\ndata: {"type": "c"}\n\ndata: {"type": "run_result"}\n\n',
+        ]
+
+        class Stream(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(pieces[len(asked)])
+                asked.append(self.headers["last-event-id"])
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        with Client(self.serve(Stream)) as client:
+            frames = [frame["type"] for frame in client.runs.open("run-1").stream()]
+        self.assertEqual((frames, asked), (["a", "b", "c", "run_result"], [None, "1"]))
+
+    def serve(self, handler: type[BaseHTTPRequestHandler]) -> str:
+        server = HTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
     def test_a_server_of_others_is_told_apart(self) -> None:
         class Page(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -142,10 +170,6 @@ class ElsewhereTest(unittest.TestCase):
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        server = HTTPServer(("127.0.0.1", 0), Page)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        with Client(f"http://127.0.0.1:{server.server_address[1]}") as client:
+        with Client(self.serve(Page)) as client:
             self.assertRaises(NotConsort, client.runs.list)
             self.assertRaises(NotConsort, client.threads.list)

@@ -120,6 +120,33 @@ test('an address that is none is told at once, a server that is not there soon',
   await assert.rejects(nowhere.runs.open('run-1').stream().next(), Unreachable);
 });
 
+test('a broken stream is asked for again after the last frame', async () => {
+  const asked: (string | undefined)[] = [];
+  const pieces = [
+    'id: 0\ndata: {"type": "a"}\n\nid: 1\ndata: {"type": "b"}\n\nid: 2\nda',
+    'id: 1\ndata: {"type": "b"}\n\nid: 2\ndata: {"type": "c"}\n\ndata: {"type": "run_result"}\n\n',
+  ];
+  const stream = createServer((request, response) => {
+    const piece = pieces[asked.length];
+    asked.push(request.headers['last-event-id'] as string | undefined);
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(piece);
+  });
+  stream.listen(0, '127.0.0.1');
+  await once(stream, 'listening');
+  const frames: string[] = [];
+  const consort = new Consort(`http://127.0.0.1:${(stream.address() as AddressInfo).port}`);
+  for await (const { type } of consort.runs.open('run-1').stream()) frames.push(type);
+  assert.deepEqual(
+    [frames, asked],
+    [
+      ['a', 'b', 'c', 'run_result'],
+      [undefined, '1'],
+    ],
+  );
+  stream.close();
+  stream.closeAllConnections();
+});
+
 test('a server of others is told apart', async () => {
   const page = createServer((request, response) => {
     response.writeHead(request.url?.startsWith('/api/threads') ? 404 : 200).end('<html>');
