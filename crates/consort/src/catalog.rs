@@ -74,9 +74,9 @@ impl ModelCatalog {
 ///
 /// let tools = ToolCatalog::builtin();
 /// assert!(tools.contains("calculator"));
-/// assert_eq!(tools.list().len(), 3);
-/// let error = tools.resolve("abacus").err().map(|error| error.to_string());
-/// assert_eq!(error.as_deref(), Some("there is no tool 'abacus'. Available: [calculator, datetime, json]"));
+/// assert!(tools.list().iter().any(|tool| tool.name == "json"));
+/// let error = tools.resolve("abacus").err().map(|error| error.to_string()).unwrap_or_default();
+/// assert!(error.starts_with("there is no tool 'abacus'. Available: [calculator, datetime, json"));
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolCatalog(pub(crate) Vec<Arc<dyn Tool>>);

@@ -192,7 +192,7 @@ pub(crate) async fn flush(engine: &Engine) {
 mod tests {
     use consort_core::draft::{Draft, Request};
     use consort_core::mistake::Mistake;
-    use consort_tools::Tool;
+    use consort_tools::{Needs, Tool};
 
     use super::*;
 
@@ -271,7 +271,9 @@ mod tests {
         let built = build(&good, &run).unwrap();
         let names: Vec<&str> = built.seams().tools.names().collect();
         let always = ["memory_recall", "memory_store", "search_collections"];
-        let expected = [&["calculator", "datetime", "json", "http_fetch", "stock", "other"][..], &always].concat();
+        let free = Builtin::ALL.iter().filter(|builtin| matches!(builtin.needs(), Needs::Nothing | Needs::Web));
+        let free: Vec<&str> = free.map(|builtin| builtin.name()).collect();
+        let expected = [&free[..], &["stock", "other"], &always].concat();
         assert_eq!(names, expected, "without a workspace there are no file tools, without a service no search");
         let stock = built.seams().tools.get("stock").unwrap().info();
         assert_eq!(stock, &good.tools.http[0].info, "the tool is what the run was told it is");
