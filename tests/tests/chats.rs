@@ -10,7 +10,7 @@ use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, Say};
 use consort_core::spec::Kind;
-use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_log::{Append, Compact, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Line, ScriptedModel};
 use consort_tools::{ScriptedTool, What, Workspace};
 use futures::StreamExt;
@@ -364,6 +364,12 @@ struct SlowLog(MemoryLog);
 
 /// The number of steps until a writer gets its acknowledgement.
 const STEPS_TO_ANSWER: usize = 5;
+
+impl Compact for SlowLog {
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.0.compact()
+    }
+}
 
 impl Log for SlowLog {
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {

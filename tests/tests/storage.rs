@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use consort_core::draft::Request;
 use consort_core::spec::Kind;
-use consort_log::{self as log, Append, Log, MemoryLog, Page, Query, Record, Seq, SqliteLog};
+use consort_log::{self as log, Append, Compact, Log, MemoryLog, Page, Query, Record, Seq, SqliteLog};
 use consort_models::{Line, ScriptedModel, What};
 use consort_runtime::engine::{Engine, Error};
 use consort_tools::ScriptedTool;
@@ -27,6 +27,12 @@ struct Disk {
     inner: MemoryLog,
     full: AtomicBool,
     refused: Notify,
+}
+
+impl Compact for Disk {
+    fn compact(&self) -> BoxFuture<'_, Result<(), log::Error>> {
+        self.inner.compact()
+    }
 }
 
 impl Log for Disk {

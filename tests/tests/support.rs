@@ -11,7 +11,7 @@ use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::Event;
 use consort_core::message::{Failure, FailureKind};
 use consort_core::own_tool::OwnTool;
-use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_log::{Append, Compact, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -143,6 +143,12 @@ impl DyingLog {
             self.died.notify_one();
         }
         Box::pin(pending())
+    }
+}
+
+impl Compact for DyingLog {
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.inner.compact()
     }
 }
 

@@ -42,6 +42,11 @@ impl Damage {
         self.known().get(stream).map(ToString::to_string)
     }
 
+    /// Returns the number of streams that are known to be damaged.
+    pub fn count(&self) -> usize {
+        self.known().len()
+    }
+
     /// Forgets streams that were erased.
     pub fn forget<'a>(&self, streams: impl IntoIterator<Item = &'a Arc<str>>) {
         let mut known = self.known();

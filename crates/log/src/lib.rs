@@ -1,12 +1,13 @@
 //! Seam 1, storage: streams of records, numbered densely from 0. The log
 //! does not interpret its records, so everything durable can be a stream.
-//! With it: the [`codec`] of events, the [`damage`] of streams, and the
-//! [`clock`] whose times the records carry.
+//! With it: the [`codec`] of events, the [`damage`] of streams, the [`clock`]
+//! whose times the records carry, and [`private`] files.
 
 pub mod clock;
 pub mod codec;
 pub mod damage;
 mod memory;
+pub mod private;
 mod sqlite;
 
 #[cfg(test)]
@@ -16,11 +17,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use memory::MemoryLog;
-pub use sqlite::{Options, SqliteLog};
+pub use sqlite::{Fault, Lost, Options, SqliteLog};
 
 use consort_core::id::Millis;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
+
+/// The version of the records that this program writes, stored with each of them.
+/// It is raised whenever an earlier program would misread what this one writes: a
+/// new kind of event, or a field without which the event means something else.
+/// Records of a later version are damaged for this one, which names the version
+/// and leaves the stream as it is. 1: the first edition.
+pub const VERSION: u32 = 2;
 
 /// Position of a record in its stream, from 0; also a stream's length.
 pub type Seq = u64;
@@ -116,8 +124,9 @@ pub struct Page {
 
 /// Stores streams. Promises: an append is written whole or not at all; once
 /// `append` has returned, it survives a crash; a refused append writes
-/// nothing; readers never wait for writers; an erased stream's bytes are gone.
-pub trait Log: Send + Sync + 'static {
+/// nothing; readers never wait for writers, nor writers for readers; an erased
+/// stream is gone for everybody who asks from then on.
+pub trait Log: Compact + Send + Sync + 'static {
     /// Writes one decision in one transaction.
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>>;
 
@@ -133,6 +142,13 @@ pub trait Log: Send + Sync + 'static {
 
     /// Returns a counter of commits: a reader that follows a stream it does not own waits on this.
     fn commits(&self) -> watch::Receiver<u64>;
+}
+
+/// Removes what erased streams have left behind.
+pub trait Compact {
+    /// Returns once no byte of an erased stream is in any of the log's files. Everything
+    /// else may have to wait for it meanwhile.
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>>;
 }
 
 /// The reason why the log refused or failed, named by what the caller can do about it.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::{BoxFuture, ready};
 use tokio::sync::watch;
 
-use super::{Append, Error, Log, Order, Page, Query, Record, Row, Seq};
+use super::{Append, Compact, Error, Log, Order, Page, Query, Record, Row, Seq};
 
 /// Streams in a map; clones share them.
 #[derive(Clone, Default)]
@@ -64,6 +64,13 @@ impl Log for MemoryLog {
 
     fn commits(&self) -> watch::Receiver<u64> {
         self.commits.subscribe()
+    }
+}
+
+impl Compact for MemoryLog {
+    /// Does nothing: what is erased is freed at once.
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(ready(Ok(())))
     }
 }
 

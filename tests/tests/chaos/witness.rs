@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::message::Failure;
-use consort_log::{Append, Error, Log, Page, Query, Record, Seq, SqliteLog};
+use consort_log::{Append, Compact, Error, Log, Page, Query, Record, Seq, SqliteLog};
 use consort_models::{Ask, Model, Piece, ScriptedModel};
 use consort_runtime::engine::Engine;
 use consort_tools::{Answer, Invocation, Tool};
@@ -61,6 +61,12 @@ pub(super) struct WitnessedLog {
 impl WitnessedLog {
     pub(super) fn new(inner: SqliteLog, pen: &Pen) -> WitnessedLog {
         WitnessedLog { inner, pen: pen.clone(), appends: AtomicU64::new(0) }
+    }
+}
+
+impl Compact for WitnessedLog {
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.inner.compact()
     }
 }
 

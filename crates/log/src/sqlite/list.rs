@@ -26,7 +26,8 @@ pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
 
 /// Returns the conditions, and the values of their parameters.
 fn filter(query: &Query) -> (String, Vec<Value>) {
-    let (mut conditions, mut values) = (vec!["TRUE"], Vec::new());
+    // A stream that is being erased has no kind any more.
+    let (mut conditions, mut values) = (vec!["kind <> ''"], Vec::new());
     let mut add = |condition, given: &[&String]| {
         conditions.push(condition);
         values.extend(given.iter().map(|value| Value::Text((*value).clone())));

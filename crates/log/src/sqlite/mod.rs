@@ -1,35 +1,48 @@
 //! A log in one SQLite file. One thread writes: it takes every append that is waiting, commits them
 //! together and acknowledges each after the fsync, so the cost of a commit is shared by all runs
-//! that are busy at the time. Readers have their own connections and never wait for the writer.
+//! that are busy at the time. Readers have their own connections; neither waits for the other.
 
+mod check;
+mod checkpoint;
 mod list;
 mod put;
 mod read;
 mod readers;
+mod reserve;
 mod schema;
 mod seal;
 #[cfg(test)]
 mod tests;
+mod wal;
 mod writer;
 
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
-use tokio::sync::{RwLock, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
+pub use self::check::Fault;
 use self::readers::Readers;
+use self::reserve::Reserve;
 use self::seal::Sealed;
-use self::writer::{Job, Work, Writer};
-use super::{Append, Error, Log, Page, Query, Record, Seq};
+pub use self::wal::Lost;
+use self::writer::{Done, Job, Work, Writer};
+use super::{Append, Compact, Error, Log, Page, Query, Record, Seq, private};
 
 /// The maximum number of jobs waiting for the writer; past this, runs wait for the disk.
 const QUEUE_MAX: usize = 1024;
+/// The maximum number of streams hidden in one commit: bounds how long others wait for it.
+const ERASED_MAX: usize = 64;
+/// The interval at which compacting tries to remove what somebody still reads.
+const SCRUB_RETRY: Duration = Duration::from_millis(50);
+/// The maximum number of tries: half a minute.
+const SCRUB_TRIES: usize = 600;
 
 /// The options of opening a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,12 +58,11 @@ pub struct SqliteLog {
     jobs: Option<mpsc::Sender<Job>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
-    /// Shared while erasing and exclusive during a backup: erased bytes
-    /// leave the file only when no reader still uses an old state of it.
-    copying: Arc<RwLock<()>>,
     commits: watch::Receiver<u64>,
-    /// Held as long as the log is open; the system releases it even when the process dies.
-    _lock: File,
+    /// What the last process left behind and could not be recovered.
+    lost: Option<Lost>,
+    /// Held as long as the log is open for writing; the system releases it even when the process dies.
+    _lock: Option<File>,
 }
 
 impl SqliteLog {
@@ -61,37 +73,55 @@ impl SqliteLog {
 
     /// Opens or creates the file with options.
     pub fn open_with(path: &Path, options: Options) -> Result<SqliteLog, Error> {
-        let lock = lock(path)?;
+        let lock = Some(lock(path)?);
+        // Before SQLite opens it: then what cannot be recovered is gone.
+        let lost =
+            wal::rescue(path).map_err(|error| unavailable(format!("cannot read {}: {error}", path.display())))?;
+        let created = if path.exists() { Ok(()) } else { private::create_file(path).map(drop) };
+        created.map_err(|error| unavailable(format!("cannot create {}: {error}", path.display())))?;
         let db = schema::open(path, options)?;
         let readers = Readers::open(path)?;
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
         let (counter, commits) = watch::channel(0);
-        let writer = Writer::new(db, counter)?;
+        let writer = Writer::new(db, counter, Reserve::of(path)).map_err(failure)?;
         let thread = std::thread::Builder::new().name("log writer".into());
         let writer = Some(thread.spawn(move || writer.run(waiting)).map_err(unavailable)?);
-        let path = path.to_owned();
-        Ok(SqliteLog { path, jobs: Some(jobs), writer, readers, copying: Arc::default(), commits, _lock: lock })
+        Ok(SqliteLog { path: path.to_owned(), jobs: Some(jobs), writer, readers, commits, lost, _lock: lock })
+    }
+
+    /// Opens an existing file to be read, also while another process writes to it.
+    pub fn read_only(path: &Path) -> Result<SqliteLog, Error> {
+        schema::check(path)?;
+        let readers = Readers::open(path)?;
+        let (_never, commits) = watch::channel(0);
+        Ok(SqliteLog { path: path.to_owned(), jobs: None, writer: None, readers, commits, lost: None, _lock: None })
+    }
+
+    /// Returns what could not be recovered when the file was opened.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
     }
 
     /// Writes a consistent copy to `to`, which must not exist yet, while runs
     /// go on. It is a log like any other and contains nothing that was erased.
     pub async fn backup(&self, to: &Path) -> Result<(), Error> {
-        let alone = self.copying.clone().write_owned().await;
         let (from, to) = (self.path.clone(), to.to_owned());
-        let copy = move || {
-            let _alone = alone;
-            readers::copy(&from, &to)
-        };
-        tokio::task::spawn_blocking(copy).await.map_err(unavailable)?
+        tokio::task::spawn_blocking(move || readers::copy(&from, &to)).await.map_err(unavailable)?
     }
 
-    /// Copies the file from another process than the one that owns it. An erase
-    /// during the copy fails with an error that says it has to be repeated.
+    /// Copies the file from another process than the one that owns it.
     pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+        wal::rescue_unowned(from).map_err(unavailable)?;
         readers::copy(from, to)
     }
 
-    async fn ask(&self, work: Work) -> Result<(), Error> {
+    /// Reads the whole file, and the names of what is beside it; returns what is
+    /// damaged in it, apart from the streams, which are read one by one.
+    pub fn check(path: &Path) -> Result<Vec<Fault>, Error> {
+        check::check(path)
+    }
+
+    async fn ask(&self, work: Work) -> Result<Done, Error> {
         let (ack, done) = oneshot::channel();
         let stopped = || unavailable("the writer has stopped");
         let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
@@ -103,7 +133,7 @@ impl SqliteLog {
 impl Log for SqliteLog {
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {
         // Sealed here rather than by the writer, whose time all runs share.
-        Box::pin(async move { self.ask(Work::Append(Sealed::new(append))).await })
+        Box::pin(async move { self.ask(Work::Append(Sealed::new(append))).await.map(drop) })
     }
 
     fn read(&self, stream: &str, from: Seq, max: usize) -> BoxFuture<'_, Result<Vec<Record>, Error>> {
@@ -117,13 +147,33 @@ impl Log for SqliteLog {
 
     fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let _no_copy = self.copying.read().await;
-            self.ask(Work::Erase(streams)).await
+            for some in streams.chunks(ERASED_MAX) {
+                if self.ask(Work::Erase(some.to_vec())).await? == Done::ButForReaders {
+                    tracing::debug!("somebody reads an older state: the bytes of what was erased go later");
+                }
+            }
+            Ok(())
         })
     }
 
     fn commits(&self) -> watch::Receiver<u64> {
         self.commits.clone()
+    }
+}
+
+impl Compact for SqliteLog {
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let mut done = self.ask(Work::Compact).await?;
+            for _try in 0..SCRUB_TRIES {
+                match done {
+                    Done::Whole => return Ok(()),
+                    Done::ButForReaders => tokio::time::sleep(SCRUB_RETRY).await,
+                }
+                done = self.ask(Work::Scrub).await?;
+            }
+            Err(unavailable("somebody reads an older state, most likely a backup: try again when it is done"))
+        })
     }
 }
 
@@ -140,9 +190,8 @@ impl Drop for SqliteLog {
 
 /// Makes this process the file's only owner.
 fn lock(path: &Path) -> Result<File, Error> {
-    let mut name = OsString::from(path);
-    name.push(".lock");
-    let open = File::options().create(true).truncate(false).write(true).open(&name);
+    let name = beside(path, ".lock");
+    let open = private::open_file(&name);
     let file = open.map_err(|error| unavailable(format!("cannot open {}: {error}", name.display())))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -151,13 +200,24 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
+/// Returns the path of a file beside the database: its name with another end.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
 /// Returns the error for a failure of SQLite, by what the caller can do about it.
 fn failure(error: rusqlite::Error) -> Error {
+    if is_no_room(&error) { Error::Full(error.to_string()) } else { unavailable(error) }
+}
+
+/// Whether the disk is full, or the file as large as it may be.
+fn is_no_room(error: &rusqlite::Error) -> bool {
     // An exhausted quota appears as a failed write.
-    let no_room = error.sqlite_error().is_some_and(|sqlite| {
+    error.sqlite_error().is_some_and(|sqlite| {
         sqlite.code == ErrorCode::DiskFull || [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&sqlite.extended_code)
-    });
-    if no_room { Error::Full(error.to_string()) } else { unavailable(error) }
+    })
 }
 
 fn unavailable(reason: impl ToString) -> Error {

@@ -3,11 +3,18 @@
 
 use std::sync::Arc;
 
+use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::seal::{HASH_BYTES, Sealed, VERSION};
+use super::seal::{HASH_BYTES, Sealed};
 use super::{Append, Error, Seq};
-use crate::Row;
+use crate::{Row, VERSION};
+
+/// The maximum number of bytes of one piece of an erasure, unless one record is larger:
+/// an append that comes meanwhile waits for one piece.
+pub(super) const PIECE_BYTES: i64 = 128 * 1024;
+/// The maximum number of records and attachments of one piece.
+const PIECE_RECORDS: usize = 64;
 
 /// The state of a stream in the file before an append.
 struct Known {
@@ -36,15 +43,64 @@ pub(super) fn append(tx: &Transaction<'_>, sealed: &Sealed) -> rusqlite::Result<
     Ok(Ok(()))
 }
 
-/// Removes a stream; an unknown one counts as removed.
-pub(super) fn erase(tx: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+/// Hides a stream from everybody; an unknown one is ignored. It has no kind from then
+/// on, and its records are deleted piece by piece.
+pub(super) fn hide(tx: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     let mut id = tx.prepare_cached("SELECT id FROM streams WHERE name = ?")?;
     let Some(id) = id.query_row([name], |row| row.get::<_, i64>(0)).optional()? else { return Ok(()) };
-    for table in ["records", "attachments", "tags", "claims"] {
+    for table in ["tags", "claims"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE stream = ?"))?.execute([id])?;
     }
-    tx.prepare_cached("DELETE FROM streams WHERE id = ?")?.execute([id])?;
+    // The row stays until its records are gone, so that no other stream gets its number.
+    let hidden = "UPDATE streams SET name = ?, length = 0, epoch = 0, kind = '', status = '', started_at = 0,
+        ended_at = NULL, body = '' WHERE id = ?";
+    tx.prepare_cached(hidden)?.execute(params![format!("erased/{id}"), id])?;
     Ok(())
+}
+
+/// Deletes a piece of the first hidden stream; false when there is none.
+pub(super) fn erase_piece(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
+    let mut hidden = tx.prepare_cached("SELECT id FROM streams WHERE kind = '' LIMIT 1")?;
+    let Some(stream) = hidden.query_row([], |row| row.get::<_, i64>(0)).optional()? else { return Ok(false) };
+    let mut left = Piece { bytes: PIECE_BYTES, records: PIECE_RECORDS };
+    let of = "SELECT id, octet_length(body) FROM records WHERE stream = ? LIMIT ?";
+    let records = left.choose::<i64>(tx, of, stream)?;
+    for id in &records {
+        tx.prepare_cached("DELETE FROM records WHERE id = ?")?.execute([id])?;
+    }
+    let of = "SELECT hash, octet_length(text) FROM attachments WHERE stream = ? LIMIT ?";
+    let attachments = left.choose::<Vec<u8>>(tx, of, stream)?;
+    for hash in &attachments {
+        let sql = "DELETE FROM attachments WHERE stream = ? AND hash = ?";
+        tx.prepare_cached(sql)?.execute(params![stream, hash])?;
+    }
+    if records.is_empty() && attachments.is_empty() {
+        tx.prepare_cached("DELETE FROM streams WHERE id = ?")?.execute([stream])?;
+    }
+    Ok(true)
+}
+
+/// What may still be deleted in one piece.
+struct Piece {
+    bytes: i64,
+    records: usize,
+}
+
+impl Piece {
+    /// Returns the keys of the rows that fit, at least the first one of an untouched piece.
+    fn choose<T: FromSql>(&mut self, tx: &Transaction<'_>, sql: &str, stream: i64) -> rusqlite::Result<Vec<T>> {
+        let mut chosen = Vec::new();
+        let mut select = tx.prepare_cached(sql)?;
+        let mut rows = select.query(params![stream, self.records])?;
+        while self.bytes > 0
+            && let Some(row) = rows.next()?
+        {
+            chosen.push(row.get(0)?);
+            self.bytes -= row.get::<_, Option<i64>>(1)?.unwrap_or_default();
+            self.records = self.records.saturating_sub(1);
+        }
+        Ok(chosen)
+    }
 }
 
 fn find(tx: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<Known>> {

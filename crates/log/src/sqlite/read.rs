@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
-use super::seal::{HASH_BYTES, VERSION, checksum, hash};
+use super::seal::{HASH_BYTES, checksum, hash};
 use super::{Error, Record, Seq, failure};
+use crate::VERSION;
 
 /// Returns at most `max` records of the stream from `from` on.
 pub(super) fn records(db: &Connection, name: &str, from: Seq, max: usize) -> Result<Vec<Record>, Error> {
@@ -70,8 +71,9 @@ impl Reading<'_> {
 
     fn record(&mut self, row: &Row<'_>) -> Result<Record, Fault> {
         let (version, sum): (i64, i64) = (row.get(1)?, row.get(2)?);
-        if version != VERSION {
-            return Err(Fault::Damage(format!("it is in format {version}, which this version does not know")));
+        if !(1..=i64::from(VERSION)).contains(&version) {
+            let reason = format!("it is of version {version}, and this Consort reads versions 1 to {VERSION}");
+            return Err(Fault::Damage(reason));
         }
         let (hashes, body): (Vec<u8>, Arc<str>) = (row.get(3)?, row.get(4)?);
         if i64::from(checksum(&body, &hashes)) != sum {

@@ -2,7 +2,7 @@
 //! however long it takes, and neither waits for the writer nor makes it wait. The caller holds no
 //! resources while it waits: a client that stops reading halfway does not block other readers.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
 
-use super::{Error, failure, schema, unavailable};
+use super::{Error, failure, private, schema, unavailable};
 
 /// The number of queries at once. They are short and mostly CPU: more would not be faster.
 const READERS: usize = 2;
@@ -80,12 +80,18 @@ fn serve(db: &Connection, jobs: &Mutex<Receiver<Job>>) {
 /// Writes the current content of the file to a new file, and flushes it to the disk.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let name = to.to_str().ok_or_else(|| unavailable("the backup's path is not UTF-8"))?;
-    connect(from).and_then(|db| db.execute("VACUUM INTO ?", [name])).map_err(failure)?;
+    // SQLite writes to an empty file, and would make one that others can read.
+    private::create_file(to).map_err(|error| unavailable(format!("cannot create {name}: {error}")))?;
+    let copied = connect(from).and_then(|db| db.execute("VACUUM INTO ?", [name])).map_err(failure);
+    if let Err(error) = copied {
+        let _half = fs::remove_file(to);
+        return Err(error);
+    }
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     [to, folder].into_iter().try_for_each(|path| File::open(path)?.sync_all()).map_err(unavailable)
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     schema::prepare(&db)?;
     Ok(db)

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{Error, Options, failure, unavailable};
 
-/// The time to wait while another process or connection has the file
-/// locked: a backup tool, or the readers that an erasure has to wait for.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time to wait while another process has the file locked for writing, which none of ours does.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of prepared statements cached by a connection; we have about twenty.
 const STATEMENTS_MAX: usize = 32;
+/// The maximum size that the write-ahead log keeps once it is empty, after a long backup.
+const WAL_KEPT_MAX: i64 = 64 * 1024 * 1024;
 /// Tells our files from other SQLite files: "Cnst".
 const APPLICATION_ID: i64 = 0x436e_7374;
 
@@ -55,6 +56,29 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
     Ok(db)
 }
 
+/// Checks that there is a file of ours that this version can read.
+pub(super) fn check(path: &Path) -> Result<(), Error> {
+    let refuse = |reason: &str| unavailable(format!("{} {reason}", path.display()));
+    if !path.is_file() {
+        return Err(refuse("does not exist"));
+    }
+    let ours = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
+        let id: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        Ok((id == APPLICATION_ID).then_some(db.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))?))
+    });
+    match ours {
+        Ok(Some(seen)) if seen > STEPS.len() => Err(refuse(&newer(seen))),
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(refuse("is not a Consort log")),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Err(refuse("is not a Consort log")),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+fn newer(seen: usize) -> String {
+    format!("was written by a newer Consort (version {seen}; this one knows {})", STEPS.len())
+}
+
 /// Sets the options that reading and writing connections have in common.
 pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(BUSY_TIMEOUT)?;
@@ -72,7 +96,7 @@ fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
     }
     let (seen, known) = (tx.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))?, STEPS.len());
     if seen > known {
-        return Ok(Err(format!("was written by a newer Consort (version {seen}; this one knows {known})")));
+        return Ok(Err(newer(seen)));
     }
     for step in STEPS.iter().skip(seen) {
         tx.execute_batch(step)?;
@@ -91,8 +115,12 @@ fn is_ours(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
 }
 
 fn settle(db: &Connection, options: Options) -> rusqlite::Result<()> {
-    // Deleted content is overwritten, so that erasing can be final.
-    db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
+    // Deleted content is overwritten, so that erasing can be final. The writer decides
+    // when to move the write-ahead log into the file.
+    let options_of_writer = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+        PRAGMA wal_autocheckpoint = 0;";
+    db.execute_batch(options_of_writer)?;
+    db.pragma_update(None, "journal_size_limit", WAL_KEPT_MAX)?;
     if let Some(bytes) = options.max_bytes {
         let page: u64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
         db.query_row(&format!("PRAGMA max_page_count = {}", bytes / page.max(1)), [], |_| Ok(()))?;

@@ -4,8 +4,6 @@ use sha2::{Digest, Sha256};
 
 use super::{Append, Record};
 
-/// The format version of written records.
-pub(super) const VERSION: i64 = 1;
 /// The size of an attachment's hash in bytes.
 pub(super) const HASH_BYTES: usize = 32;
 
@@ -25,6 +23,12 @@ pub(super) struct Seal {
 impl Sealed {
     pub(super) fn new(append: Append) -> Sealed {
         Sealed { seals: append.records.iter().map(seal).collect(), append }
+    }
+
+    /// Returns the number of bytes of its records.
+    pub(super) fn bytes(&self) -> u64 {
+        let attached = |record: &Record| record.attachments.iter().map(|text| text.len()).sum::<usize>();
+        self.append.records.iter().map(|record| (record.body.len() + attached(record)) as u64).sum()
     }
 }
 

@@ -13,11 +13,12 @@ use rusqlite::{Connection, StatementStatus};
 use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 
+use super::reserve::Reserve;
 use super::seal::Sealed;
-use super::writer::{COMPACT_MIN, Job, Work, Writer};
-use super::{Options, SqliteLog, schema};
+use super::writer::{Done, Job, Work, Writer};
+use super::{Fault, Options, SqliteLog, schema};
 use crate::conformance::{all, append, bodies, names, record, row};
-use crate::{Append, Error, Log, Record, Row};
+use crate::{Append, Compact, Error, Log, Record, Row, VERSION};
 
 fn file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -52,14 +53,16 @@ async fn everything_is_there_after_reopening() {
 /// Returns the results of appends that one commit takes together, and the number of commits.
 fn written_together(path: &Path, appends: Vec<Append>) -> (Vec<Result<(), Error>>, u64) {
     let (counter, commits) = watch::channel(0);
-    let mut writer = Writer::new(schema::open(path, Options::default()).unwrap(), counter).unwrap();
+    let db = schema::open(path, Options::default()).unwrap();
+    let mut writer = Writer::new(db, counter, Reserve::of(path)).unwrap();
     let job = |append| {
         let (ack, done) = oneshot::channel();
         (Job { work: Work::Append(Sealed::new(append)), ack }, done)
     };
     let (group, acks): (Vec<_>, Vec<_>) = appends.into_iter().map(job).unzip();
     writer.serve(group);
-    (acks.into_iter().map(|mut ack| ack.try_recv().unwrap()).collect(), *commits.borrow())
+    let result = |result: Result<Done, Error>| result.map(drop);
+    (acks.into_iter().map(|mut ack| result(ack.try_recv().unwrap())).collect(), *commits.borrow())
 }
 
 #[tokio::test]
@@ -171,7 +174,11 @@ async fn damage_is_found_and_concerns_one_stream_only() {
         ("UPDATE records SET body = 'eveN' WHERE stream = 1 AND seq = 1", 1, "its checksum is wrong"),
         ("UPDATE records SET body = CAST(x'ff' AS TEXT) WHERE stream = 1 AND seq = 1", 1, "utf-8"),
         ("UPDATE records SET attachments = zeroblob(32) WHERE stream = 1 AND seq = 0", 0, "its checksum is wrong"),
-        ("UPDATE records SET version = 9 WHERE stream = 1 AND seq = 2", 2, "it is in format 9"),
+        (
+            "UPDATE records SET version = 9 WHERE stream = 1 AND seq = 2",
+            2,
+            "it is of version 9, and this Consort reads versions 1 to 2",
+        ),
         ("DELETE FROM records WHERE stream = 1 AND seq = 1", 1, "it is missing"),
         ("DELETE FROM records WHERE stream = 1 AND seq = 2", 2, "it is missing"),
         ("DELETE FROM attachments WHERE stream = 1", 2, "an attachment is missing"),
@@ -297,21 +304,207 @@ async fn nothing_of_an_erased_stream_is_left_in_any_file() {
 async fn compacting_removes_the_copies_that_moving_rows_has_left_behind() {
     let (folder, path) = file();
     let log = SqliteLog::open(&path).unwrap();
-    let streams: Vec<Arc<str>> = (0..COMPACT_MIN * 2).map(|i| format!("stream-{i}-").into()).collect();
+    let streams: Vec<Arc<str>> = (0..256).map(|i| format!("stream-{i}-").into()).collect();
     for seq in 0..4 {
         for stream in &streams {
             log.append(marked(stream, seq * 2)).await.unwrap();
         }
     }
     // Spread over the file, so that the remaining rows are moved.
-    let erased: Vec<_> = (0..COMPACT_MIN).map(|i| streams[i * 37 % streams.len()].clone()).collect();
+    let erased: Vec<_> = (0..128).map(|i| streams[i * 37 % streams.len()].clone()).collect();
     for stream in &erased {
         log.erase(vec![stream.clone()]).await.unwrap();
     }
+    log.compact().await.unwrap();
     let left = bytes_in(folder.path());
     let found: Vec<_> = erased.iter().filter(|stream| left.contains(&***stream)).collect();
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(names(&log, all()).await.len(), COMPACT_MIN);
+    assert_eq!(names(&log, all()).await.len(), 128);
+}
+
+#[tokio::test]
+async fn neither_an_append_nor_an_erasure_waits_for_somebody_who_reads_an_older_state() {
+    let (folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for stream in ["secret", "kept"] {
+        log.append(marked(stream, 0)).await.unwrap();
+    }
+    let backup = Connection::open(&path).unwrap();
+    backup.execute_batch("BEGIN; SELECT count(*) FROM records").unwrap();
+    log.erase(vec!["secret".into()]).await.unwrap();
+    log.append(marked("kept", 2)).await.unwrap();
+    assert_eq!(names(&log, all()).await, ["kept"], "it is gone for everybody who asks now");
+    assert!(bytes_in(folder.path()).contains("secret"), "whoever began before may still read it");
+    backup.execute_batch("COMMIT").unwrap();
+    log.compact().await.unwrap();
+    assert!(!bytes_in(folder.path()).contains("secret"));
+}
+
+#[tokio::test]
+async fn a_large_stream_is_erased_in_pieces_and_appends_come_between_them() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    let text = "x".repeat(50_000);
+    for seq in 0..40 {
+        log.append(append("large", seq * 5, &[text.as_str(); 5])).await.unwrap();
+    }
+    let before = *log.commits().borrow();
+    let mut erasing = log.erase(vec!["large".into()]);
+    // It takes more pieces than there are appends, so that these are done before.
+    assert!(futures::poll!(&mut erasing).is_pending());
+    for seq in 0..3 {
+        log.append(append("small", seq, &["0"])).await.unwrap();
+        assert!(futures::poll!(&mut erasing).is_pending(), "{seq}");
+    }
+    erasing.await.unwrap();
+    assert!(*log.commits().borrow() - before <= 4, "pieces are no news");
+    assert_eq!(names(&log, all()).await, ["small"]);
+    let db = Connection::open(&path).unwrap();
+    assert_eq!(db.query_row("SELECT count(*) FROM records", [], |row| row.get::<_, i64>(0)).unwrap(), 3);
+}
+
+#[tokio::test]
+async fn what_a_process_did_not_finish_erasing_the_next_one_does() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for stream in ["half", "kept"] {
+        log.append(marked(stream, 0)).await.unwrap();
+    }
+    drop(log);
+    let hidden = "UPDATE streams SET name = 'erased/1', kind = '' WHERE id = 1";
+    sql(&path, &format!("{hidden}; DELETE FROM tags WHERE stream = 1; DELETE FROM claims WHERE stream = 1"));
+    let log = SqliteLog::open(&path).unwrap();
+    assert_eq!(names(&log, all()).await, ["kept"]);
+    log.compact().await.unwrap();
+    assert_eq!(SqliteLog::check(&path).unwrap(), []);
+    let db = Connection::open(&path).unwrap();
+    assert_eq!(db.query_row("SELECT count(*) FROM records", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+/// Copies a database as a power cut would leave it: its owner has not closed it.
+fn as_after_a_crash(path: &Path, to: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let from = format!("{}{end}", path.display());
+        if Path::new(&from).exists() {
+            std::fs::copy(from, format!("{}{end}", to.display())).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_write_ahead_log_is_reported_with_what_was_lost_and_kept() {
+    let (folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for run in 0..20 {
+        log.append(append(&format!("run-{run:02}"), 0, &["0"])).await.unwrap();
+    }
+    let wal = format!("{}-wal", path.display());
+    let frames = std::fs::metadata(&wal).unwrap().len() / (4096 + 24);
+    type Harm = fn(&mut Vec<u8>);
+    let cases: [(&str, Harm, bool); 6] = [
+        ("nothing", |_| {}, false),
+        ("half of a frame nobody was told of", |wal| wal.extend([7; 100]), false),
+        (
+            "a bit in a page",
+            |wal| {
+                let half = wal.len() / 2;
+                wal[half] ^= 1
+            },
+            true,
+        ),
+        ("a bit in the number of a generation", |wal| wal[32 + 9] ^= 1, true),
+        ("a bit in the header", |wal| wal[16] ^= 1, true),
+        ("the end", |wal| wal.truncate(wal.len() / 2), true),
+    ];
+    for (number, (what, harm, is_loss)) in cases.into_iter().enumerate() {
+        let [copy, checked] = ["", "checked-"].map(|kind| folder.path().join(format!("{kind}{number}.db")));
+        let mut bytes = std::fs::read(&wal).unwrap();
+        harm(&mut bytes);
+        for to in [&copy, &checked] {
+            as_after_a_crash(&path, to);
+            std::fs::write(format!("{}-wal", to.display()), &bytes).unwrap();
+        }
+        let faults = SqliteLog::check(&checked).unwrap();
+        let again = SqliteLog::check(&checked).unwrap();
+        assert_eq!(again.len(), faults.len(), "{what}: it is found as often as it is looked for: {again:?}");
+        assert_eq!(!faults.is_empty(), is_loss, "{what}: {faults:?}");
+        let crashed = SqliteLog::open(&copy).unwrap();
+        let found = names(&crashed, all()).await.len();
+        let Some(lost) = crashed.lost() else {
+            assert!(!is_loss && found == 20, "{what}: {found}");
+            continue;
+        };
+        assert!(is_loss && found < 20 && lost.frames <= frames && lost.commits >= 1, "{what}: {found} {lost:?}");
+        if what == "a bit in a page" {
+            assert_eq!(lost.commits, 20 - found as u64, "each run was one commit");
+        }
+        assert_eq!(std::fs::read(&lost.copy).unwrap(), bytes, "{what}");
+        drop(crashed);
+        let faults = SqliteLog::check(&copy).unwrap();
+        let places: Vec<&str> = faults.iter().map(|fault: &Fault| fault.place.as_str()).collect();
+        assert!(places.contains(&format!("{number}.db-wal.damaged").as_str()), "{what}: {faults:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_can_be_read_while_another_process_writes_and_not_written() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    let reader = SqliteLog::read_only(&path).unwrap();
+    assert_eq!(bodies(&reader, "a").await, ["0"]);
+    assert!(matches!(reader.append(append("a", 1, &["1"])).await, Err(Error::Unavailable(_))));
+    let missing = path.with_file_name("none.db");
+    assert!(refusal(SqliteLog::read_only(&missing)).ends_with("none.db does not exist"));
+    assert!(!missing.exists());
+}
+
+#[tokio::test]
+async fn the_check_of_a_file_finds_pages_indexes_and_rows_that_do_not_fit() {
+    let (folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for seq in 0..50 {
+        log.append(marked("a", seq * 2)).await.unwrap();
+    }
+    drop(log);
+    assert_eq!(SqliteLog::check(&path).unwrap(), []);
+    let stray = folder.path().join("stray.db");
+    std::fs::copy(&path, &stray).unwrap();
+    sql(&stray, "DELETE FROM streams");
+    let reasons: Vec<String> = SqliteLog::check(&stray).unwrap().into_iter().map(|fault| fault.reason).collect();
+    assert!(reasons.contains(&"100 rows of the table `records` belong to no stream".to_owned()), "{reasons:?}");
+    let torn = folder.path().join("torn.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(0xff);
+    std::fs::write(&torn, bytes).unwrap();
+    assert!(!SqliteLog::check(&torn).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nobody_but_the_owner_may_read_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    log.backup(&folder.path().join("copy.db")).await.unwrap();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{entry:?}");
+        seen += 1;
+    }
+    assert!(seen >= 5, "the database, its log, index, lock and copy");
+}
+
+#[tokio::test]
+async fn records_carry_the_version_that_wrote_them() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    let db = Connection::open(&path).unwrap();
+    assert_eq!(db.query_row("SELECT version FROM records", [], |row| row.get::<_, u32>(0)).unwrap(), VERSION);
+    sql(&path, "UPDATE records SET version = 1");
+    assert_eq!(bodies(&log, "a").await, ["0"], "what the first edition wrote is read");
 }
 
 #[tokio::test(flavor = "multi_thread")]

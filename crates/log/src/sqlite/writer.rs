@@ -1,77 +1,145 @@
-//! The only thread that writes: all waiting jobs become one
-//! transaction, and each job gets its result after the fsync.
+//! The only thread that writes: all waiting jobs become one transaction, and each job
+//! gets its result after the fsync. It never waits for a reader. Streams are erased in
+//! pieces between the commits, so that nobody waits for a large one.
 
 use std::slice;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::checkpoint::{Checkpoints, Mode};
+use super::reserve::Reserve;
 use super::seal::Sealed;
-use super::{Error, failure, put, unavailable};
+use super::{Error, failure, is_no_room, put};
 
 /// The maximum number of jobs in one commit: bounds how long the first waits for the last.
 const GROUP_MAX: usize = 128;
-/// The minimum number of streams erased before the file is compacted: few
-/// enough that it happens soon, many enough that the cost per stream is small.
-pub(super) const COMPACT_MIN: usize = 128;
+/// The number of commits after which something else is done, even while jobs are waiting.
+const PATIENCE: usize = 8;
+
+/// The minimum time between two tries to remove what somebody still reads.
+const SCRUB_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A job for the writer, and the sender of its result.
 pub(super) struct Job {
     pub(super) work: Work,
-    pub(super) ack: oneshot::Sender<Result<(), Error>>,
+    pub(super) ack: Ack,
 }
+
+type Ack = oneshot::Sender<Result<Done, Error>>;
 
 /// The work of a job.
 pub(super) enum Work {
     Append(Sealed),
     Erase(Vec<Arc<str>>),
+    /// Removes what was erased from the write-ahead log, unless somebody reads it.
+    Scrub,
+    /// Rewrites the file without what was erased.
+    Compact,
+}
+
+/// The extent to which a job was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// Wholly.
+    Whole,
+    /// The bytes of what was erased are still there for somebody who reads an older state.
+    ButForReaders,
 }
 
 /// The owner of the file's only writing connection.
 pub(super) struct Writer {
     db: Connection,
     commits: watch::Sender<u64>,
-    /// Streams that may still be erased before the file is compacted.
-    until_compacting: usize,
+    checkpoints: Checkpoints,
+    reserve: Reserve,
+    /// Whether a stream is hidden and not yet deleted.
+    is_erasing: bool,
+    /// The callers who wait until that is done.
+    erasures: Vec<Ack>,
+    /// The time when bytes of erased streams were tried to be removed from the write-ahead log, while
+    /// somebody reads them there.
+    scrubbed: Option<Instant>,
+    /// The number of commits since something else was done.
+    patience: usize,
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, commits: watch::Sender<u64>) -> Result<Writer, Error> {
-        let until_compacting = until_compacting(&db).map_err(failure)?;
-        Ok(Writer { db, commits, until_compacting })
+    pub(super) fn new(db: Connection, commits: watch::Sender<u64>, reserve: Reserve) -> rusqlite::Result<Writer> {
+        // A process that died may have left a stream half deleted.
+        let is_erasing =
+            db.query_row("SELECT count(*) FROM streams WHERE kind = ''", [], |row| row.get::<_, i64>(0))?;
+        Ok(Writer {
+            db,
+            commits,
+            checkpoints: Checkpoints::new(),
+            reserve,
+            is_erasing: is_erasing > 0,
+            erasures: Vec::new(),
+            scrubbed: None,
+            patience: 0,
+        })
     }
 
     /// Serves until the last sender is gone.
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        while let Some(first) = jobs.blocking_recv() {
-            let mut group = vec![first];
-            while group.len() < GROUP_MAX
-                && let Ok(job) = jobs.try_recv()
-            {
-                group.push(job);
-            }
+        while let Some(group) = self.group(&mut jobs) {
             self.serve(group);
+            self.patience += 1;
+            if jobs.is_empty() || self.patience >= PATIENCE {
+                self.patience = 0;
+                self.tidy();
+            }
         }
     }
 
-    /// Serves a group of jobs. Appends are acknowledged before erased bytes are
-    /// scrubbed: that takes longer, and only callers that erase have to wait for it.
+    /// Returns the jobs that are waiting, none while there is something to erase; `None` at the end.
+    fn group(&self, jobs: &mut mpsc::Receiver<Job>) -> Option<Vec<Job>> {
+        let mut group = Vec::new();
+        if !self.is_erasing {
+            group.push(jobs.blocking_recv()?);
+        }
+        while group.len() < GROUP_MAX
+            && let Ok(job) = jobs.try_recv()
+        {
+            group.push(job);
+        }
+        Some(group)
+    }
+
+    /// Serves a group of jobs: what is to be written first, because everybody waits for that.
     pub(super) fn serve(&mut self, group: Vec<Job>) {
-        let results = self.write(&group);
-        let (mut erasures, mut erased) = (Vec::new(), 0);
+        let is_upkeep = |job: &Job| matches!(job.work, Work::Scrub | Work::Compact);
+        let (upkeep, group): (Vec<Job>, Vec<Job>) = group.into_iter().partition(is_upkeep);
+        let results = if group.is_empty() { Vec::new() } else { self.write(&group) };
         for (job, result) in group.into_iter().zip(results) {
             match (job.work, result) {
-                (Work::Erase(streams), Ok(())) => {
-                    erased += streams.len();
-                    erasures.push(job.ack);
+                (Work::Erase(_), Ok(())) => {
+                    self.is_erasing = true;
+                    self.erasures.push(job.ack);
                 }
-                (Work::Append(_) | Work::Erase(_), result) => tell(job.ack, result),
+                (_, result) => tell(job.ack, result.map(|()| Done::Whole)),
             }
         }
-        if !erasures.is_empty() {
-            let scrubbed = self.scrub(erased);
-            erasures.into_iter().for_each(|ack| tell(ack, scrubbed.clone()));
+        for Job { work, ack } in upkeep {
+            let done = if matches!(work, Work::Compact) { self.compact() } else { self.scrub() };
+            tell(ack, done);
+        }
+    }
+
+    /// Does one piece of the work that nobody should wait for.
+    fn tidy(&mut self) {
+        if self.is_erasing {
+            self.erase();
+        } else if self.scrubbed.is_some_and(|at| at.elapsed() >= SCRUB_INTERVAL) {
+            let _tried_again_later = self.scrub();
+        } else if self.checkpoints.is_due() {
+            if let Err(error) = self.checkpoints.run(&self.db, Mode::Passive) {
+                tracing::warn!(%error, "the write-ahead log cannot be moved into the file");
+            }
+            self.reserve.renew();
         }
     }
 
@@ -80,47 +148,98 @@ impl Writer {
             Ok(results) => results,
             // A job that cannot be written must not fail the others.
             Err(_) if group.len() > 1 => group.iter().flat_map(|job| self.write(slice::from_ref(job))).collect(),
-            Err(error) => group.first().map(|job| Err(cause(job, error))).into_iter().collect(),
+            Err(error) => group.first().map(|job| self.write_again(job, error)).into_iter().collect(),
+        }
+    }
+
+    /// Writes a job that failed once more where there may be room for it now.
+    fn write_again(&mut self, job: &Job, error: rusqlite::Error) -> Result<(), Error> {
+        if !is_no_room(&error) {
+            return Err(cause(job, error));
+        }
+        self.make_room(matches!(job.work, Work::Erase(_)));
+        match self.commit(slice::from_ref(job)) {
+            Ok(results) => results.into_iter().next().unwrap_or(Ok(())),
+            Err(error) => Err(cause(job, error)),
+        }
+    }
+
+    /// Begins the write-ahead log anew in its place, and frees what is set aside for erasing.
+    fn make_room(&mut self, is_to_erase: bool) {
+        if let Err(error) = self.checkpoints.run(&self.db, Mode::Restart) {
+            tracing::debug!(%error, "the write-ahead log cannot be moved into the file");
+        }
+        if is_to_erase {
+            self.reserve.release();
         }
     }
 
     fn commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Result<(), Error>>> {
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut results = Vec::with_capacity(group.len());
+        let (mut results, mut content) = (Vec::with_capacity(group.len()), 0);
         for job in group {
             results.push(match &job.work {
-                Work::Append(sealed) => put::append(&tx, sealed)?,
-                Work::Erase(streams) => Ok(streams.iter().try_for_each(|name| put::erase(&tx, name))?),
+                Work::Append(sealed) => {
+                    content += sealed.bytes();
+                    put::append(&tx, sealed)?
+                }
+                Work::Erase(streams) => Ok(streams.iter().try_for_each(|name| put::hide(&tx, name))?),
+                // Served apart from what is written.
+                Work::Scrub | Work::Compact => Ok(()),
             });
         }
         tx.commit()?;
+        self.checkpoints.note(content);
         if results.iter().any(Result::is_ok) {
             self.commits.send_modify(|commits| *commits += 1);
         }
         Ok(results)
     }
 
-    /// Makes erased bytes leave the file, and the write-ahead log beside it.
-    fn scrub(&mut self, erased: usize) -> Result<(), Error> {
-        self.until_compacting = self.until_compacting.saturating_sub(erased);
-        if self.until_compacting == 0 {
-            self.compact();
+    /// Deletes a piece of a hidden stream; those who wait are told after the last one.
+    fn erase(&mut self) {
+        let mut erased = self.erase_piece();
+        if erased.as_ref().is_err_and(is_no_room) {
+            self.make_room(true);
+            erased = self.erase_piece();
         }
-        let checkpoint = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        let busy: bool = checkpoint.map_err(failure)?;
-        if busy { Err(unavailable("somebody still reads what was erased: erase again")) } else { Ok(()) }
+        let done = match erased {
+            Ok(true) => return,
+            Ok(false) => self.scrub(),
+            Err(error) => {
+                tracing::warn!(%error, "an erased stream cannot be deleted from the file yet");
+                Err(failure(error))
+            }
+        };
+        // What could not be deleted is hidden: it goes with the next one, or at the next start.
+        self.is_erasing = false;
+        self.erasures.drain(..).for_each(|ack| tell(ack, done.clone()));
     }
 
-    /// Compacts the file. SQLite overwrites deleted content, but not the copies it
-    /// leaves in the unused part of a page when it moves rows between pages. They are
-    /// rare and short-lived; only rewriting the file removes them with certainty.
-    fn compact(&mut self) {
-        let compacted = self.db.execute_batch("VACUUM").and_then(|()| until_compacting(&self.db));
-        // Compacting needs free disk space, and erasing is the way to free it.
-        self.until_compacting = compacted.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the log could not be compacted");
-            COMPACT_MIN
-        });
+    fn erase_piece(&mut self) -> rusqlite::Result<bool> {
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let found = put::erase_piece(&tx)?;
+        tx.commit()?;
+        self.checkpoints.note(put::PIECE_BYTES.unsigned_abs());
+        Ok(found)
+    }
+
+    /// Makes erased bytes leave the write-ahead log, unless somebody reads an older state.
+    fn scrub(&mut self) -> Result<Done, Error> {
+        let is_moved = self.checkpoints.run(&self.db, Mode::Truncate).map_err(failure)?;
+        self.scrubbed = (!is_moved).then(Instant::now);
+        self.reserve.renew();
+        Ok(if is_moved { Done::Whole } else { Done::ButForReaders })
+    }
+
+    /// Rewrites the file. SQLite overwrites deleted content, but not the copies it leaves
+    /// in the unused part of a page when it moves rows between pages.
+    fn compact(&mut self) -> Result<Done, Error> {
+        while self.is_erasing {
+            self.erase();
+        }
+        self.db.execute_batch("VACUUM").map_err(failure)?;
+        self.scrub()
     }
 }
 
@@ -138,17 +257,11 @@ fn cause(job: &Job, error: rusqlite::Error) -> Error {
             let (stream, seq, reason) = (append.stream.to_string(), append.expected, error.to_string());
             Error::Damaged { stream, seq, reason }
         }
-        Work::Append(_) | Work::Erase(_) => failure(error),
+        Work::Append(_) | Work::Erase(_) | Work::Scrub | Work::Compact => failure(error),
     }
 }
 
-/// Returns the number of streams, so that compacting costs each erased stream no more than writing one.
-fn until_compacting(db: &Connection) -> rusqlite::Result<usize> {
-    let streams: usize = db.query_row("SELECT count(*) FROM streams", [], |row| row.get(0))?;
-    Ok(streams.max(COMPACT_MIN))
-}
-
-fn tell(ack: oneshot::Sender<Result<(), Error>>, result: Result<(), Error>) {
+fn tell(ack: Ack, result: Result<Done, Error>) {
     // A caller that gave up waiting reads the outcome from the log.
     let _gave_up = ack.send(result);
 }

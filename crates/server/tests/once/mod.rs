@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use consort_core::draft::Draft;
 use consort_core::spec::ReviewRule;
-use consort_log::{Append, Error, Log, MemoryLog, Page, Query, Record, Seq};
+use consort_log::{Append, Compact, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
@@ -88,7 +88,7 @@ async fn a_run_is_found_again_by_its_key_however_the_answer_is_wanted_and_whatev
     let head = format!("DELETE {place} HTTP/1.1\r\nHost: localhost");
     assert_eq!(again.send(&head, b"").await.status, 204);
     let gone = submit(&again, "Prefer: wait=30").await;
-    assert_eq!(gone.problem(), (404, "RUN_NOT_FOUND".to_owned()), "the key is kept longer than the run");
+    assert_eq!(gone.problem(), (503, "NOT_CONFIGURED".to_owned()), "its key is free: it is a request like any other");
 }
 
 #[tokio::test]
@@ -152,6 +152,12 @@ impl Hesitant {
         for _ in 0..times {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+impl Compact for Hesitant {
+    fn compact(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.log.compact()
     }
 }
 
