@@ -593,7 +593,10 @@ fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
 fn unusable_collections(error: collections::Error) -> Error {
     match error {
         collections::Error::Log(error) => error.into(),
-        collections::Error::Invalid(_) | collections::Error::Exists(_) | collections::Error::Unknown { .. } => {
+        collections::Error::Invalid(_)
+        | collections::Error::Exists(_)
+        | collections::Error::TooMany
+        | collections::Error::Unknown { .. } => {
             Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string()))
         }
     }

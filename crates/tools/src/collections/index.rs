@@ -1,8 +1,10 @@
-//! The search index: the passages of all documents in a full-text table of SQLite, in memory,
-//! and beside it their vectors, where there are some. It holds nothing that is not in the log.
+//! The search index: the passages of all documents in a full-text table of SQLite, and beside it
+//! their vectors, where there are some. It is a temporary file that only this process can open, so
+//! that a large collection takes disk space and not memory. It holds nothing that is not in the log.
 
 use std::collections::HashMap;
 
+use consort_core::id::Millis;
 use consort_log as log;
 use consort_models::Vector;
 use rusqlite::types::Value;
@@ -12,11 +14,20 @@ use rusqlite::{Connection, params, params_from_iter};
 const WORDS_MAX: usize = 32;
 /// The maximum number of passages that each of the two methods contributes to a combined search.
 const EITHER_MAX: usize = 50;
+/// The number of passages that are compared before all but the nearest are dropped.
+const NEAR_MAX: usize = 16 * EITHER_MAX;
 /// The smoothing constant of the rank fusion: the larger it is,
 /// the less the difference between the first ranks matters.
 const EVENNESS: f64 = 60.0;
 
-const TABLE: &str = "
+/// The maximum size of the index in pages of 4 KiB, 8 GiB: more text than can be searched in a second.
+const PAGES_MAX: u32 = 2 * 1024 * 1024;
+/// The memory that the index may use, in KiB.
+const CACHE_KIB: u32 = 16 * 1024;
+
+const TABLES: &str = "
+    CREATE TABLE vector (passage INTEGER PRIMARY KEY, collection TEXT NOT NULL, numbers BLOB NOT NULL);
+    CREATE INDEX vector_by_collection ON vector (collection);
     CREATE VIRTUAL TABLE passage USING fts5 (
         title, text, collection UNINDEXED, document UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
     );";
@@ -54,7 +65,8 @@ pub(super) struct Bare {
     pub(super) passages: Vec<String>,
 }
 
-/// The table, created when it is first used, and the state beside it.
+/// The tables, created when they are first used, and the state beside them. Its methods
+/// block: they are called off the async threads.
 #[derive(Default)]
 pub(super) struct Index {
     table: Option<Connection>,
@@ -64,11 +76,11 @@ pub(super) struct Index {
 /// The index state of one collection.
 #[derive(Default)]
 struct Shelf {
+    /// The time of creation, which tells it from a deleted one of the same name.
+    created_at: Millis,
     /// The number of records that were read.
     records: u64,
     documents: Vec<Document>,
-    /// The vectors, by the row of the passage.
-    vectors: Vec<(i64, Vector)>,
 }
 
 /// A document's rows, and the number of them that have vectors.
@@ -80,30 +92,51 @@ struct Document {
 
 impl Index {
     /// Returns the number of records of a collection that are in the index.
-    pub(super) fn length(&self, collection: &str) -> u64 {
-        self.shelves.get(collection).map_or(0, |shelf| shelf.records)
+    pub(super) fn length(&mut self, collection: &str, created_at: Millis) -> Result<u64, log::Error> {
+        match self.shelves.get(collection) {
+            Some(shelf) if shelf.created_at == created_at => return Ok(shelf.records),
+            // It was deleted, and is another one now.
+            Some(_) => self.remove(collection)?,
+            None => {}
+        }
+        self.shelves.insert(collection.to_owned(), Shelf { created_at, ..Shelf::default() });
+        Ok(0)
+    }
+
+    /// Forgets a collection.
+    pub(super) fn remove(&mut self, collection: &str) -> Result<(), log::Error> {
+        let (table, shelves) = self.open()?;
+        for name in ["passage", "vector"] {
+            table.execute(&format!("DELETE FROM {name} WHERE collection = ?1"), [collection]).map_err(unavailable)?;
+        }
+        shelves.remove(collection);
+        Ok(())
     }
 
     /// Adds records, the first of which is the one at `from`,
     /// unless a concurrent reader has already added them.
     pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry<'_>>) -> Result<(), log::Error> {
-        if self.length(collection) != from {
-            return Ok(());
-        }
         let (table, shelves) = self.open()?;
-        let shelf = shelves.entry(collection.to_owned()).or_default();
+        let Some(shelf) = shelves.get_mut(collection).filter(|shelf| shelf.records == from) else { return Ok(()) };
+        let whole = table.transaction().map_err(unavailable)?;
+        let (mut documents, read) = (Vec::new(), entries.len() as u64);
         for entry in entries {
             match entry {
                 Entry::Nothing => {}
                 Entry::Document(title, passages) => {
-                    let document = shelf.documents.len() as u64 + 1;
-                    let first = insert(table, (collection, document), title, &passages)?;
-                    shelf.documents.push(Document { first, passages: passages.len(), embedded: 0 });
+                    let document = (shelf.documents.len() + documents.len()) as u64 + 1;
+                    let first = insert(&whole, (collection, document), title, &passages).map_err(unavailable)?;
+                    documents.push(Document { first, passages: passages.len(), embedded: 0 });
                 }
-                Entry::Vectors { document, from, vectors } => shelf.put(document, from, vectors),
+                Entry::Vectors { document, from, vectors } => {
+                    let known = shelf.documents.iter_mut().chain(&mut documents);
+                    put(&whole, collection, known, (document, from, vectors)).map_err(unavailable)?;
+                }
             }
-            shelf.records += 1;
         }
+        whole.commit().map_err(unavailable)?;
+        shelf.documents.append(&mut documents);
+        shelf.records += read;
         Ok(())
     }
 
@@ -133,7 +166,7 @@ impl Index {
             return Ok(self.by_words(words, collections, max)?.into_iter().map(|(_, hit)| hit).collect());
         };
         let by_words = self.by_words(words, collections, EITHER_MAX)?;
-        let orders = [by_words.iter().map(|(row, _)| *row).collect(), self.by_vector(vector, collections)];
+        let orders = [by_words.iter().map(|(row, _)| *row).collect(), self.by_vector(vector, collections)?];
         let mut scores: HashMap<i64, f64> = HashMap::new();
         for (place, row) in orders.iter().flat_map(|rows: &Vec<i64>| rows.iter().enumerate()) {
             *scores.entry(*row).or_default() += 1.0 / (EVENNESS + 1.0 + place as f64);
@@ -164,13 +197,26 @@ impl Index {
     }
 
     /// Returns the rows of the passages whose vectors are nearest, the nearest first.
-    fn by_vector(&self, wanted: &Vector, collections: &[&str]) -> Vec<i64> {
-        let shelves = collections.iter().filter_map(|name| self.shelves.get(*name));
-        let vectors = shelves.flat_map(|shelf| &shelf.vectors).filter(|(_, vector)| vector.len() == wanted.len());
-        let mut near: Vec<(f32, i64)> = vectors.map(|(row, vector)| (product(vector, wanted), *row)).collect();
-        near.retain(|(likeness, _)| *likeness > 0.0);
-        near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
-        near.into_iter().take(EITHER_MAX).map(|(_, row)| row).collect()
+    fn by_vector(&mut self, wanted: &Vector, collections: &[&str]) -> Result<Vec<i64>, log::Error> {
+        let (table, _) = self.open()?;
+        let mut near: Vec<(f32, i64)> = Vec::new();
+        for collection in collections {
+            let select = "SELECT passage, numbers FROM vector WHERE collection = ?1";
+            let mut statement = table.prepare_cached(select).map_err(unavailable)?;
+            let mut rows = statement.query([collection]).map_err(unavailable)?;
+            while let Some(row) = rows.next().map_err(unavailable)? {
+                let row = row.get(0).and_then(|passage| Ok((passage, row.get_ref(1)?.as_blob()?)));
+                let (passage, numbers): (i64, &[u8]) = row.map_err(unavailable)?;
+                if let Some(likeness) = product(numbers, wanted).filter(|likeness| *likeness > 0.0) {
+                    near.push((likeness, passage));
+                }
+                if near.len() >= NEAR_MAX {
+                    nearest(&mut near);
+                }
+            }
+        }
+        nearest(&mut near);
+        Ok(near.into_iter().map(|(_, row)| row).collect())
     }
 
     fn passage(&mut self, row: i64, score: f64) -> Result<Hit, log::Error> {
@@ -185,8 +231,13 @@ impl Index {
         let table = match table {
             Some(table) => table,
             closed @ None => {
-                let connection = Connection::open_in_memory().map_err(unavailable)?;
-                connection.execute_batch(TABLE).map_err(unavailable)?;
+                // A database without a name is a temporary file, which nobody else can open.
+                let connection = Connection::open("").map_err(unavailable)?;
+                let limits = format!("PRAGMA cache_size = -{CACHE_KIB}; PRAGMA secure_delete = ON;");
+                connection.execute_batch(&limits).map_err(unavailable)?;
+                let pages = format!("PRAGMA max_page_count = {PAGES_MAX}");
+                connection.query_row(&pages, [], |_| Ok(())).map_err(unavailable)?;
+                connection.execute_batch(TABLES).map_err(unavailable)?;
                 closed.insert(connection)
             }
         };
@@ -194,36 +245,49 @@ impl Index {
     }
 }
 
-impl Shelf {
-    /// Adds vectors that continue those of a document; others are duplicates.
-    fn put(&mut self, document: u64, from: usize, vectors: Vec<Vector>) {
-        let place = usize::try_from(document).ok().and_then(|document| document.checked_sub(1));
-        let Some(known) = place.and_then(|place| self.documents.get_mut(place)) else { return };
-        if known.embedded != from || from + vectors.len() > known.passages {
-            return;
-        }
-        let rows = (known.first + from as i64)..;
-        known.embedded += vectors.len();
-        self.vectors.extend(rows.zip(vectors));
+/// Adds vectors that continue those of a document; others are duplicates.
+fn put<'a>(
+    table: &Connection,
+    collection: &str,
+    mut documents: impl Iterator<Item = &'a mut Document>,
+    (document, from, vectors): (u64, usize, Vec<Vector>),
+) -> rusqlite::Result<()> {
+    let place = usize::try_from(document).ok().and_then(|document| document.checked_sub(1));
+    let Some(known) = place.and_then(|place| documents.nth(place)) else { return Ok(()) };
+    if known.embedded != from || from + vectors.len() > known.passages {
+        return Ok(());
     }
+    known.embedded += vectors.len();
+    let insert = "INSERT OR REPLACE INTO vector (passage, collection, numbers) VALUES (?1, ?2, ?3)";
+    let mut insert = table.prepare_cached(insert)?;
+    for (row, vector) in ((known.first + from as i64)..).zip(vectors) {
+        let numbers: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        insert.execute(params![row, collection, numbers])?;
+    }
+    Ok(())
 }
 
 /// Adds a document's passages; returns the row of the first.
 fn insert(
-    table: &mut Connection,
+    table: &Connection,
     (collection, document): (&str, u64),
     title: &str,
     passages: &[&str],
-) -> Result<i64, log::Error> {
-    let whole = table.transaction().map_err(unavailable)?;
+) -> rusqlite::Result<i64> {
     let mut first = None;
+    let insert = "INSERT INTO passage (title, text, collection, document) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = table.prepare_cached(insert)?;
     for passage in passages {
-        let insert = "INSERT INTO passage (title, text, collection, document) VALUES (?1, ?2, ?3, ?4)";
-        whole.execute(insert, params![title, passage, collection, document]).map_err(unavailable)?;
-        first = first.or(Some(whole.last_insert_rowid()));
+        let row = insert.insert(params![title, passage, collection, document])?;
+        first = first.or(Some(row));
     }
-    whole.commit().map_err(unavailable)?;
     Ok(first.unwrap_or_default())
+}
+
+/// Keeps the nearest passages, the nearest first.
+fn nearest(near: &mut Vec<(f32, i64)>) {
+    near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+    near.truncate(EITHER_MAX);
 }
 
 fn hit(row: &rusqlite::Row<'_>, score: f64) -> rusqlite::Result<Hit> {
@@ -231,8 +295,11 @@ fn hit(row: &rusqlite::Row<'_>, score: f64) -> rusqlite::Result<Hit> {
     Ok(Hit { collection, document: row.get(1)?, title, snippet, score })
 }
 
-fn product(one: &[f32], other: &[f32]) -> f32 {
-    one.iter().zip(other).map(|(one, other)| one * other).sum()
+/// Returns the likeness of a stored vector, unless it is of another model.
+fn product(stored: &[u8], wanted: &[f32]) -> Option<f32> {
+    let (numbers, rest) = stored.as_chunks::<4>();
+    let products = numbers.iter().zip(wanted).map(|(one, other)| f32::from_le_bytes(*one) * other);
+    (rest.is_empty() && numbers.len() == wanted.len()).then(|| products.sum())
 }
 
 /// Returns the words of a query, any of which may occur: quoted, so that none of them is an operator.

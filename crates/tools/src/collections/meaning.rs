@@ -64,8 +64,9 @@ impl Collections {
 
     /// Requests one batch of vectors and stores it; the caller excludes concurrent requests.
     async fn embed_some(&self, embedder: &Embedder, name: &str, now: Millis) -> Result<Got, Error> {
-        self.catch_up(name, self.find(name).await?.length).await?;
-        let bare = self.index().bare(name, BATCH_MAX)?;
+        self.catch_up(&self.find(name).await?).await?;
+        let collection = name.to_owned();
+        let bare = self.with_index(move |index| index.bare(&collection, BATCH_MAX)).await?;
         let Some(Bare { document, from, passages }) = bare else { return Ok(Got::All) };
         let texts: Vec<&str> = passages.iter().map(String::as_str).collect();
         let vectors = match embedder.embed(&texts, BATCH_TIME).await {

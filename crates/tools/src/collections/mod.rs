@@ -1,13 +1,14 @@
 //! Collections of documents to be searched by their words and, where a model is configured for it, by
 //! their meaning. A collection is a stream; a document is a record of it, and so are its vectors. The
-//! search index is derived from those, in memory, and catches up with the log before every search.
+//! search index is derived from those and catches up with the log before every search, piece by piece
+//! and off the async threads.
 
 mod index;
 mod meaning;
 mod passages;
 pub(crate) mod tool;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_log::damage::Damage;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use index::Hit;
 use index::{Entry, Index};
+use tokio::sync::Mutex;
 
 /// The kind of a collection's stream, and the prefix of its name.
 pub const KIND: &str = "collection";
@@ -26,10 +28,10 @@ const NAME_MAX: usize = 64;
 const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
 /// The maximum number of documents of one collection, so that catching up takes only seconds.
 const DOCUMENTS_MAX: u64 = 10_000;
-/// The maximum number of collections that are listed and searched.
+/// The maximum number of collections, all of which are listed and searched.
 const COLLECTIONS_MAX: usize = 1_000;
-/// Records read at once.
-const PAGE: usize = 64;
+/// Records read and indexed at once: with documents of the largest size, 32 MiB.
+const PAGE: usize = 8;
 /// The maximum number of attempts to append a document when others append at the same time.
 const TRIES_MAX: usize = 16;
 
@@ -42,6 +44,9 @@ pub enum Error {
     /// The collection exists: use it, or another name.
     #[error("there is a collection '{0}' already")]
     Exists(String),
+    /// There are as many as there may be: delete one.
+    #[error("there are {COLLECTIONS_MAX} collections already, which is the limit: delete one first")]
+    TooMany,
     /// There is no such collection: use one of those that exist.
     #[error("there is no collection '{name}'. Available: [{}]", known.join(", "))]
     Unknown {
@@ -116,10 +121,11 @@ pub struct Added {
 #[derive(Clone)]
 pub struct Collections {
     log: Arc<dyn Log>,
+    /// One caller at a time, and the others wait without holding a thread.
     index: Arc<Mutex<Index>>,
     embedder: Option<Embedder>,
     /// Held while vectors are requested: two concurrent requests would pay for the same ones.
-    embedding: Arc<tokio::sync::Mutex<()>>,
+    embedding: Arc<Mutex<()>>,
     /// The collections that cannot be read.
     damage: Damage,
 }
@@ -139,6 +145,10 @@ impl Collections {
     /// Creates a collection without documents.
     pub async fn create(&self, name: &str, now: Millis) -> Result<Collection, Error> {
         check_name(name)?;
+        let all = Query { kind: Some(KIND.to_owned()), limit: 0, ..Query::default() };
+        if self.log.list(all).await?.total >= COLLECTIONS_MAX {
+            return Err(Error::TooMany);
+        }
         let summary = Summary { length: 1, documents: 0, updated_at: now };
         match self.log.append(append(name, (now, summary), &CollectionEvent::Created)?).await {
             Ok(()) => Ok(Collection { documents: 0, updated_at: now, ..Collection::unread(name, now, None) }),
@@ -150,6 +160,23 @@ impl Collections {
     /// Returns all collections, by name.
     pub async fn list(&self) -> Result<Vec<Collection>, Error> {
         Ok(self.all().await?.into_iter().map(|found| found.collection).collect())
+    }
+
+    /// Returns one collection, also when it cannot be read.
+    pub async fn get(&self, name: &str) -> Result<Collection, Error> {
+        let mut known = self.all().await?;
+        let place = known.iter().position(|found| found.collection.name == name);
+        place.map(|place| known.swap_remove(place).collection).ok_or_else(|| unknown(name, known))
+    }
+
+    /// Erases a collection with all of its documents, also when it cannot be read.
+    pub async fn delete(&self, name: &str) -> Result<(), Error> {
+        self.get(name).await?;
+        let stream: Arc<str> = stream(name).into();
+        self.log.erase(vec![stream.clone()]).await?;
+        self.damage.forget([&stream]);
+        let collection = name.to_owned();
+        Ok(self.with_index(move |index| index.remove(&collection)).await?)
     }
 
     async fn all(&self) -> Result<Vec<Found>, Error> {
@@ -209,9 +236,14 @@ impl Collections {
                 caught_up => caught_up.map(|()| readable.push(name))?,
             }
         }
-        let names = readable;
-        let vector = self.meaning(query, &names, now).await?;
-        Ok(self.index().search((query, vector.as_ref()), &names, max)?)
+        let vector = self.meaning(query, &readable, now).await?;
+        let (query, names): (String, Vec<String>) =
+            (query.to_owned(), readable.into_iter().map(str::to_owned).collect());
+        let search = move |index: &mut Index| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            index.search((&query, vector.as_ref()), &names, max)
+        };
+        Ok(self.with_index(search).await?)
     }
 
     /// Checks that collections of these names exist and that nothing is known to be wrong with them.
@@ -249,44 +281,56 @@ impl Collections {
     /// Reads the records that were added to this collection since the last search.
     async fn catch_up_with(&self, found: &Found) -> Result<(), Error> {
         found.check()?;
-        self.catch_up(&found.collection.name, found.length).await
+        self.catch_up(found).await
     }
 
-    /// Reads the records that were added since the last search.
-    async fn catch_up(&self, name: &str, length: Seq) -> Result<(), Error> {
+    /// Reads the records that were added since the last search, a piece at a time, so
+    /// that searches in other collections come between them.
+    async fn catch_up(&self, found: &Found) -> Result<(), Error> {
+        let Found { collection: Collection { name, created_at, .. }, length } = found;
+        let (stream, created_at) = (stream(name), *created_at);
         loop {
-            let from = self.index().length(name);
-            if from >= length {
+            let collection = name.clone();
+            let from = self.with_index(move |index| index.length(&collection, created_at)).await?;
+            if from >= *length {
                 return Ok(());
             }
-            let stream = stream(name);
             let records = self.damage.note(self.log.read(&stream, from, PAGE).await)?;
             if records.is_empty() {
                 return Ok(());
             }
-            let facts = (from..).zip(&records).map(|(seq, record)| fact(&stream, seq, record));
-            let facts: Vec<CollectionEvent> = self.damage.note(facts.collect::<Result<_, log::Error>>())?;
-            let entries = facts.iter().map(|fact| self.entry(fact)).collect();
-            self.index().add(name, from, entries)?;
+            let (place, collection) = (stream.clone(), name.clone());
+            let model = self.embedder.as_ref().map(|embedder| embedder.model().to_owned());
+            let add = move |index: &mut Index| {
+                let facts = (from..).zip(&records).map(|(seq, record)| fact(&place, seq, record));
+                let facts: Vec<CollectionEvent> = facts.collect::<Result<_, log::Error>>()?;
+                let entries = facts.iter().map(|fact| entry(fact, model.as_deref())).collect();
+                index.add(&collection, from, entries)
+            };
+            self.damage.note(self.with_index(add).await)?;
         }
     }
 
-    /// Returns what an event adds to the search index; vectors of other models add nothing.
-    fn entry<'a>(&self, fact: &'a CollectionEvent) -> Entry<'a> {
-        match fact {
-            CollectionEvent::Added { title, text } => Entry::Document(title, passages::cut(text)),
-            CollectionEvent::Embedded { document, from, model, vectors }
-                if self.embedder.as_ref().is_some_and(|embedder| embedder.model() == model) =>
-            {
-                let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
-                Entry::Vectors { document: *document, from: *from, vectors }
-            }
-            CollectionEvent::Created | CollectionEvent::Embedded { .. } => Entry::Nothing,
-        }
+    /// Lets a thread of its own work on the index.
+    async fn with_index<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Index) -> Result<T, log::Error> + Send + 'static,
+    ) -> Result<T, log::Error> {
+        let mut index = self.index.clone().lock_owned().await;
+        let done = tokio::task::spawn_blocking(move || work(&mut index)).await;
+        done.unwrap_or_else(|stopped| Err(log::Error::Unavailable(stopped.to_string())))
     }
+}
 
-    fn index(&self) -> std::sync::MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+/// Returns what an event adds to the search index; vectors of other models add nothing.
+fn entry<'a>(fact: &'a CollectionEvent, embedder: Option<&str>) -> Entry<'a> {
+    match fact {
+        CollectionEvent::Added { title, text } => Entry::Document(title, passages::cut(text)),
+        CollectionEvent::Embedded { document, from, model, vectors } if embedder == Some(model) => {
+            let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
+            Entry::Vectors { document: *document, from: *from, vectors }
+        }
+        CollectionEvent::Created | CollectionEvent::Embedded { .. } => Entry::Nothing,
     }
 }
 
@@ -397,6 +441,41 @@ mod tests {
             let hits = collections.search(query, &[], 5, 6).await.unwrap();
             assert_eq!(hits.len(), usize::from(query.contains("words")), "{query}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_deleted_collection_is_not_found_and_its_name_is_free() {
+        let collections = Collections::new(Arc::new(MemoryLog::default()));
+        for (made, text) in [(1, "old salt"), (2, "new salt")] {
+            collections.create("notes", made).await.unwrap();
+            collections.add("notes", text, text, made).await.unwrap();
+            assert_eq!(titles(&collections.search("salt", &[], 5, 6).await.unwrap()), [text]);
+            assert_eq!(collections.get("notes").await.unwrap().documents, 1);
+            collections.delete("notes").await.unwrap();
+            assert!(matches!(collections.delete("notes").await, Err(Error::Unknown { .. })));
+        }
+        assert_eq!(collections.search("salt", &[], 5, 6).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn while_a_collection_is_indexed_the_thread_does_other_things() {
+        let log = Arc::new(MemoryLog::default());
+        let written = Collections::new(log.clone());
+        written.create("notes", 1).await.unwrap();
+        let text = "words to be found. ".repeat(2_000);
+        for number in 0..40 {
+            let fact = CollectionEvent::Added { title: number.to_string(), text: text.clone() };
+            written.append("notes", &fact, 2).await.unwrap();
+        }
+        let fresh = Collections::new(log);
+        let mut search = Box::pin(fresh.search("found", &[], 5, 6));
+        let mut waited = 0;
+        // This test has one thread: each time it comes back here, the work is done by another one.
+        while futures::poll!(&mut search).is_pending() {
+            waited += 1;
+            tokio::task::yield_now().await;
+        }
+        assert!(waited > 40 / PAGE, "{waited}");
     }
 
     #[tokio::test]

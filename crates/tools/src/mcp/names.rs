@@ -5,6 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
+/// The maximum number of names that one server's tools get. A server that goes on inventing
+/// tools gets no more until the next start: names stay with their tools, so they cannot be freed.
+const NAMES_MAX: usize = 2_000;
+
 /// The names in use.
 pub(super) struct Names(Mutex<Given>);
 
@@ -25,6 +29,9 @@ impl Names {
         let key = (server.to_owned(), tool.to_owned());
         if let Some(name) = given.names.get(&key) {
             return Some(name.clone());
+        }
+        if given.names.keys().filter(|(of, _)| of == server).count() >= NAMES_MAX {
+            return None;
         }
         let (own, server) = (plain(tool), plain(server));
         let wanted = [own.clone(), format!("{server}_{own}")];
@@ -60,5 +67,14 @@ mod tests {
         ] {
             assert_eq!(names.give(server, tool).as_deref(), name, "{server} {tool}");
         }
+    }
+
+    #[test]
+    fn a_server_that_goes_on_inventing_tools_gets_no_more_names_and_others_do() {
+        let names = Names::new(Vec::new());
+        let given = (0..NAMES_MAX + 10).filter(|number| names.give("wild", &format!("tool{number}")).is_some());
+        assert_eq!(given.count(), NAMES_MAX);
+        assert_eq!(names.give("wild", "tool0").as_deref(), Some("tool0"), "what it has it keeps");
+        assert_eq!(names.give("calm", "read").as_deref(), Some("read"));
     }
 }
