@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_log::{Log, MemoryLog, SqliteLog};
+use consort_log::{Log, MemoryLog, SqliteLog, private};
 use consort_models::Embedder;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::effects::CANCEL_GRACE;
@@ -133,7 +133,7 @@ impl Operation {
             Store::Memory => return Ok((Arc::new(MemoryLog::default()), None)),
             Store::File(file) => (file.clone(), beside(file)),
             Store::Folder(folder) => {
-                let made = std::fs::create_dir_all(folder);
+                let made = private::create_folder(folder);
                 made.map_err(|error| Error::Store { path: folder.clone(), reason: error.to_string() })?;
                 (database(folder), folder.join(SUSPECTS))
             }

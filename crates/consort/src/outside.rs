@@ -96,7 +96,7 @@ impl Outside {
     pub(crate) fn open(self) -> Opened {
         let mut opened = Opened::default();
         if let Some(path) = self.workspace {
-            let workspace = std::fs::create_dir_all(&path).and_then(|()| Workspace::open(&path));
+            let workspace = consort_log::private::create_folder(&path).and_then(|()| Workspace::open(&path));
             opened.workspace = opened.or_noted("workspace", workspace.map_err(|error| unusable(&path, &error)));
         }
         let fetches = self.fetches;

@@ -34,6 +34,7 @@ use crate::effects::Seams;
 use crate::feed::{Feed, FeedSender};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
+use crate::room::Room;
 use crate::runner::{Request, Runner, Window};
 use crate::seat::Seat;
 use crate::suspects::Suspects;
@@ -69,6 +70,8 @@ struct Inner {
     /// Active and waiting runs, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
+    /// Whether the log has room.
+    room: Room,
     /// The folder for traces of ended runs, if any.
     traces: OnceLock<Traces>,
     /// The telemetry exporter, if any.
@@ -171,6 +174,7 @@ impl Engine {
                 pools,
                 admissions,
                 meters: Meters::default(),
+                room: Room::default(),
                 traces: OnceLock::new(),
                 telemetry: OnceLock::new(),
                 suspects: OnceLock::new(),
@@ -225,6 +229,10 @@ impl Engine {
     /// Sends a command to a run; returns the events it caused, once they are stored.
     pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
         self.check_sight(run)?;
+        // A runner that cannot store its last decision takes no other one.
+        if let Some(reason) = self.stalled(run) {
+            return Err(log::Error::Full(reason).into());
+        }
         let requests = self.live().get(run).map(|live| live.requests.clone());
         let answer = if let Some(requests) = requests { ask(&requests, command.clone()).await } else { None };
         match answer {
@@ -315,6 +323,17 @@ impl Engine {
     /// Returns the reason why events of this run cannot be stored at the moment.
     pub fn stalled(&self, run: &str) -> Option<String> {
         self.live().get(run).and_then(|live| live.window.stalled.borrow().clone())
+    }
+
+    /// Returns the reason why nothing can be stored at the moment, as far as runs have tried.
+    pub fn no_room(&self) -> Option<String> {
+        let stalled = self.live().values().find_map(|live| live.window.stalled.borrow().clone());
+        stalled.or_else(|| self.0.room.refused())
+    }
+
+    /// Removes every byte of what was erased from the log's files.
+    pub async fn compact(&self) -> Result<(), Error> {
+        Ok(self.0.seams.log.compact().await?)
     }
 
     /// Whether a run that is owned here waits only for reviews.
@@ -448,6 +467,15 @@ impl Engine {
         Ok(self.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
     }
 
+    /// Whether a run is still stored.
+    pub async fn is_kept(&self, run: &str) -> Result<bool, Error> {
+        match self.row(run).await {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the number of runs of a kind in this process.
     pub fn load(&self, kind: Kind) -> Load {
         self.0.admission(kind).load()
@@ -483,7 +511,8 @@ impl Engine {
         let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
         let suspects = self.0.suspects.get().cloned();
         let (stalled, parked) = (watch::Sender::new(None), Arc::default());
-        let window = Window { ring, stalled, parked, meters, telemetry, suspects, end: Arc::default() };
+        let room = self.0.room.clone();
+        let window = Window { ring, stalled, parked, room, meters, telemetry, suspects, end: Arc::default() };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new((id.clone(), seat), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());

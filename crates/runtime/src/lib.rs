@@ -22,6 +22,7 @@ pub mod meters;
 pub mod past;
 mod permits;
 pub mod ring;
+mod room;
 mod runner;
 mod seat;
 mod speech;

@@ -29,6 +29,7 @@ use crate::effects::{self, Seams, Stage};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{Frame, Ring, Slot};
+use crate::room::Room;
 use crate::seat::Seat;
 use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
@@ -50,6 +51,8 @@ pub(crate) struct Window {
     pub(crate) stalled: watch::Sender<Option<String>>,
     /// Whether the run has no slot because only reviews are open.
     pub(crate) parked: Arc<AtomicBool>,
+    /// Whether the log has room.
+    pub(crate) room: Room,
     /// The metrics.
     pub(crate) meters: Meters,
     /// The telemetry exporter, if any.
@@ -491,7 +494,13 @@ impl Runner {
             claims: mem::take(&mut batch.claims),
         };
         loop {
-            match self.seams.log.append(append.clone()).await {
+            let stored = self.seams.log.append(append.clone()).await;
+            match &stored {
+                Err(Error::Full(reason)) => self.window.room.note_refused(reason),
+                Ok(()) => self.window.room.note_stored(),
+                Err(_) => {}
+            }
+            match stored {
                 Err(Error::Full(reason)) if append.expected > 0 => {
                     tracing::warn!(run = %self.id, reason, "no room to store events; the run waits");
                     self.window.stalled.send_replace(Some(reason));

@@ -3,10 +3,12 @@
 //! without waiting for the disk: it has to outlive the process, not the machine.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use consort_log::private;
 
 /// Crashes in a row after which a run is not tried again.
 pub const DEATHS_MAX: u8 = 3;
@@ -31,7 +33,7 @@ pub(crate) struct Mark {
 impl Suspects {
     /// Opens the folder and counts the files that an earlier process left.
     pub fn open(folder: &Path) -> io::Result<Suspects> {
-        fs::create_dir_all(folder)?;
+        private::create_folder(folder)?;
         let mut deaths = HashMap::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
@@ -102,8 +104,7 @@ impl Note {
 
     fn write(self, path: &Path) -> io::Result<()> {
         let word = if self.is_working { b'w' } else { b'd' };
-        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
-        file.write_all(&[word, b'0' + self.deaths])
+        private::open_file(path)?.write_all(&[word, b'0' + self.deaths])
     }
 }
 

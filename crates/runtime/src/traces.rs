@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Permissions, PermissionsExt};
 use cap_tempfile::TempFile;
+use consort_log::private;
 
 /// The suffixes of a run's files, with their kinds.
 const KINDS: [(&str, &str); 2] = [(".dag.json", "dag"), (".trace.json", "trace")];
@@ -37,7 +38,7 @@ pub struct TraceFile {
 impl Traces {
     /// Opens the folder at `path`, which is created if needed.
     pub fn open(path: &Path) -> io::Result<Traces> {
-        std::fs::create_dir_all(path)?;
+        private::create_folder(path)?;
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Traces(Arc::new(Folder { root, path: path.to_owned() })))
     }
@@ -85,8 +86,23 @@ impl Traces {
         self.work(move |folder| {
             for (name, text) in &files {
                 let mut file = TempFile::new(&folder.root)?;
+                file.as_file().set_permissions(Permissions::from_mode(private::FILE))?;
                 file.write_all(text.as_bytes())?;
                 file.replace(name)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes the files of runs by the names they were written under.
+    pub(crate) async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        self.work(move |folder| {
+            for file in names.iter().flat_map(|name| KINDS.map(|(end, _)| format!("{name}{end}"))) {
+                match folder.root.remove_file(&file) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
+                }
             }
             Ok(())
         })

@@ -346,6 +346,7 @@ impl From<collections::Error> for Problem {
         match error {
             collections::Error::Invalid(_) => Problem::bad_request(message),
             collections::Error::Exists(_) => Problem::new(Code::CollectionExists, message),
+            collections::Error::TooMany => Problem::new(Code::LimitReached, message),
             collections::Error::Unknown { .. } => Problem::new(Code::CollectionNotFound, message),
             collections::Error::Log(error) => engine::Error::Log(error).into(),
         }

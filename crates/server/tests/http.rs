@@ -25,6 +25,8 @@ mod outcome;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod room;
+#[cfg(test)]
 mod silence;
 #[cfg(test)]
 mod traces;

@@ -22,6 +22,7 @@ const WAITS: Record<WaitingFor, string> = {
   retry: 'waits before it tries again',
   review: 'waits for a review',
   approval: 'waits for permission to call a tool',
+  storage: 'waits for room on the disk',
 };
 
 export function runActivity(run: RunState, detail?: RunDetail): Activity {

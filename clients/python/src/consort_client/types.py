@@ -409,6 +409,13 @@ class Collections(TypedDict):
     collections: list[Collection]
 
 
+class Compacted(TypedDict):
+    """A store without what was deleted from it."""
+
+    # The only way it ends well.
+    status: Literal['COMPACTED']
+
+
 class Cost(TypedDict):
     """Money, in dollars."""
 
@@ -743,6 +750,8 @@ class Health(TypedDict):
     status: Literal['STARTED', 'NOT_STARTED', 'READY', 'NOT_READY']
     # Where a server stands.
     lifecycleState: Literal['STARTING', 'READY', 'DRAINING']
+    # Why it takes no work although it has started: nothing can be stored.
+    reason: NotRequired[str]
 
 
 class HistoryDroppedFrame(Event):
@@ -1816,7 +1825,7 @@ class Run(TypedDict):
     currentTask: NotRequired[CurrentTask]
     # Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
     # `queuePosition` says how many wait before it.
-    waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval']]
+    waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval', 'storage']]
     costEstimate: NotRequired[Cost]
     # Why it failed.
     error: NotRequired[str]
@@ -1896,7 +1905,7 @@ class RunDetail(TypedDict):
     currentTask: NotRequired[CurrentTask]
     # Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
     # `queuePosition` says how many wait before it.
-    waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval']]
+    waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval', 'storage']]
     costEstimate: NotRequired[Cost]
     # Why it failed.
     error: NotRequired[str]

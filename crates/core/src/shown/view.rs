@@ -108,6 +108,10 @@ impl Row<'_> {
         self.asked.queue_position = Some(position);
         self.queued_ms.get_or_insert(waited_ms);
     }
+
+    fn stall(&mut self) {
+        self.waiting_for = Some(WaitingFor::Storage);
+    }
 }
 
 /// What is said of a run beside its row, when it is asked for.
@@ -158,6 +162,8 @@ pub enum WaitingFor {
     Review,
     /// A person's permission.
     Approval,
+    /// Room on the disk.
+    Storage,
 }
 
 /// The run whose record a run began with, if there is one.

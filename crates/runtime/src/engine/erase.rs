@@ -1,11 +1,13 @@
-//! Erasing runs: one by one, or the oldest of a kind.
+//! Erasing runs, with their traces: one by one, or the oldest of a kind.
+
+use std::sync::Arc;
 
 use consort_core::decide::{Command, Refused};
-use consort_core::event::CancelMode;
+use consort_core::event::{CancelMode, EventKind};
 use consort_core::spec::Kind;
-use consort_log::{self as log, Order, Query};
+use consort_log::{self as log, Order, Query, codec};
 
-use super::{Engine, Error};
+use super::{Engine, Error, is_of};
 
 /// The result of removing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ impl Engine {
         if self.row(run).await?.ended_at.is_none() {
             return Err(Error::NotOwned(run.to_owned()));
         }
+        // Its traces may be about to be written.
+        self.finished(run).await;
         self.forget(vec![run.into()]).await
     }
 
@@ -57,9 +61,41 @@ impl Engine {
     }
 
     /// Erases streams, and everything known about them.
-    pub async fn forget(&self, streams: Vec<std::sync::Arc<str>>) -> Result<(), Error> {
+    pub async fn forget(&self, streams: Vec<Arc<str>>) -> Result<(), Error> {
+        let traces = self.names_of_traces(&streams).await;
         self.seams().log.erase(streams.clone()).await?;
         self.0.damage.forget(&streams);
+        if let Some(suspects) = self.0.suspects.get() {
+            streams.iter().for_each(|stream| suspects.clear(stream));
+        }
+        if let Some(folder) = self.traces()
+            && let Err(error) = folder.remove(traces).await
+        {
+            tracing::warn!(%error, "cannot remove the traces of erased runs");
+        }
         Ok(())
+    }
+
+    /// Returns the names that the traces of these runs have, as far as the runs can be read.
+    async fn names_of_traces(&self, streams: &[Arc<str>]) -> Vec<String> {
+        let mut names = Vec::new();
+        if self.traces().is_none() {
+            return names;
+        }
+        for stream in streams.iter().filter(|stream| is_of(Kind::Run, stream)) {
+            let first = self.seams().log.read(stream, 0, 1).await.unwrap_or_default();
+            let event = first.first().map(|record| codec::decode(record, (stream, 0)));
+            match event {
+                Some(Ok(event)) => {
+                    if let EventKind::RunAccepted { ensemble_id, .. } = event.kind {
+                        names.push(ensemble_id);
+                    }
+                }
+                Some(Err(_)) | None => {
+                    tracing::warn!(run = %stream, "the traces of a run that cannot be read are not known");
+                }
+            }
+        }
+        names
     }
 }

@@ -18,6 +18,16 @@ impl Engine {
         self.0.damage.reason(stream)
     }
 
+    /// Forgets the damage of a stream that was erased by its owner.
+    pub fn repaired(&self, stream: &str) {
+        self.0.damage.forget([&stream.into()]);
+    }
+
+    /// Returns the number of streams that are known to be damaged.
+    pub fn damaged_streams(&self) -> usize {
+        self.0.damage.count()
+    }
+
     /// Returns an error for a stream that is known to be damaged.
     pub fn check_damage(&self, stream: &str) -> Result<(), Error> {
         Ok(self.0.damage.check(stream)?)

@@ -175,6 +175,14 @@ pub(super) async fn forget(log: &dyn Log, scope: &str) -> Result<(), Error> {
     log.erase(vec![name(scope)]).await
 }
 
+/// Erases the responses about a run that was deleted: their keys are free again.
+pub(crate) async fn forget_run(log: &dyn Log, run: &str) -> Result<(), Error> {
+    let tags = vec![("run".to_owned(), Some(run.to_owned()))];
+    let query = Query { kind: Some(KIND.to_owned()), tags, limit: usize::MAX, ..Query::default() };
+    let about = log.list(query).await?.rows.into_iter().map(|(stream, _)| stream).collect::<Vec<_>>();
+    if about.is_empty() { Ok(()) } else { log.erase(about).await }
+}
+
 /// Erases responses that need not be kept any longer, as long as the server runs.
 pub(crate) async fn sweep(log: Arc<dyn Log>, clock: Clock) -> Infallible {
     let mut rounds = tokio::time::interval(SWEEP);

@@ -18,7 +18,7 @@ use consort_core::compile::Compiled;
 use consort_log as log;
 use consort_runtime::engine::{self, Engine, NewRun};
 
-pub(crate) use self::kept::sweep;
+pub(crate) use self::kept::{forget_run, sweep};
 pub(crate) use self::keys::Keys;
 
 use self::kept::{Answer, Begun, Kept, hex};
@@ -116,7 +116,13 @@ impl Once {
         };
         match kept {
             // A client that waits or streams gets the same run in its current state.
-            Some(Kept { run: Some(run), .. }) if response_mode != ResponseMode::Accepted => self.run = Some(run),
+            Some(Kept { run: Some(run), answer, .. }) if response_mode != ResponseMode::Accepted => {
+                match (site.engine().is_kept(&run).await?, answer) {
+                    // The run is not kept any longer: there is no more to say than was said first.
+                    (false, Some(answer)) => return Ok(answer.into()),
+                    (true | false, _) => self.run = Some(run),
+                }
+            }
             Some(Kept { answer: Some(answer), .. }) => return Ok(answer.into()),
             Some(Kept { run, answer: None, .. }) => self.run = run,
             None => {}

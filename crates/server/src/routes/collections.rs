@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, LOCATION, Tag, get, post};
+use crate::endpoint::{Endpoint, LOCATION, Tag, delete, get, post};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
@@ -37,7 +37,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<CollectionRequest>()
             .answers::<CollectionView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
-            .fails(&[Code::BadRequest, Code::CollectionExists]),
+            .fails(&[Code::BadRequest, Code::CollectionExists, Code::LimitReached]),
+        get("/api/collections/{name}", one)
+            .named(Tag::Collections, "getCollection", "A collection")
+            .needs(Scope::Read)
+            .answers::<CollectionView>(StatusCode::OK, "It, also when it cannot be read.")
+            .fails(&[Code::CollectionNotFound]),
+        delete("/api/collections/{name}", remove)
+            .named(Tag::Collections, "deleteCollection", "Erase a collection with its documents")
+            .needs(Scope::Run)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
+            .fails(&[Code::CollectionNotFound]),
         post("/api/collections/{name}/documents", add)
             .named(Tag::Collections, "addDocument", "Add a document")
             .needs(Scope::Run)
@@ -124,12 +134,31 @@ struct HitView {
 }
 
 async fn list(State(site): State<Arc<Site>>) -> Result<Json<Collections>, Problem> {
-    let mut collections = site.server.chats.collections().list().await?;
-    for collection in &mut collections {
-        let known = site.engine().damage(&format!("{KIND}/{}", collection.name));
-        collection.damage = collection.damage.take().or(known);
-    }
-    Ok(Json(Collections { collections: collections.into_iter().map(listed).collect() }))
+    let collections = site.server.chats.collections().list().await?;
+    Ok(Json(Collections { collections: collections.into_iter().map(|one| listed(damaged(&site, one))).collect() }))
+}
+
+/// Adds the damage that was found when the server looked through the store.
+fn damaged(site: &Site, mut collection: Collection) -> Collection {
+    let known = site.engine().damage(&format!("{KIND}/{}", collection.name));
+    collection.damage = collection.damage.take().or(known);
+    collection
+}
+
+async fn one(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Result<Json<CollectionView>, Problem> {
+    let found = site.server.chats.collections().get(&name).await?;
+    Ok(Json(listed(damaged(&site, found))))
+}
+
+async fn remove(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    site.server.chats.collections().delete(&name).await?;
+    site.engine().repaired(&format!("{KIND}/{name}"));
+    tracing::info!(collection = name, by = caller.0, "deleted");
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn create(
@@ -140,7 +169,7 @@ async fn create(
     let request = CollectionRequest { name: sent?.text("name")?.to_owned() };
     let made = site.server.chats.collections().create(&request.name, site.now()).await?;
     tracing::info!(collection = made.name, by = caller.0, "made");
-    let location = [(header::LOCATION, format!("/api/collections/{}/search", made.name))];
+    let location = [(header::LOCATION, format!("/api/collections/{}", made.name))];
     Ok((StatusCode::CREATED, location, Json(listed(made))).into_response())
 }
 

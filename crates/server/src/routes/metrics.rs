@@ -50,6 +50,10 @@ async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'stati
     gauge(&mut text, "consort_runs", "Runs that are kept.", &stored);
     let streams = Arc::strong_count(&site.streams).saturating_sub(1);
     gauge(&mut text, "consort_streams_open", "Clients that follow something.", &[(&[], streams)]);
+    let is_full = usize::from(site.engine().no_room().is_some());
+    gauge(&mut text, "consort_storage_full", "1 while nothing can be stored.", &[(&[], is_full)]);
+    let damaged = site.engine().damaged_streams();
+    gauge(&mut text, "consort_streams_damaged", "Stored things that cannot be read.", &[(&[], damaged)]);
     text.push_str(&site.engine().meters().text());
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
 }

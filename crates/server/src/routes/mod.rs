@@ -1,5 +1,6 @@
 //! One file per resource: its endpoints, what they take and what they answer.
 
+mod admin;
 mod again;
 mod approvals;
 pub(crate) mod capabilities;
@@ -60,6 +61,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
         traces::endpoints(),
         workspace::endpoints(),
         status::endpoints(),
+        admin::endpoints(),
         metrics::endpoints(),
         describe::endpoints(),
         ws::endpoints(),

@@ -22,6 +22,7 @@ use super::steer::{Steered, Steering};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::once;
 use crate::problem::{Code, Problem};
 use crate::query::{Page, Pairs};
 
@@ -87,6 +88,9 @@ fn listed_run(site: &Site, run: &str, row: &Row) -> StoredRow {
             if let Some((position, waited_ms)) = queued(site, run, row.started_at) {
                 stored.queue(position, waited_ms);
             }
+            if site.engine().stalled(run).is_some() {
+                stored.stall();
+            }
             stored
         }
         (reason, _) => damaged(run, row, &reason.unwrap_or_default()).listed(),
@@ -146,6 +150,9 @@ pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
     if let Some((position, waited_ms)) = queued(site, run, state.summary(run).started_at) {
         detail.queue(position, waited_ms);
     }
+    if site.engine().stalled(run).is_some() {
+        detail.stall();
+    }
     Ok(json!(detail))
 }
 
@@ -156,7 +163,10 @@ async fn remove(
 ) -> Result<Response, Problem> {
     Ok(match site.engine().remove(&run, caller.0).await? {
         Removal::Cancelling => Json(Steered { run_id: run, status: Steering::Cancelling }).into_response(),
-        Removal::Erased => StatusCode::NO_CONTENT.into_response(),
+        Removal::Erased => {
+            once::forget_run(&*site.engine().seams().log, &run).await.map_err(engine::Error::from)?;
+            StatusCode::NO_CONTENT.into_response()
+        }
     })
 }
 

@@ -92,6 +92,9 @@ enum Up {
 struct Health {
     status: HealthStatus,
     lifecycle_state: Lifecycle,
+    /// Why it takes no work although it has started: nothing can be stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// What a probe is told.
@@ -143,16 +146,20 @@ async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
         true => (StatusCode::OK, HealthStatus::Started),
         false => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::NotStarted),
     };
-    (code, Json(Health { status, lifecycle_state }))
+    (code, Json(Health { status, lifecycle_state, reason: None }))
 }
 
 async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
     let lifecycle_state = lifecycle(&site);
-    let (code, status) = match lifecycle_state {
-        Lifecycle::Ready => (StatusCode::OK, HealthStatus::Ready),
-        Lifecycle::Starting | Lifecycle::Draining => (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::NotReady),
+    // Deleting something needs no readiness, so whoever makes room is let in.
+    let reason = site.engine().no_room().map(|reason| format!("no room to store anything: {reason}"));
+    let (code, status) = match (lifecycle_state, &reason) {
+        (Lifecycle::Ready, None) => (StatusCode::OK, HealthStatus::Ready),
+        (Lifecycle::Ready, Some(_)) | (Lifecycle::Starting | Lifecycle::Draining, _) => {
+            (StatusCode::SERVICE_UNAVAILABLE, HealthStatus::NotReady)
+        }
     };
-    (code, Json(Health { status, lifecycle_state }))
+    (code, Json(Health { status, lifecycle_state, reason }))
 }
 
 async fn drain(State(site): State<Arc<Site>>) -> Json<Drained> {

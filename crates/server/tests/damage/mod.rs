@@ -275,8 +275,13 @@ async fn check_it(here: &Here, seeded: &Told, stream: &Stream, harm: Harm) {
         let fork = here.post(&format!("{place}/{id}/fork"), json!({})).await;
         assert!(if harm.records { fork.problem() == (409, "STORAGE_DAMAGED".to_owned()) } else { fork.status == 202 });
     }
+    if harm.sql.contains("version = 99") && is_damaged {
+        let reason = listed["damagedReason"].as_str().unwrap();
+        assert!(reason.contains("version 99") && reason.contains("reads versions 1 to 2"), "{reason}");
+    }
     if place == "/api/collections" {
-        return;
+        let one = here.get(&format!("{place}/{id}")).await;
+        assert_eq!((one.status, one.json()["damaged"] == true), (200, is_damaged), "{one:?}");
     }
     let gone = delete(here, &format!("{place}/{id}")).await;
     let is_stopped = place == "/api/runs" && !stream.ended && !harm.records;

@@ -103,3 +103,22 @@ async fn an_ended_run_leaves_its_files_and_only_those_can_be_read() {
         assert_eq!(here.get(&format!("/api/file?name={absent}")).await.status, 404, "{absent}");
     }
 }
+
+#[tokio::test]
+async fn a_deleted_run_takes_its_traces_with_it_and_frees_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = here(Some(folder.path())).await;
+    let key = "Idempotency-Key: k\r\nPrefer: wait=30";
+    let body = json!({ "inputs": { "topic": "x" } });
+    let first = here.post_with("/api/runs", key, body.clone()).await.json();
+    assert_eq!(first["status"], "COMPLETED", "{first}");
+    while here.get("/api/files").await.json()["files"].as_array().unwrap().len() < 2 {}
+    let path = format!("/api/runs/{}", first["runId"].as_str().unwrap());
+    let gone = here.send(&format!("DELETE {path} HTTP/1.1\r\nHost: localhost"), b"").await;
+    assert_eq!(gone.status, 204, "{gone:?}");
+    assert_eq!(here.get("/api/files").await.json()["files"], json!([]));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let second = here.post_with("/api/runs", key, body).await;
+    assert_eq!(second.status, 200, "{second:?}");
+    assert!(second.json()["runId"] != first["runId"], "its key begins a new run");
+}

@@ -148,6 +148,12 @@ export interface Collections {
   collections: Collection[];
 }
 
+/** A store without what was deleted from it. */
+export interface Compacted {
+  /** The only way it ends well. */
+  status: 'COMPACTED';
+}
+
 /** Money, in dollars. */
 export interface Cost {
   inputCost: number;
@@ -331,6 +337,8 @@ export interface Health {
   status: 'STARTED' | 'NOT_STARTED' | 'READY' | 'NOT_READY';
   /** Where a server stands. */
   lifecycleState: 'STARTING' | 'READY' | 'DRAINING';
+  /** Why it takes no work although it has started: nothing can be stored. */
+  reason?: string;
 }
 
 /** A passage that was found. */
@@ -909,7 +917,7 @@ export interface Run {
   /** The first task under way. */
   currentTask?: CurrentTask;
   /** Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it. */
-  waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval';
+  waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval' | 'storage';
   costEstimate?: Cost;
   /** Why it failed. */
   error?: string;
@@ -952,7 +960,7 @@ export interface RunDetail {
   /** The first task under way. */
   currentTask?: CurrentTask;
   /** Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it. */
-  waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval';
+  waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval' | 'storage';
   costEstimate?: Cost;
   /** Why it failed. */
   error?: string;
@@ -1689,6 +1697,14 @@ export interface Requests {
     body: CollectionRequest;
     answer: Collection;
   };
+  /** A collection */
+  'GET /api/collections/{name}': {
+    answer: Collection;
+  };
+  /** Erase a collection with its documents */
+  'DELETE /api/collections/{name}': {
+    answer: unknown;
+  };
   /** Add a document */
   'POST /api/collections/{name}/documents': {
     body: DocumentRequest;
@@ -1778,6 +1794,10 @@ export interface Requests {
   /** Finish what runs, take nothing new, and stop */
   'POST /api/lifecycle/drain': {
     answer: Drained;
+  };
+  /** Remove every byte of what was deleted from the disk */
+  'POST /api/admin/compact': {
+    answer: Compacted;
   };
   /** What there is and what has happened, for Prometheus */
   'GET /metrics': {

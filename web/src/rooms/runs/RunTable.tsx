@@ -116,6 +116,7 @@ const WAITS: Record<WaitingFor, string> = {
   retry: 'waits to try again',
   review: 'waits for a review',
   approval: 'waits for permission',
+  storage: 'waits for room on the disk',
 };
 
 function Doing({ run }: { run: RunRow }) {

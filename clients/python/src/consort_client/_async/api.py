@@ -17,6 +17,7 @@ from ..types import (
     Collection,
     CollectionRequest,
     Collections,
+    Compacted,
     Decided,
     DecisionRequest,
     DocumentRequest,
@@ -371,6 +372,16 @@ class AsyncApi:
         )
         return answer
 
+    async def get_collection(self, name: str) -> Collection:
+        """A collection."""
+        answer: Collection = await self._send("GET", f"/api/collections/{segment(name)}")
+        return answer
+
+    async def delete_collection(self, name: str) -> None:
+        """Erase a collection with its documents."""
+        answer: None = await self._send("DELETE", f"/api/collections/{segment(name)}")
+        return answer
+
     async def add_document(
         self,
         name: str,
@@ -506,6 +517,11 @@ class AsyncApi:
     async def drain(self, *, idempotency_key: str | None = None) -> Drained:
         """Finish what runs, take nothing new, and stop."""
         answer: Drained = await self._send("POST", "/api/lifecycle/drain", headers={"Idempotency-Key": idempotency_key})
+        return answer
+
+    async def compact(self, *, idempotency_key: str | None = None) -> Compacted:
+        """Remove every byte of what was deleted from the disk."""
+        answer: Compacted = await self._send("POST", "/api/admin/compact", headers={"Idempotency-Key": idempotency_key})
         return answer
 
     async def metrics(self) -> str:

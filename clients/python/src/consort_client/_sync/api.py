@@ -17,6 +17,7 @@ from ..types import (
     Collection,
     CollectionRequest,
     Collections,
+    Compacted,
     Decided,
     DecisionRequest,
     DocumentRequest,
@@ -371,6 +372,16 @@ class Api:
         )
         return answer
 
+    def get_collection(self, name: str) -> Collection:
+        """A collection."""
+        answer: Collection = self._send("GET", f"/api/collections/{segment(name)}")
+        return answer
+
+    def delete_collection(self, name: str) -> None:
+        """Erase a collection with its documents."""
+        answer: None = self._send("DELETE", f"/api/collections/{segment(name)}")
+        return answer
+
     def add_document(
         self,
         name: str,
@@ -506,6 +517,11 @@ class Api:
     def drain(self, *, idempotency_key: str | None = None) -> Drained:
         """Finish what runs, take nothing new, and stop."""
         answer: Drained = self._send("POST", "/api/lifecycle/drain", headers={"Idempotency-Key": idempotency_key})
+        return answer
+
+    def compact(self, *, idempotency_key: str | None = None) -> Compacted:
+        """Remove every byte of what was deleted from the disk."""
+        answer: Compacted = self._send("POST", "/api/admin/compact", headers={"Idempotency-Key": idempotency_key})
         return answer
 
     def metrics(self) -> str:

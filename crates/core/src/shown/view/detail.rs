@@ -194,6 +194,11 @@ impl<'a> RunDetail<'a> {
     pub fn queue(&mut self, position: usize, waited_ms: Millis) {
         self.row.queue(position, waited_ms);
     }
+
+    /// Says that the run's events cannot be stored at the moment.
+    pub fn stall(&mut self) {
+        self.row.stall();
+    }
 }
 
 impl TaskStatus {

@@ -2,8 +2,9 @@
 //! was stored; only the fields that depend on the time of asking are added.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::WaitingFor;
 use crate::id::Millis;
 
 /// A stored [`Row`](super::Row).
@@ -21,6 +22,11 @@ impl StoredRow {
     pub fn queue(&mut self, position: usize, waited_ms: Millis) {
         self.0.insert("queuePosition".to_owned(), position.into());
         self.0.entry("queuedMs").or_insert_with(|| waited_ms.into());
+    }
+
+    /// Says that the run's events cannot be stored at the moment.
+    pub fn stall(&mut self) {
+        self.0.insert("waitingFor".to_owned(), json!(WaitingFor::Storage));
     }
 
     /// Puts the fields of `known` over these.

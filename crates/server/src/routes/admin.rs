@@ -1,0 +1,46 @@
+//! `/api/admin`: what only whoever looks after the server does.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Site;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, Tag, post};
+use crate::problem::{Code, Problem};
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        post("/api/admin/compact", compact)
+            .named(Tag::Server, "compact", "Remove every byte of what was deleted from the disk")
+            .needs(Scope::Admin)
+            .answers::<Compacted>(StatusCode::OK, "They are gone.")
+            .fails(&[Code::StorageUnavailable]),
+    ]
+}
+
+/// A store without what was deleted from it.
+#[derive(Serialize, JsonSchema)]
+struct Compacted {
+    status: CompactedStatus,
+}
+
+/// The only way it ends well.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum CompactedStatus {
+    Compacted,
+}
+
+async fn compact(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Compacted>, Problem> {
+    site.engine().compact().await?;
+    tracing::info!(by = caller.0, "compacted");
+    Ok(Json(Compacted { status: CompactedStatus::Compacted }))
+}
