@@ -67,10 +67,13 @@ enum Command {
     Backup {
         /// The file to write, which must not exist yet
         to: PathBuf,
-        /// The configuration whose store is copied; default: ./consort.toml
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
+        #[command(flatten)]
+        place: commands::store::Place,
     },
+    /// Make a backup the store of a server: into an empty folder only
+    Restore(commands::restore::Args),
+    /// Check the folder in which everything is kept
+    Store(commands::store::Args),
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
     /// Talk to an assistant that has the configured models and tools
@@ -131,7 +134,9 @@ fn run(command: Command, output: Output<'_>) -> anyhow::Result<Exit> {
     let terminal = Terminal::find(&env, output.err.reader());
     match command {
         Command::Init { dir } => commands::init::run(&dir, output),
-        Command::Backup { to, config } => commands::backup::run(&to, config.as_deref(), &env, output),
+        Command::Backup { to, place } => commands::backup::run(&to, &place, &env, output),
+        Command::Restore(args) => commands::restore::run(&args, &env, output),
+        Command::Store(args) => commands::store::run(&args, &env, output),
         Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
         Command::Run(args) => commands::run::run(&args, &env, &terminal, output),
         Command::Chat(args) => commands::chat::run(&args, &env, &terminal, output),

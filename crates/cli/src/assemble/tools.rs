@@ -62,6 +62,6 @@ pub(super) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
 }
 
 fn opened(folder: &Path) -> Result<Workspace, Error> {
-    let opened = std::fs::create_dir_all(folder).and_then(|()| Workspace::open(folder));
+    let opened = consort_log::private::create_folder(folder).and_then(|()| Workspace::open(folder));
     opened.map_err(|error| Error::Workspace { folder: folder.to_owned(), reason: error.to_string() })
 }

@@ -6,20 +6,21 @@ use std::path::Path;
 use anyhow::Context;
 use consort_log::SqliteLog;
 
-use crate::config::{Config, Env};
+use super::store::Place;
+use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// Copies the store of a configuration to a file that does not exist yet.
-pub(crate) fn run(to: &Path, file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    let config = match Config::find(file, env) {
-        Ok(config) => config,
+/// Copies a store to a file that does not exist yet.
+pub(crate) fn run(to: &Path, place: &Place, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+    let folders = match place.find(env) {
+        Ok(folders) => folders,
         Err(mistakes) => {
             writeln!(output.err, "{mistakes}")?;
             return Ok(Exit::Usage);
         }
     };
-    let from = consort::database(&config.store);
+    let from = consort::database(&folders.data);
     if !from.exists() {
         writeln!(output.err, "there is nothing to copy: {} does not exist", from.display())?;
         return Ok(Exit::Failed);

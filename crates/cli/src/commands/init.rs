@@ -1,10 +1,10 @@
 //! `consort init`: writes a starter `consort.toml`, and never replaces an existing one.
 
-use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use consort_log::private;
 
 use crate::config::{FILE_NAME, STARTER};
 use crate::exit::Exit;
@@ -14,8 +14,8 @@ use crate::output::Output;
 pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
     let path = if dir == Path::new(".") { FILE_NAME.into() } else { dir.join(FILE_NAME) };
     let name = path.display();
-    fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
-    match File::create_new(&path) {
+    private::create_folder(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
+    match private::create_file(&path) {
         Ok(mut file) => {
             file.write_all(STARTER.as_bytes()).with_context(|| format!("cannot write {name}"))?;
             writeln!(output.out, "wrote {name}")?;
@@ -31,6 +31,8 @@ pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::config::Config;
     use crate::output::{Reader, Stream};

@@ -10,10 +10,12 @@ pub(crate) mod health;
 pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod network;
+pub(crate) mod restore;
 pub(crate) mod reviews;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod tools;
 
 use std::path::Path;

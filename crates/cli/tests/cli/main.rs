@@ -1,9 +1,9 @@
-//! The real binary, each time in a folder of its own: `local` without a server,
-//! `serve` as a server, `remote` as a client of one, `steer` what the client
-//! can do to a run, `chat` a conversation, `typing` what is done at its prompt,
-//! `hotel` servers that use each other, `hostile` models and servers that would
-//! steer a terminal, `guide` what the documentation says, `install` `make install`,
-//! `first_edition` a store of an earlier version.
+//! The real binary, each time in a folder of its own: `local` without a server, `serve` as
+//! a server, `remote` as a client of one, `steer` what the client can do to a run, `chat` a
+//! conversation, `typing` what is done at its prompt, `hotel` servers that use each other,
+//! `hostile` models and servers that would steer a terminal, `guide` what the documentation
+//! says, `install` `make install`, `store` the folder that everything is kept in,
+//! `first_edition` and `second_edition` those of earlier versions.
 
 #[cfg(test)]
 mod binary;
@@ -34,6 +34,8 @@ mod outside;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod second_edition;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod served;
@@ -41,6 +43,8 @@ mod served;
 mod slow_model;
 #[cfg(test)]
 mod steer;
+#[cfg(test)]
+mod store;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]

@@ -140,6 +140,7 @@ pub(super) fn waits(run: Record<'_>) -> Option<String> {
         ("model", _) => "waits for a free model slot",
         ("lock", _) => "waits for a lock",
         ("retry", _) => "waits to ask its model again",
+        ("storage", _) => "waits for room on the disk",
         (other, _) => return Some(format!("waits for a {other}")),
     };
     Some(words.to_owned())
