@@ -17,6 +17,7 @@ mod registry;
 mod remote;
 mod server;
 mod stage;
+mod stall;
 mod table;
 mod talk;
 mod thousand;
@@ -30,10 +31,9 @@ use anyhow::bail;
 use crate::effort::Effort;
 use crate::table::Table;
 
-const USAGE: &str =
-    "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server] [talk]";
+const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server] [talk] [stall]";
 /// The parts that can be measured.
-const PARTS: [&str; 8] = ["three", "thousand", "wide", "growth", "remote", "registry", "server", "talk"];
+const PARTS: [&str; 9] = ["three", "thousand", "wide", "growth", "remote", "registry", "server", "talk", "stall"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -81,6 +81,9 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     }
     if wanted("talk") {
         talk::measure(effort, &mut table).await?;
+    }
+    if wanted("stall") {
+        stall::measure(effort, &mut table).await?;
     }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;
