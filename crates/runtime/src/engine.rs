@@ -60,7 +60,7 @@ enum Sight {
 
 struct Inner {
     seams: Arc<Seams>,
-    /// The runs owned by this process.
+    /// The runs owned by this process: as many as admission lets in, active and waiting.
     live: Mutex<HashMap<Arc<str>, Live>>,
     pools: Pools,
     /// The feed of all runs.

@@ -59,6 +59,7 @@ pub struct Limits(Arc<Inner>);
 struct Inner {
     models: HashMap<String, ModelGate>,
     ensemble: Option<Bucket>,
+    /// The locks that somebody holds or waits for; others are dropped when a new one is made.
     locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 

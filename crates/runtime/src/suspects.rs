@@ -20,6 +20,7 @@ pub struct Suspects(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
+    /// Read once, at the start: at most the runs that were worked on at the last crashes.
     deaths: Mutex<HashMap<String, u8>>,
 }
 

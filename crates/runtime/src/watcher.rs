@@ -19,6 +19,8 @@ use crate::ring::{Frame, Listener, News, Slot};
 
 /// Records read at once.
 const PAGE_MAX: usize = 512;
+/// Records read at once where each may be a whole document of some megabytes.
+const DOCUMENTS_MAX: usize = 8;
 
 /// The source of new frames. Subscribed before the log is read, so that nothing falls
 /// between the two; frames in both are shown once.
@@ -197,16 +199,16 @@ pub(crate) enum Content {
 
 /// Reads a stream to its end, to check that it is readable.
 pub(crate) async fn check(log: &dyn Log, id: &str, content: Content) -> Result<(), Error> {
-    let mut len = 0;
+    let (mut len, most) = (0, if content == Content::Events { PAGE_MAX } else { DOCUMENTS_MAX });
     loop {
-        let page = log.read(id, len, PAGE_MAX).await?;
+        let page = log.read(id, len, most).await?;
         for record in &page {
             if content == Content::Events {
                 codec::decode(record, (id, len))?;
             }
             len += 1;
         }
-        if page.len() < PAGE_MAX {
+        if page.len() < most {
             return if content == Content::Events && len == 0 { Err(lost(id)) } else { Ok(()) };
         }
     }

@@ -11,6 +11,7 @@ use tracing::Instrument;
 /// The keys that are in use at the moment.
 #[derive(Default)]
 pub(crate) struct Keys {
+    /// One for each request that holds or waits for a key, so at most one for each connection.
     turns: Mutex<HashMap<String, Arc<Turns<()>>>>,
     /// The tasks of running requests; dropped with the server.
     doing: Mutex<JoinSet<()>>,

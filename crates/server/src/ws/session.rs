@@ -55,7 +55,7 @@ pub(super) struct Session {
     pub(super) wanted: Wanted,
     /// The link that makes it a peer, or lets it request work as one.
     pub(super) link: Option<Link>,
-    /// Runs whose result is addressed to it.
+    /// Runs whose result is addressed to it, until they end: as many as admission lets in.
     pub(super) submitted: HashSet<Arc<str>>,
     /// The acknowledgement of the current frame, for the audit log.
     pub(super) acked: Option<Acked>,
